@@ -1,25 +1,31 @@
 // kernels/common/numbers.cpp: refusals of dtypes and of numbers of dimensions.
 #include "common/numbers.h"
 
+#include "common/copy.h"
+
 namespace opyard::kernels {
 
 void require_floats(const char* op, const char* argument, const Tensor& tensor) {
   require_cpu(op, argument, tensor);
-  if (tensor.dtype() != DType::Float32 && tensor.dtype() != DType::Float64) {
+  if (!is_floating_point(tensor.dtype())) {
     refuse(ErrorKind::Unsupported,
            {op, ": ", argument, " is ", tensor,
-            "; accepted are float32 and float64, to which aten::to.dtype converts"});
+            "; accepted are float16, bfloat16, float32 and float64, to which aten::to.dtype "
+            "converts"});
   }
 }
 
 void require_numbers(const char* op, const char* argument, const Tensor& tensor) {
   require_cpu(op, argument, tensor);
-  if (tensor.dtype() != DType::Int64) {
-    if (tensor.dtype() == DType::Float32 || tensor.dtype() == DType::Float64) return;
+  if (!is_floating_point(tensor.dtype()) && !is_integral(tensor.dtype())) {
     refuse(ErrorKind::Unsupported,
            {op, ": ", argument, " is ", tensor,
-            "; accepted are int64, float32 and float64, to which aten::to.dtype converts"});
+            "; accepted are integers and floats, to which aten::to.dtype converts"});
   }
+}
+
+Tensor in_carrier(const char* op, const Tensor& tensor) {
+  return converted(op, tensor, carrier_of(tensor.dtype()));
 }
 
 void require_dims(const char* op, const char* argument, const Tensor& tensor, std::int64_t least,

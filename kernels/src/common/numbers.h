@@ -1,4 +1,4 @@
-// kernels/common/numbers.h: the dtypes of kernels that compute in floats, or in all but bool.
+// kernels/common/numbers.h: the dtypes of kernels that compute in floats, or in integers too.
 //
 // Depends on: common/check.h.
 #pragma once
@@ -7,10 +7,13 @@
 
 namespace opyard::kernels {
 
-// A tensor of float32 or float64 on the CPU or on meta. Raises Unsupported.
+// A tensor of floats on the CPU or on meta. Raises Unsupported.
 void require_floats(const char* op, const char* argument, const Tensor& tensor);
-// The same, or of int64.
+// The same, or of integers.
 void require_numbers(const char* op, const char* argument, const Tensor& tensor);
+// The elements in the dtype that carries theirs (loop.h [Carriers]): the tensor itself, or a copy.
+// The kernel computes with it, and converted() takes the result back.
+Tensor in_carrier(const char* op, const Tensor& tensor);
 
 // Calls body(T()) with the C++ type of a float32 or float64 tensor.
 template <typename Body>
@@ -18,6 +21,7 @@ decltype(auto) visit_floats(const Tensor& tensor, Body&& body) {
   if (tensor.dtype() == DType::Float32) return body(float());
   return body(double());
 }
+// The same, or of an int64 tensor.
 template <typename Body>
 decltype(auto) visit_numbers(const Tensor& tensor, Body&& body) {
   if (tensor.dtype() == DType::Int64) return body(std::int64_t());

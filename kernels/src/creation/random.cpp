@@ -6,6 +6,7 @@
 #include <opyard/value/generator.h>
 #include <pthread.h>
 
+#include <cmath>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -122,6 +123,8 @@ template <typename Of>
 Tensor filled(const char* op, Tensor result, const Of& of) {
   require_floats(op, "self", result);
   if (is_meta(result)) return result;
+  const DType dtype = result.dtype(), carrier = carrier_of(dtype);
+  if (carrier != dtype) result = Tensor::empty(result.sizes(), carrier);
   const RandomNumbers numbers(result.numel());
   visit_floats(result, [&](auto sample) {
     using T = decltype(sample);
@@ -131,11 +134,20 @@ Tensor filled(const char* op, Tensor result, const Of& of) {
       for (std::int64_t i = 0; i < count; ++i) out[i] = of(numbers, i, T());
     });
   });
-  return result;
+  return converted(op, result, dtype);
 }
+// From 0 on and below 1. The numbers of a half are multiples of one that it holds exactly, since
+// rounding could give 1.
 struct Uniform {
+  float multiples;  // 0 for all floats that are drawn
+
+  explicit Uniform(DType dtype)
+      : multiples(dtype == DType::Half       ? 0x1p11F
+                  : dtype == DType::BFloat16 ? 0x1p8F
+                                             : 0) {}
   float operator()(const RandomNumbers& numbers, std::int64_t i, float) const {
-    return numbers.uniform_float(i);
+    const float drawn = numbers.uniform_float(i);
+    return multiples == 0 ? drawn : std::floor(drawn * multiples) / multiples;
   }
   double operator()(const RandomNumbers& numbers, std::int64_t i, double) const {
     return numbers.uniform(i);
@@ -151,8 +163,8 @@ struct Normal {
 Tensor rand(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
             MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::rand";
-  return filled(kOp, made(kOp, size, dtype.value_or(kDefaultFloat), layout, device, pin_memory),
-                Uniform());
+  const DType wanted = dtype.value_or(kDefaultFloat);
+  return filled(kOp, made(kOp, size, wanted, layout, device, pin_memory), Uniform(wanted));
 }
 Tensor randn(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
              MaybeBool pin_memory) {
@@ -236,10 +248,14 @@ void require_chance(const char* op, double p) {
 }
 using namespace ops;
 
-Tensor noise_like(const Tensor& self) {
-  const DType dtype = is_floating_point(self.dtype()) ? self.dtype() : kDefaultFloat;
+Tensor noise_of(const Tensor& self, DType dtype) {
   if (has_symbolic_sizes(self)) return symbolic_noise("aten::rand_like", self, dtype);
   return rand(self.sizes(), dtype, std::nullopt, self.device(), std::nullopt);
+}
+// Between 0 and 1, to be compared with a chance: a half has too few numbers for that.
+Tensor noise_like(const Tensor& self) {
+  const DType own = self.dtype();
+  return noise_of(self, is_floating_point(own) ? carrier_of(own) : kDefaultFloat);
 }
 Tensor bernoulli_of(const Tensor& self, const MaybeGenerator& generator) {
   constexpr const char* kOp = "aten::bernoulli";
@@ -266,7 +282,9 @@ Tensor& uniform_in_place(Tensor& self, double from, double to, const MaybeGenera
     refuse(ErrorKind::BadValue,
            {kOp, ": from is ", from, " and to is ", to, "; from must not be the larger one"});
   }
-  copy_into(self, noise_like(self) * (to - from) + from);
+  const DType own = self.dtype();
+  const Tensor noise = noise_of(self, is_floating_point(own) ? own : kDefaultFloat);
+  copy_into(self, noise * (to - from) + from);
   return self;
 }
 Tensor& normal_in_place(Tensor& self, double mean, double std, const MaybeGenerator& generator) {
@@ -274,9 +292,9 @@ Tensor& normal_in_place(Tensor& self, double mean, double std, const MaybeGenera
   require_defined(kOp, "self", self);
   require_own(kOp, generator);
   if (!(std >= 0)) refuse(ErrorKind::BadValue, {kOp, ": std is ", std, "; 0 or more is needed"});
-  copy_into(
-      self,
-      randn(self.sizes(), self.dtype(), std::nullopt, self.device(), std::nullopt) * std + mean);
+  const DType dtype = carrier_of(self.dtype());
+  const Tensor noise = randn(self.sizes(), dtype, std::nullopt, self.device(), std::nullopt);
+  copy_into(self, noise * std + mean);
   return self;
 }
 

@@ -17,37 +17,28 @@ using namespace ops;
 
 Tensor nonzero(const Tensor& self) {
   constexpr const char* kOp = "aten::nonzero";
-  require_computed(kOp, "self", self);
-  const Tensor from = row_major(kOp, self);
+  require_cpu(kOp, "self", self);
+  const Tensor from = row_major(kOp, converted(kOp, self, DType::Bool));
+  const bool* const in = elements_of<const bool>(from);
   const std::int64_t all = self.numel();
   std::int64_t count = 0;
-  visit_computed(self.dtype(), [&](auto sample) {
-    using T = decltype(sample);
-    const T* const in = elements_of<const T>(from);
-    without_gil_for(all, [&] {
-      for (std::int64_t i = 0; i < all; ++i) count += in[i] != T(0) ? 1 : 0;
-    });
-  });
+  without_gil_for(all, [&] { count = std::count(in, in + all, true); });
   // Dimension after dimension in memory, as PyTorch's.
   const std::array sizes = {self.dim(), count};
   const Tensor found = Tensor::empty(sizes, DType::Int64);
   const DimVector of_self(self.sizes());
   std::int64_t at = 0;
-  visit_computed(self.dtype(), [&](auto sample) {
-    using T = decltype(sample);
-    const T* const in = elements_of<const T>(from);
-    auto* const out = elements_of<std::int64_t>(found);
-    without_gil_for(all, [&] {
-      for (std::int64_t i = 0; i < all && at < count; ++i) {
-        if (in[i] == T(0)) continue;
-        std::int64_t rest = i;
-        for (std::size_t d = of_self.size(); d-- > 0;) {
-          out[std::int64_t(d) * count + at] = rest % of_self[d];
-          rest /= of_self[d];
-        }
-        ++at;
+  auto* const out = elements_of<std::int64_t>(found);
+  without_gil_for(all, [&] {
+    for (std::int64_t i = 0; i < all && at < count; ++i) {
+      if (!in[i]) continue;
+      std::int64_t rest = i;
+      for (std::size_t d = of_self.size(); d-- > 0;) {
+        out[std::int64_t(d) * count + at] = rest % of_self[d];
+        rest /= of_self[d];
       }
-    });
+      ++at;
+    }
   });
   if (at < count) {  // while the GIL was released
     refuse(ErrorKind::BadIndex, {kOp, ": self was changed by another thread while it was read"});

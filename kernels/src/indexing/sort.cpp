@@ -37,7 +37,7 @@ bool is_less(T a, T b) {
 // The first `count` of each line, in order.
 Two ordered(const char* op, const Tensor& self, std::int64_t dim, bool descending,
             std::optional<std::int64_t> count) {
-  require_computed(op, "self", self);
+  require_ordered(op, "self", self);
   const auto at = std::size_t(wrap_dim(op, dim, self.dim()));
   const std::int64_t length = self.dim() == 0 ? 1 : self.sizes()[at];
   std::int64_t taken = count.value_or(length);
@@ -52,14 +52,16 @@ Two ordered(const char* op, const Tensor& self, std::int64_t dim, bool descendin
   } else {
     taken = 1;  // the result has one element, whatever k says
   }
-  Tensor values = empty_beside(self, sizes, self.dtype());
   Tensor places = empty_beside(self, sizes, DType::Int64);
-  if (is_meta(values) || values.numel() == 0) return {values, places};
+  if (is_meta(self) || places.numel() == 0) {
+    return {empty_beside(self, sizes, self.dtype()), places};
+  }
   std::int64_t inner = 1;
   for (std::size_t i = at + 1; i < sizes.size(); ++i) inner *= sizes[i];
-  const std::int64_t lines = values.numel() / taken;
-  const Tensor from = row_major(op, self);
-  visit_computed(self.dtype(), [&](auto sample) {
+  const std::int64_t lines = places.numel() / taken;
+  const Tensor from = row_major(op, in_carrier(op, self));
+  const Tensor values = Tensor::empty(sizes, from.dtype());
+  visit_computed(from.dtype(), [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(values);
@@ -89,7 +91,7 @@ Two ordered(const char* op, const Tensor& self, std::int64_t dim, bool descendin
       }
     });
   });
-  return {values, places};
+  return {converted(op, values, self.dtype()), places};
 }
 
 Two sort(const Tensor& self, std::int64_t dim, bool descending) {

@@ -27,10 +27,12 @@ void by_pages(const PoolWindows& windows, const Body& body) {
 
 Tensor averages(const char* op, const PoolWindows& windows, const Tensor& self, MaybeInt divisor) {
   require_numbers(op, "self", self);
-  Tensor result = empty_beside(self, windows.sizes, self.dtype());
-  if (is_meta(result) || result.numel() == 0) return result;
-  const Tensor from = row_major(op, self);
-  visit_numbers(self, [&](auto sample) {
+  if (is_meta(self) || count_elements(windows.sizes) == 0) {
+    return empty_beside(self, windows.sizes, self.dtype());
+  }
+  const Tensor from = row_major(op, in_carrier(op, self));
+  const Tensor result = Tensor::empty(windows.sizes, from.dtype());
+  visit_numbers(from, [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(result);
@@ -44,7 +46,7 @@ Tensor averages(const char* op, const PoolWindows& windows, const Tensor& self, 
                   });
     });
   });
-  return result;
+  return converted(op, result, self.dtype());
 }
 
 Tensor averages_backward(const char* op, const PoolWindows& windows, const Tensor& grad,
@@ -55,12 +57,11 @@ Tensor averages_backward(const char* op, const PoolWindows& windows, const Tenso
     refuse(ErrorKind::BadShape, {op, ": grad_output is ", grad, "; its sizes must be ",
                                  windows.sizes, ", those of the result"});
   }
-  Tensor result = empty_beside(self, self.sizes(), self.dtype());
-  if (is_meta(result)) return result;
+  if (is_meta(self)) return empty_beside(self, self.sizes(), self.dtype());
+  const Tensor from = row_major(op, in_carrier(op, grad));
+  const Tensor result = Tensor::empty(self.sizes(), from.dtype());
   fill_elements(result, Number());
-  if (grad.numel() == 0) return result;
-  const Tensor from = row_major(op, grad);
-  visit_floats(self, [&](auto sample) {
+  visit_floats(from, [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(result);
@@ -74,7 +75,7 @@ Tensor averages_backward(const char* op, const PoolWindows& windows, const Tenso
                   });
     });
   });
-  return result;
+  return converted(op, result, self.dtype());
 }
 
 constexpr std::int64_t kOne[] = {1};

@@ -57,7 +57,7 @@ Windows windows_of(const Lists& lists, std::int64_t height, std::int64_t width) 
 Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan padding,
               IntSpan stride) {
   constexpr const char* kOp = "aten::im2col";
-  require_computed(kOp, "self", self);
+  require_ordered(kOp, "self", self);
   require_dims(kOp, "self", self, 3, 4);
   const Windows w =
       windows_of({kOp, kernel_size, dilation, padding, stride}, self.size(-2), self.size(-1));
@@ -67,9 +67,9 @@ Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan
   if (self.dim() == 4) sizes.push_back(pages);
   sizes.push_back(depth);
   sizes.push_back(count_of(w.count));
-  const Tensor result = empty_beside(self, sizes, self.dtype());
-  if (is_meta(result)) return result;
-  const Tensor images = row_major(kOp, self);
+  if (is_meta(self)) return empty_beside(self, sizes, self.dtype());
+  const Tensor images = row_major(kOp, in_carrier(kOp, self));
+  const Tensor result = Tensor::empty(sizes, images.dtype());
   visit_computed(images.dtype(), [&](auto sample) {
     using T = decltype(sample);
     const std::int64_t windows = count_of(w.count);
@@ -82,7 +82,7 @@ Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan
       }
     });
   });
-  return result;
+  return converted(kOp, result, self.dtype());
 }
 
 Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntSpan dilation,
@@ -106,9 +106,9 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
   DimVector sizes;
   if (self.dim() == 3) sizes.push_back(pages);
   for (const std::int64_t each : {channels, w.image[1], w.image[2]}) sizes.push_back(each);
-  const Tensor result = empty_beside(self, sizes, self.dtype());
-  if (is_meta(result)) return result;
-  const Tensor columns = row_major(kOp, self);
+  if (is_meta(self)) return empty_beside(self, sizes, self.dtype());
+  const Tensor columns = row_major(kOp, in_carrier(kOp, self));
+  const Tensor result = Tensor::empty(sizes, columns.dtype());
   visit_floats(columns, [&](auto sample) {
     using T = decltype(sample);
     const T* const from = elements_of<const T>(columns);
@@ -122,7 +122,7 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
       }
     });
   });
-  return result;
+  return converted(kOp, result, self.dtype());
 }
 
 }  // namespace

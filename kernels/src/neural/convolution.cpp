@@ -17,9 +17,12 @@ namespace {
 
 using MaybeTensor = std::optional<Tensor>;
 
-Tensor zeros_beside(const Tensor& like, IntSpan sizes) {
-  Tensor made = empty_beside(like, sizes, like.dtype());
-  if (!is_meta(made)) fill_elements(made, Number());
+// As the products take it.
+Tensor prepared(const char* op, const Tensor& x) { return row_major(op, in_carrier(op, x)); }
+
+Tensor zeros(IntSpan sizes, DType dtype) {
+  Tensor made = Tensor::empty(sizes, dtype);
+  fill_elements(made, Number());
   return made;
 }
 
@@ -36,8 +39,9 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor&
                                    "; a bias needs ", sizes[1], " elements in one dimension"});
     }
   }
-  Tensor result = empty_beside(input, sizes, input.dtype());
-  if (is_meta(result)) return result;
+  if (is_meta(input)) return empty_beside(input, sizes, input.dtype());
+  const Tensor from = prepared(lists.op, input), by = prepared(lists.op, weight);
+  const Tensor result = Tensor::empty(sizes, from.dtype());
   if (bias) {
     DimVector one(sizes.size(), 0);
     one[1] = bias->strides()[0];
@@ -46,9 +50,8 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor&
     fill_elements(result, Number());
   }
   const ConvolutionPlan plan = plan_convolution(lists, input.sizes(), weight.sizes(), sizes);
-  const Tensor from = row_major(lists.op, input), by = row_major(lists.op, weight);
   transposed ? convolve_back(plan, from, by, result) : convolve(plan, from, by, result);
-  return result;
+  return converted(lists.op, result, input.dtype());
 }
 
 // For these sizes of input: what the plan of the call itself was.
@@ -78,11 +81,11 @@ Tensor convolution_grad_input(const Tensor& grad_output, const Tensor& weight, I
   require_cpu(lists.op, "grad_output", grad_output);
   require_dtype(lists.op, "weight", weight, grad_output.dtype());
   const ConvolutionPlan plan = plan_again(lists, grad_output, input_size, weight.sizes());
-  Tensor result = zeros_beside(grad_output, input_size);
-  if (is_meta(result)) return result;
-  const Tensor from = row_major(lists.op, grad_output), by = row_major(lists.op, weight);
+  if (is_meta(grad_output)) return empty_beside(grad_output, input_size, grad_output.dtype());
+  const Tensor from = prepared(lists.op, grad_output), by = prepared(lists.op, weight);
+  const Tensor result = zeros(input_size, from.dtype());
   transposed ? convolve(plan, from, by, result) : convolve_back(plan, from, by, result);
-  return result;
+  return converted(lists.op, result, grad_output.dtype());
 }
 
 Tensor convolution_grad_weight(const Tensor& grad_output, const Tensor& input, IntSpan weight_size,
@@ -98,11 +101,11 @@ Tensor convolution_grad_weight(const Tensor& grad_output, const Tensor& input, I
   require_cpu(lists.op, "grad_output", grad_output);
   require_dtype(lists.op, "input", input, grad_output.dtype());
   const ConvolutionPlan plan = plan_again(lists, grad_output, input.sizes(), weight_size);
-  Tensor result = zeros_beside(grad_output, weight_size);
-  if (is_meta(result)) return result;
-  const Tensor from = row_major(lists.op, input), grad = row_major(lists.op, grad_output);
+  if (is_meta(grad_output)) return empty_beside(grad_output, weight_size, grad_output.dtype());
+  const Tensor from = prepared(lists.op, input), grad = prepared(lists.op, grad_output);
+  const Tensor result = zeros(weight_size, from.dtype());
   transposed ? correlate(plan, grad, from, result) : correlate(plan, from, grad, result);
-  return result;
+  return converted(lists.op, result, grad_output.dtype());
 }
 
 Tensor convolution_grad_bias(const Tensor& grad_output) {

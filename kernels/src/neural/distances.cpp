@@ -4,6 +4,7 @@
 // Compositions of differences and linalg_vector_norm, so that gradients of every order are those of
 // the parts. There is one way to compute them: `compute_mode` is checked, and changes nothing.
 #include "common/define.h"
+#include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/releasing.h"
@@ -12,6 +13,9 @@ namespace opyard::kernels {
 namespace {
 
 using namespace ops;
+
+// Differences are taken where halves are exact.
+Tensor in_carrier(const Tensor& x) { return to(x, carrier_of(x.dtype())); }
 
 void require_norm(const char* op, double p) {
   if (!(p >= 0)) refuse(ErrorKind::BadValue, {op, ": p is ", p, "; 0 and more are accepted"});
@@ -40,7 +44,8 @@ Tensor distances(const char* op, const Tensor& x1, const Tensor& x2, double p,
     refuse(ErrorKind::BadShape, {op, ": x1 is ", x1, " and x2 is ", x2,
                                  "; two dimensions and more, the last of one size, are needed"});
   }
-  return norms(unsqueeze(x1, -2) - unsqueeze(x2, -3), p);
+  const Tensor between = unsqueeze(in_carrier(x1), -2) - unsqueeze(in_carrier(x2), -3);
+  return to(norms(between, p), promote(x1.dtype(), x2.dtype()));
 }
 Tensor cdist_forward(const Tensor& x1, const Tensor& x2, double p,
                      std::optional<std::int64_t> compute_mode) {
@@ -70,11 +75,12 @@ Tensor pairs(const char* op, const Tensor& self, double p) {
       }
     }
   });
+  const Tensor points = in_carrier(self);
   const auto rows = [&](const Tensor& places) {
     const bool meta = is_meta(self);
-    return index_select(self, 0, meta ? empty_beside(self, sizes, DType::Int64) : places);
+    return index_select(points, 0, meta ? empty_beside(self, sizes, DType::Int64) : places);
   };
-  return norms(rows(first) - rows(second), p);
+  return to(norms(rows(first) - rows(second), p), self.dtype());
 }
 Tensor pdist_forward(const Tensor& self, double p) {
   return pairs("aten::_pdist_forward", self, p);

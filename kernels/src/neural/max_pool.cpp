@@ -31,11 +31,13 @@ bool is_larger(T value, T than) {
 
 Two largest(const char* op, const PoolWindows& windows, const Tensor& self) {
   require_numbers(op, "self", self);
-  Tensor values = empty_beside(self, windows.sizes, self.dtype());
   Tensor places = empty_beside(self, windows.sizes, DType::Int64);
-  if (is_meta(values) || values.numel() == 0) return {values, places};
-  const Tensor from = row_major(op, self);
-  visit_numbers(self, [&](auto sample) {
+  if (is_meta(self) || places.numel() == 0) {
+    return {empty_beside(self, windows.sizes, self.dtype()), places};
+  }
+  const Tensor from = row_major(op, in_carrier(op, self));
+  const Tensor values = Tensor::empty(windows.sizes, from.dtype());
+  visit_numbers(from, [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(values);
@@ -61,7 +63,7 @@ Two largest(const char* op, const PoolWindows& windows, const Tensor& self) {
       });
     });
   });
-  return {values, places};
+  return {converted(op, values, self.dtype()), places};
 }
 
 template <int dims>

@@ -81,7 +81,7 @@ Tensor resampled(const char* op, Way way, const Tensor& self, IntSpan output_siz
     refuse(ErrorKind::BadShape, {op, ": self is ", self, " and output_size is ", output_size, "; ",
                                  dims, " sizes of 1 and more are needed"});
   }
-  Tensor result = self;
+  Tensor result = to(self, carrier_of(self.dtype()));
   for (std::int64_t i = 0; i < dims; ++i) {
     const std::int64_t size = output_size[std::size_t(i)], dim = i + 2;
     const MaybeDouble scale = scales[std::size_t(i)];
@@ -89,7 +89,7 @@ Tensor resampled(const char* op, Way way, const Tensor& self, IntSpan output_siz
     result = way == Way::Linear ? linear(result, dim, size, scale, align_corners)
                                 : nearest(result, dim, size, scale, way == Way::Nearest ? 0 : 0.5);
   }
-  return result.same(self) ? clone(self) : result;
+  return result.same(self) ? clone(self) : to(result, self.dtype());
 }
 
 // The forms with lists: either sizes or factors.
@@ -179,6 +179,26 @@ struct Sampler {
   }
 };
 
+// In float32 or float64.
+Tensor sampled(const Tensor& input, const Tensor& grid, bool nearest, std::int64_t padding_mode,
+               bool align_corners) {
+  const std::int64_t height = input.size(2), width = input.size(3);
+  const std::array rows = {input.size(0), input.size(1), height * width};
+  const Sampler from{reshape(input, rows), height, width, input.size(1)};
+  const Tensor x = in_pixels(select(grid, 3, 0), width, padding_mode, align_corners);
+  const Tensor y = in_pixels(select(grid, 3, 1), height, padding_mode, align_corners);
+  static const auto floor = require_operator("aten::floor").typed<Tensor(const Tensor&)>();
+  static const auto round = require_operator("aten::round").typed<Tensor(const Tensor&)>();
+  if (nearest) return from.at(round.call(detach(x)), round.call(detach(y)));
+  const Tensor left = floor.call(detach(x)), top = floor.call(detach(y));
+  const Tensor right_share = unsqueeze(x - left, 1), low_share = unsqueeze(y - top, 1);
+  const Tensor left_share = Scalar(1) - right_share, top_share = Scalar(1) - low_share;
+  return from.at(left, top) * left_share * top_share +
+         from.at(left + 1, top) * right_share * top_share +
+         from.at(left, top + 1) * left_share * low_share +
+         from.at(left + 1, top + 1) * right_share * low_share;
+}
+
 Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, std::int64_t interpolation_mode,
                        std::int64_t padding_mode, bool align_corners) {
   constexpr const char* kOp = "aten::grid_sampler_2d";
@@ -196,21 +216,9 @@ Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, std::int64_t int
            {kOp, ": interpolation_mode is ", interpolation_mode, " and padding_mode is ",
             padding_mode, "; accepted are 0 (bilinear) and 1 (nearest), and 0 to 2"});
   }
-  const std::int64_t height = input.size(2), width = input.size(3);
-  const std::array rows = {input.size(0), input.size(1), height * width};
-  const Sampler from{reshape(input, rows), height, width, input.size(1)};
-  const Tensor x = in_pixels(select(grid, 3, 0), width, padding_mode, align_corners);
-  const Tensor y = in_pixels(select(grid, 3, 1), height, padding_mode, align_corners);
-  static const auto floor = require_operator("aten::floor").typed<Tensor(const Tensor&)>();
-  static const auto round = require_operator("aten::round").typed<Tensor(const Tensor&)>();
-  if (interpolation_mode == 1) return from.at(round.call(detach(x)), round.call(detach(y)));
-  const Tensor left = floor.call(detach(x)), top = floor.call(detach(y));
-  const Tensor right_share = unsqueeze(x - left, 1), low_share = unsqueeze(y - top, 1);
-  const Tensor left_share = Scalar(1) - right_share, top_share = Scalar(1) - low_share;
-  return from.at(left, top) * left_share * top_share +
-         from.at(left + 1, top) * right_share * top_share +
-         from.at(left, top + 1) * left_share * low_share +
-         from.at(left + 1, top + 1) * right_share * low_share;
+  return to(sampled(to(input, carrier_of(input.dtype())), to(grid, carrier_of(grid.dtype())),
+                    interpolation_mode == 1, padding_mode, align_corners),
+            input.dtype());
 }
 
 }  // namespace

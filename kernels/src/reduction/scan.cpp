@@ -1,8 +1,8 @@
 // kernels/reduction/scan.cpp: cumsum, cumprod and prod: what a dimension gives, one element after
 // another.
 //
-// Integers and bools are computed in int64, which wraps; float32 is summed and multiplied in
-// float64.
+// Integers and bools are computed in int64, which wraps; floats are summed and multiplied in
+// float64, complex numbers in complex128.
 #include <algorithm>
 
 #include "common/copy.h"
@@ -12,23 +12,35 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/releasing.h"
+#include "loops/element.h"
 
 namespace opyard::kernels {
 namespace {
 
 using MaybeDType = std::optional<DType>;
 
-// self in the dtype that is computed in, row-major.
-Tensor prepared(const char* op, const Tensor& self, MaybeDType dtype) {
-  require_computed(op, "self", self);
-  const DType wanted =
-      dtype.value_or(is_floating_point(self.dtype()) ? self.dtype() : DType::Int64);
-  if (wanted != DType::Int64 && wanted != DType::Float32 && wanted != DType::Float64) {
+// The dtype of the result: bools and integers give int64.
+DType result_dtype(const char* op, const Tensor& self, MaybeDType dtype) {
+  require_cpu(op, "self", self);
+  const DType wanted = dtype.value_or(category_of(self.dtype()) < 2 ? DType::Int64 : self.dtype());
+  if (wanted == DType::Bool) {
     refuse(ErrorKind::Unsupported,
-           {op, ": dtype is ", wanted, "; accepted are int64, float32 and float64"});
+           {op, ": dtype is bool; accepted are integers, floats and complex numbers"});
   }
-  if (is_meta(self)) return empty_beside(self, self.sizes(), wanted);
-  return row_major(op, converted(op, self, wanted));
+  return wanted;
+}
+
+// self as the carrier of the result's dtype, row-major.
+Tensor prepared(const char* op, const Tensor& self, DType wanted) {
+  return row_major(op, in_carrier(op, converted(op, self, wanted)));
+}
+
+// Calls body(T()) with the C++ type of a carrier.
+template <typename Body>
+void visit_carried(DType dtype, const Body& body) {
+  if (dtype == DType::ComplexFloat) return body(Complex64());
+  if (dtype == DType::ComplexDouble) return body(Complex128());
+  visit_computed(dtype, body);
 }
 
 // A dimension between what comes before and behind it.
@@ -43,22 +55,24 @@ struct Line {
 };
 
 template <typename T>
-using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
+using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
+                               std::conditional_t<is_complex_type<T>, Complex128, double>>;
 
 template <bool product>
 Tensor scan(const char* op, const Tensor& self, std::int64_t dim, MaybeDType dtype) {
-  const Tensor from = prepared(op, self, dtype);
+  const DType wanted = result_dtype(op, self, dtype);
   const Line line(op, self, dim);
-  Tensor result = empty_beside(self, self.sizes(), from.dtype());
-  if (is_meta(result)) return result;
-  visit_numbers(from, [&](auto sample) {
+  if (is_meta(self)) return empty_beside(self, self.sizes(), wanted);
+  const Tensor from = prepared(op, self, wanted);
+  Tensor result = Tensor::empty(self.sizes(), from.dtype());
+  visit_carried(from.dtype(), [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(result);
     without_gil_for(result.numel(), [&] {
       for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
         std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
-        Sum<T> total = product ? 1 : 0;
+        auto total = Sum<T>(product ? 1 : 0);
         for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) {
           total = product ? total * Sum<T>(in[at]) : total + Sum<T>(in[at]);
           out[at] = T(total);
@@ -66,7 +80,7 @@ Tensor scan(const char* op, const Tensor& self, std::int64_t dim, MaybeDType dty
       }
     });
   });
-  return result;
+  return converted(op, result, wanted);
 }
 Tensor cumsum(const Tensor& self, std::int64_t dim, MaybeDType dtype) {
   return scan<false>("aten::cumsum", self, dim, dtype);
@@ -77,27 +91,28 @@ Tensor cumprod(const Tensor& self, std::int64_t dim, MaybeDType dtype) {
 
 Tensor product_of(const char* op, const Tensor& self, const Line& line, IntSpan sizes,
                   MaybeDType dtype) {
-  const Tensor from = prepared(op, self, dtype);
-  Tensor result = empty_beside(self, sizes, from.dtype());
-  if (is_meta(result)) return result;
-  visit_numbers(from, [&](auto sample) {
+  const DType wanted = result_dtype(op, self, dtype);
+  if (is_meta(self)) return empty_beside(self, sizes, wanted);
+  const Tensor from = prepared(op, self, wanted);
+  Tensor result = Tensor::empty(sizes, from.dtype());
+  visit_carried(from.dtype(), [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(result);
     without_gil_for(from.numel(), [&] {
       for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
         std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
-        Sum<T> total = 1;
+        auto total = Sum<T>(1);
         for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) total *= Sum<T>(in[at]);
         out[i] = T(total);
       }
     });
   });
-  return result;
+  return converted(op, result, wanted);
 }
 Tensor prod(const Tensor& self, MaybeDType dtype) {
   constexpr const char* kOp = "aten::prod";
-  require_computed(kOp, "self", self);
+  require_cpu(kOp, "self", self);
   Line line(kOp, self, 0);
   line.outer = line.inner = 1;
   line.length = self.numel();
@@ -105,7 +120,7 @@ Tensor prod(const Tensor& self, MaybeDType dtype) {
 }
 Tensor prod_dim(const Tensor& self, std::int64_t dim, bool keepdim, MaybeDType dtype) {
   constexpr const char* kOp = "aten::prod.dim_int";
-  require_computed(kOp, "self", self);
+  require_cpu(kOp, "self", self);
   const Line line(kOp, self, dim);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
   DimVector sizes;
@@ -146,7 +161,7 @@ Tensor running_products_without(const Tensor& self) {
 bool has_zero(const Tensor& self) {
   if (is_meta(self)) return false;
   require_floats("opyard::prod_backward", "self", self);
-  const Tensor flat = row_major("opyard::prod_backward", self);
+  const Tensor flat = row_major("opyard::prod_backward", in_carrier("opyard::prod_backward", self));
   return visit_floats(flat, [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(flat);

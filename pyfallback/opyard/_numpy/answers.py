@@ -8,6 +8,11 @@ they are: a dtype as one of NumPy, and each default filled in. What it returns b
 row-major order, on memory of their own; a function marked with `keeps_order` gives its arrays the
 order of dimensions that PyTorch's results have, and that order is kept. What NumPy or the function
 itself refuses is raised with the operator's name and what came.
+
+[Halves] float16 and bfloat16 are float32 to the function, and results in float32 become the half
+that the operator's tensors have together. A function that goes by the neighbours of a number, or by
+the largest one, is marked with `in_own_dtype`: it gets float16 as it is, and bfloat16, which NumPy
+does not have, is refused.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,6 +22,7 @@ import numpy as np
 
 from .. import _C
 from .._bind import parse
+from .._core.ops import ops
 
 
 def answer(*schemas: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -35,6 +41,12 @@ def keeps_order(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def in_own_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Says that it takes no float32 in place of float16 or bfloat16. See [Halves]."""
+    _in_own_dtype.add(function)
+    return function
+
+
 def columns(x: np.ndarray) -> np.ndarray:
     """The matrices column after column, as LAPACK gives them to PyTorch."""
     return np.swapaxes(np.ascontiguousarray(np.swapaxes(x, -1, -2)), -1, -2)
@@ -43,6 +55,8 @@ def columns(x: np.ndarray) -> np.ndarray:
 # By module: the schemas, and the functions.
 table: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
 _keeping: set[Callable[..., Any]] = set()
+_in_own_dtype: set[Callable[..., Any]] = set()
+_HALVES = (_C.float16, _C.bfloat16)
 
 
 def refuse(text: str) -> Any:
@@ -63,6 +77,7 @@ class Kernel:
         self._name = f"aten::{schema.partition('(')[0]}"
         self._function = function
         self._order = "K" if function in _keeping else "C"
+        self._array = _array_in_own_dtype if function in _in_own_dtype else _array
         positional = [each for each in parsed.arguments if not each.kwarg_only]
         self._defaults = [each.default_value for each in positional]
         self._by_name = {
@@ -72,11 +87,14 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = [*args, *self._defaults[len(args) :]]
         try:
-            given = [_array(each) for each in values]
-            named = {name: _array(each) for name, each in {**self._by_name, **kwargs}.items()}
+            by_name = {**self._by_name, **kwargs}
+            given = [self._array(each) for each in values]
+            named = {name: self._array(each) for name, each in by_name.items()}
             with np.errstate(all="ignore"):
                 result = self._function(*given, **named)
-            return _result(result, [*_arrays(given), *_arrays(list(named.values()))], self._order)
+            half = _half_of([*values, *by_name.values()])
+            shared = [*_arrays(given), *_arrays(list(named.values()))]
+            return _result(result, shared, self._order, half)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise self._named(error, values) from error
 
@@ -98,12 +116,39 @@ def _shown(value: Any) -> str:
 
 def _array(value: Any) -> Any:
     if isinstance(value, _C.Tensor):
-        if value.dtype in (_C.float16, _C.bfloat16):
-            raise TypeError(f"{value.dtype} is not taken; convert it first, as x.float()")
-        return value.numpy()
+        return (ops.aten.to(value, _C.float32) if value.dtype in _HALVES else value).numpy()
     if isinstance(value, (list, tuple)):
         return [_array(each) for each in value]
-    return np.dtype(value.name) if isinstance(value, _C.dtype) else value
+    if isinstance(value, _C.dtype):
+        return np.dtype("float32" if value in _HALVES else value.name)
+    return value
+
+
+def _array_in_own_dtype(value: Any) -> Any:
+    if isinstance(value, _C.Tensor):
+        if value.dtype == _C.bfloat16:
+            raise TypeError(f"{value.dtype} is not taken; convert it first, as x.float()")
+        return value.numpy()
+    return _array(value)
+
+
+def _half_of(values: list[Any]) -> Any:
+    """The dtype of 16 bits that float32 results are given in, or None. See [Halves]."""
+    chosen = [each for each in values if isinstance(each, _C.dtype)]
+    if chosen:
+        return chosen[0] if chosen[0] in _HALVES else None
+    floats = [each for each in _tensors(values) if each.dtype.is_floating_point]
+    ranked = [each for each in floats if each.dim() > 0] or floats
+    found = {each.dtype for each in ranked}
+    return found.pop() if len(found) == 1 and found <= set(_HALVES) else None
+
+
+def _tensors(values: list[Any]) -> Iterator[_C.Tensor]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+        elif isinstance(value, _C.Tensor):
+            yield value
 
 
 def _arrays(values: list[Any]) -> Iterator[np.ndarray]:
@@ -114,9 +159,9 @@ def _arrays(values: list[Any]) -> Iterator[np.ndarray]:
             yield value
 
 
-def _result(result: Any, given: list[np.ndarray], order: str) -> Any:
+def _result(result: Any, given: list[np.ndarray], order: str, half: Any) -> Any:
     if isinstance(result, (tuple, list)):
-        return type(result)(_result(each, given, order) for each in result)
+        return type(result)(_result(each, given, order, half) for each in result)
     if isinstance(result, bool):
         return result
     array = np.asarray(result)
@@ -125,7 +170,8 @@ def _result(result: Any, given: list[np.ndarray], order: str) -> Any:
     )
     if not own or any(np.may_share_memory(array, each) for each in given):
         array = array.copy(order=order)
-    return _C.from_numpy(array)
+    made = _C.from_numpy(array)
+    return made if half is None or made.dtype != _C.float32 else ops.aten.to(made, half)
 
 
 def _has_no_gaps(array: np.ndarray) -> bool:

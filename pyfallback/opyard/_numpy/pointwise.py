@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .answers import answer, check
+from .answers import answer, check, in_own_dtype
 from .promotion import category, common, complex_of, floating, real_of, together
 
 _BINARY = "(Tensor self, Tensor other) -> Tensor"
@@ -41,6 +41,7 @@ def rad2deg(x: np.ndarray) -> np.ndarray:
 @answer(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"
 )
+@in_own_dtype
 def nan_to_num(x: np.ndarray, nan: Any, posinf: Any, neginf: Any) -> np.ndarray:
     return np.nan_to_num(x, True, 0.0 if nan is None else nan, posinf, neginf)
 
@@ -83,6 +84,7 @@ def frexp(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @answer("nextafter" + _BINARY)
+@in_own_dtype
 def nextafter(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     x, other = together(x, other)
     check(category(x.dtype) == 2, f"floating point numbers are wanted, not {x.dtype.name}")

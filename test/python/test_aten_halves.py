@@ -1,0 +1,151 @@
+"""test_aten_halves.py: float16 and bfloat16 are computed in float32 and rounded once.
+
+Suspect in_carrier() in kernels/src/common/numbers.h, and [Halves] in opyard/_numpy/answers.py.
+"""
+
+import numpy as np
+import pytest
+
+import opyard
+
+aten = opyard.ops.aten
+HALVES = ["float16", "bfloat16"]
+
+
+def image(*sizes):
+    rng = np.random.default_rng(len(sizes))
+    return opyard.from_numpy(rng.normal(size=sizes).astype("float32"))
+
+
+def convolution(x, w, b, transposed=False):
+    return aten.convolution(x, w, b, [1, 1], [1, 1], [1, 1], transposed, [0, 0], 1)
+
+
+def convolution_backward(grad, x, w):
+    lists = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+    return aten.convolution_backward(grad, x, w, [3], *lists, [True, True, True])
+
+
+CALLS = {
+    "max_pool1d": (lambda x: aten.max_pool1d(x, 2), image(2, 3, 8)),
+    "max_pool2d": (lambda x: aten.max_pool2d_with_indices(x, 2, 1, 1), image(2, 3, 5, 6)),
+    "max_pool3d": (lambda x: aten.max_pool3d_with_indices(x, 2), image(1, 2, 4, 5, 6)),
+    "adaptive_max_pool2d": (lambda x: aten.adaptive_max_pool2d(x, [3, 2]), image(2, 3, 5, 6)),
+    "avg_pool1d": (lambda x: aten.avg_pool1d(x, 2), image(2, 3, 8)),
+    "avg_pool2d": (lambda x: aten.avg_pool2d(x, 3, 2, 1), image(2, 3, 5, 6)),
+    "avg_pool3d": (lambda x: aten.avg_pool3d(x, 2), image(1, 2, 4, 5, 6)),
+    "adaptive_avg_pool2d": (lambda x: aten.adaptive_avg_pool2d(x, [3, 2]), image(2, 3, 5, 6)),
+    "avg_pool2d_backward": (
+        lambda g, x: aten.avg_pool2d_backward(g, x, [2, 2], [2, 2], [0, 0], False, True, None),
+        image(2, 3, 2, 3),
+        image(2, 3, 4, 6),
+    ),
+    "convolution": (convolution, image(2, 3, 5, 6), image(4, 3, 3, 3), image(4)),
+    "transposed convolution": (
+        lambda x, w, b: convolution(x, w, b, True),
+        image(2, 4, 5, 6),
+        image(4, 3, 3, 3),
+        image(3),
+    ),
+    "convolution_backward": (
+        convolution_backward,
+        image(2, 3, 5, 6),
+        image(2, 2, 5, 6),
+        image(3, 2, 3, 3),
+    ),
+    "upsample_nearest2d": (lambda x: aten.upsample_nearest2d(x, [7, 9]), image(2, 3, 5, 6)),
+    "upsample_bilinear2d": (
+        lambda x: aten.upsample_bilinear2d(x, [7, 9], False),
+        image(2, 3, 5, 6),
+    ),
+    "grid_sampler_2d": (
+        lambda x, g: aten.grid_sampler_2d(x, g, 0, 0, False),
+        image(2, 3, 5, 6),
+        image(2, 4, 4, 2),
+    ),
+    "cdist": (aten.cdist, image(4, 3), image(5, 3)),
+    "pdist": (aten.pdist, image(5, 3)),
+    "im2col": (lambda x: aten.im2col(x, [2, 2], [1, 1], [0, 0], [1, 1]), image(2, 3, 5, 6)),
+    "col2im": (lambda x: aten.col2im(x, [5, 6], [2, 2], [1, 1], [0, 0], [1, 1]), image(2, 12, 20)),
+    "sort": (aten.sort, image(4, 9)),
+    "topk": (lambda x: aten.topk(x, 3), image(4, 9)),
+    "cumsum": (lambda x: aten.cumsum(x, 1), image(4, 9)),
+    "cumprod": (lambda x: aten.cumprod(x, 0), image(4, 9)),
+    "prod": (aten.prod, image(4, 2)),
+    "nonzero": (lambda x: aten.nonzero(x > 0), image(4, 9)),
+    "trace": (aten.trace, image(4, 9)),  # NumPy's answers from here on
+    "fmax": (aten.fmax, image(4, 9), image(9)),
+    "quantile": (lambda x: aten.nanquantile(x, 0.5), image(9)),
+}
+
+
+def results_of(result):
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_half_is_computed_in_float32_and_rounded_once(name, half):
+    call, *inputs = CALLS[name]
+    half = getattr(opyard, half)
+    given = [aten.to(each, half) for each in inputs]
+    exact = results_of(call(*[aten.to(each, opyard.float32) for each in given]))
+    for mine, theirs in zip(results_of(call(*given)), exact, strict=True):
+        wanted = half if theirs.dtype is opyard.float32 else theirs.dtype
+        assert mine.dtype is wanted
+        rounded = aten.to(aten.to(theirs, wanted), opyard.float64)
+        assert aten.to(mine, opyard.float64).tolist() == rounded.tolist()
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_results_on_meta_are_halves_too(half):
+    half = getattr(opyard, half)
+    for name in ("max_pool2d", "avg_pool2d", "convolution", "im2col", "sort", "cumsum"):
+        call, *inputs = CALLS[name]
+        given = [aten.to(each, half) for each in inputs]
+        real = results_of(call(*given))
+        there = results_of(call(*[aten.to(each, "meta") for each in given]))
+        for a, b in zip(real, there, strict=True):
+            assert (a.dtype, a.shape, a.strides) == (b.dtype, b.shape, b.strides), name
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_random_halves(half):
+    half = getattr(opyard, half)
+    x = opyard.rand(100_000, dtype=half)
+    assert x.dtype is half and 0 <= x.min().item() and x.max().item() < 1
+    assert abs(x.float().mean().item() - 0.5) < 0.01
+    x = opyard.randn(100_000, dtype=half)
+    assert x.dtype is half and abs(x.float().std().item() - 1) < 0.02
+    assert aten.uniform_(x, 2.0, 3.0) is x and 2 <= x.min().item() and x.max().item() <= 3
+    assert abs(aten.normal_(x, 5.0, 0.5).float().mean().item() - 5) < 0.02
+    kept = aten.native_dropout(opyard.ones(100_000, dtype=half), 0.999, True)[1]
+    assert 50 < kept.sum().item() < 200  # a half has too few numbers near 0.999
+
+
+def test_what_goes_by_neighbours_of_a_number_takes_float16_alone():
+    x = opyard.tensor([1.0, float("inf")], dtype=opyard.float16)
+    assert aten.nextafter(x, x + 1)[0].item() == 1 + 2**-10
+    assert aten.nan_to_num(x).tolist() == [1.0, 65504.0]
+    with pytest.raises(TypeError, match="opyard.bfloat16 is not taken; convert it first"):
+        aten.nan_to_num(x.bfloat16())
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+def test_narrow_integers(dtype):
+    x = opyard.tensor([[3, 1, 2], [0, 5, 4]], dtype=getattr(opyard, dtype))
+    values, places = aten.sort(x)
+    assert values.dtype is x.dtype and values.tolist() == [[1, 2, 3], [0, 4, 5]]
+    assert places.tolist() == [[1, 2, 0], [0, 2, 1]]
+    assert aten.cumsum(x, 1).tolist() == [[3, 4, 6], [0, 5, 9]]
+    assert aten.cumsum(x, 1).dtype is opyard.int64
+    assert aten.cumsum(x, 1, dtype=x.dtype).dtype is x.dtype
+    assert aten.nonzero(x).tolist() == [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2]]
+
+
+def test_running_sums_and_products_of_complex_numbers():
+    x = opyard.tensor([1 + 1j, 2j, 3.0])
+    assert aten.cumsum(x, 0).tolist() == [1 + 1j, 1 + 3j, 4 + 3j]
+    assert aten.cumprod(x, 0).tolist() == [1 + 1j, -2 + 2j, -6 + 6j]
+    assert aten.prod(x).item() == -6 + 6j
+    assert aten.nonzero(opyard.tensor([0j, 1j])).tolist() == [[1]]
