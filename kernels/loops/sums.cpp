@@ -34,11 +34,28 @@ void sum_of_piece(const std::byte* row, std::int64_t length, void* total) {
 template <typename T, int width>
 void sum_blocks(const std::byte* first, std::int64_t length, std::int64_t step, SumOf<T>* totals) {
   using S = SumOf<T>;
+  using Added = AddedIn<T>;
   S lanes[kSumLanes][width] = {};
-  for (std::int64_t i = 0; i < length; ++i, first += step) {
-    const auto* const row = reinterpret_cast<const T*>(first);
-    S* const lane = lanes[i % kSumLanes];
-    for (int k = 0; k < width; ++k) lane[k] += S(row[k]);
+  const auto row = [&](std::int64_t i) { return reinterpret_cast<const T*>(first + i * step); };
+  std::int64_t begin = 0;
+  for (; begin + kSumGroup <= length; begin += kSumGroup) {
+    for (int lane = 0; lane < kSumLanes; ++lane) {
+      const T* const a = row(begin + lane);
+      const T* const b = row(begin + lane + kSumLanes);
+      const T* const c = row(begin + lane + 2 * kSumLanes);
+      const T* const d = row(begin + lane + 3 * kSumLanes);
+      for (int k = 0; k < width; ++k) {
+        lanes[lane][k] += S((Added(a[k]) + Added(b[k])) + (Added(c[k]) + Added(d[k])));
+      }
+    }
+  }
+  for (int lane = 0; lane < kSumLanes && begin + lane < length; ++lane) {
+    Added pairs[2][width] = {};
+    for (std::int64_t i = begin + lane; i < length; i += kSumLanes) {
+      Added* const pair = pairs[(i - begin) / (2 * kSumLanes)];
+      for (int k = 0; k < width; ++k) pair[k] += Added(row(i)[k]);
+    }
+    for (int k = 0; k < width; ++k) lanes[lane][k] += S(pairs[0][k] + pairs[1][k]);
   }
   for (int half = kSumLanes / 2; half > 0; half /= 2) {
     for (int lane = 0; lane < half; ++lane) {
