@@ -11,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def measure(build: Path, repetitions: int) -> dict[str, float]:
     for side, pairs in taken.items():
         figures[f"import_time/{side}"] = statistics.median(pair[0] for pair in pairs)
         figures[f"import_memory/{side}"] = statistics.median(pair[1] for pair in pairs)
-    [floors] = (build / "test/bench").glob("floors.*.so")
+    floors = build / f"test/bench/floors{sysconfig.get_config_var('EXT_SUFFIX')}"
     figures["disk/floor"] = floors.stat().st_size / 1e6
     figures["disk/ours"] = size_on_disk(build / "pyfallback/opyard", build)
     return figures

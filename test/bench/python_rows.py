@@ -10,6 +10,7 @@ import array
 import importlib.util
 import json
 import sys
+import sysconfig
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -21,10 +22,12 @@ LOOP = 1000  # calls of one statement that loops in C or C++
 
 
 def load_floors(folder: Path) -> types.ModuleType:
-    files = sorted(folder.glob("floors.*.so"))
-    if not files:
-        raise SystemExit(f"{folder} has no floors.*.so; build with -Dbenchmarks=true first")
-    return load_extension("floors", files[0])
+    file = folder / f"floors{sysconfig.get_config_var('EXT_SUFFIX')}"
+    if not file.exists():
+        raise SystemExit(
+            f"{file} is not there; build with -Dbenchmarks=true for this CPython first"
+        )
+    return load_extension("floors", file)
 
 
 def load_extension(name: str, file: Path) -> types.ModuleType:

@@ -181,7 +181,37 @@ MODELS = [
     Row("model_block", "7", "  transformer block", RATIO, 1.4 if has_avx512() else 1.9),
 ]
 
-ALL = CPP + PYTHON + GRADIENTS + MODELS + PROFILE + INTERPRETERS + FOOTPRINT + REGISTRATION
+# Operators on many elements, on one thread: a million floats, matrices of 512 x 512, images of 56 x
+# 56. The floor is the better of PyTorch and NumPy; of a chain, the same with results that are there
+# already; of two threads, what one takes.
+OPERATORS = [
+    Row("op_tanh", "10", "tanh of a million floats, over PyTorch and NumPy", RATIO, 1.2),
+    Row("op_exp", "10", "  exp", RATIO, 1.2),
+    Row("op_sigmoid", "10", "  sigmoid", RATIO, 1.2),
+    Row("op_sqrt", "10", "  sqrt", RATIO, 1.2),
+    Row("op_add", "10", "  add", RATIO, 1.2),
+    Row("op_softmax", "10", "  softmax of the rows of a matrix", RATIO, 1.2),
+    Row("op_sum", "10", "  sums of the rows of a matrix", RATIO, 1.2),
+    Row("op_mm", "10", "  product of matrices", RATIO, 1.3 if has_avx512() else 1.8),
+    Row("op_conv2d", "10", "  conv2d, 3 x 3, 64 to 64 channels", RATIO, 2.0),
+    Row("chain_64k", "10", "nine operators, 65,536 floats, over kept buffers", RATIO, 1.15),
+    Row("chain_1m", "10", "  1,048,576 floats", RATIO, 1.15),
+    Row("two_tanh", "10", "tanh on two threads, over one", RATIO, 1 / 1.8),
+    Row("two_mm", "10", "  product of matrices", RATIO, 1 / 1.8),
+    Row("two_add", "10", "  add, over two plain loops", RATIO, 1 / 0.9),
+]
+
+ALL = (
+    CPP
+    + PYTHON
+    + OPERATORS
+    + GRADIENTS
+    + MODELS
+    + PROFILE
+    + INTERPRETERS
+    + FOOTPRINT
+    + REGISTRATION
+)
 
 
 def compared(row: Row, measured: Measured) -> float:

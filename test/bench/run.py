@@ -4,6 +4,7 @@
     tools/bench --rows boxed,call   only the rows with these keys (their programs run as a whole)
     tools/bench --repetitions 3     fewer repetitions: quicker, and less to be trusted
     tools/bench --json FILE         writes the figures too
+    tools/bench --python 3.13       the Python rows on that CPython of the build
     tools/bench --torch             installs PyTorch and tvm-ffi into build/venv-torch first; where
                                     they are installed their figures stand beside ours, also
                                     without this
@@ -30,6 +31,7 @@ from rows import (
     DIFFERENCE,
     INFORMATION,
     MODELS,
+    OPERATORS,
     RATIO,
     Measured,
     Row,
@@ -133,22 +135,22 @@ def measure_peer(peer: Peer, build: Path, rounds: int) -> dict[str, dict[str, fl
     return {f"{peer.name} {answer['version'].partition('+')[0]}": answer["nanoseconds"]}
 
 
-def measure_models(
-    build: Path, rounds: int
+def measure_over_torch(
+    script: str, rows: list[Row], build: Path, rounds: int
 ) -> tuple[dict[str, float], dict[str, str], dict[str, dict[str, float]]]:
     """As measure_python(), over PyTorch's eager mode, and by name what its other modes take."""
     python = python_with("torch", build)
     if python is None:
         why = "it needs PyTorch, which --torch installs"
-        return {}, {row.key: why for row in MODELS}, {}
+        return {}, {row.key: why for row in rows}, {}
     done = subprocess.run(
-        [python, HERE / "model_rows.py", f"--rounds={rounds}"],
+        [python, HERE / script, f"--rounds={rounds}"],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(build / "pyfallback")},
     )
     if done.returncode != 0:
-        raise SystemExit(f"model_rows.py ended with code {done.returncode}")
+        raise SystemExit(f"{script} ended with code {done.returncode}")
     figures = json.loads(done.stdout.splitlines()[-1])
     peers: dict[str, dict[str, float]] = {}
     for name, value in figures.items():
@@ -276,11 +278,17 @@ def main() -> int:
     parser.add_argument("--rows", default="", help="only these keys, with commas between them")
     parser.add_argument("--repetitions", type=int, default=7, help="of each benchmark; default 7")
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
+    parser.add_argument("--python", metavar="VERSION", help="the CPython of the Python rows")
     parser.add_argument(
         "--torch", action="store_true", help="install PyTorch and tvm-ffi where they are not"
     )
     options = parser.parse_args()
     build = options.build.resolve()
+    if options.python not in (None, f"{sys.version_info.major}.{sys.version_info.minor}"):
+        python = build.parent / f"venv-{options.python}/bin/python"
+        if not python.exists():
+            parser.error(f"the build has no CPython {options.python}: there is no {python}")
+        os.execv(python, [python, *sys.argv])
     known = {row.key for row in ALL}
     wanted = {key for key in options.rows.split(",") if key} or known
     if wanted - known:
@@ -293,16 +301,22 @@ def main() -> int:
     figures = cpp_rows.measure(build / "test/bench", cpu, options.repetitions)
     of_interpreters, without = measure_interpreters(build, 2 * options.repetitions + 1)
     figures |= of_interpreters
+    if options.torch:
+        install_peers(build)
+    of_operators, without_operators, _ = measure_over_torch(
+        "operator_rows.py", OPERATORS, build, 5 * options.repetitions
+    )
+    figures |= of_operators
     os.sched_setaffinity(0, {cpu})
     nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
-    missing |= without
+    missing |= without | without_operators
     figures |= measure_alone("profile_rows.py", build, rounds=5 * options.repetitions)
     figures |= measure_alone("gradient_rows.py", build, rounds=10 * options.repetitions)
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
-    if options.torch:
-        install_peers(build)
-    of_models, without, of_peers = measure_models(build, 3 * options.repetitions)
+    of_models, without, of_peers = measure_over_torch(
+        "model_rows.py", MODELS, build, 3 * options.repetitions
+    )
     figures |= of_models
     missing |= without
     for peer in PEERS:

@@ -278,3 +278,53 @@ def test_core_operators_have_their_tag():
         packet, _, overload = name.partition(".")
         assert opyard.Tag.core in getattr(getattr(aten, packet), overload or "default").tags
     assert opyard.Tag.core not in aten.sin.out.tags
+
+
+SHORT_WAY = ["add", "sub", "mul", "eq", "ne", "lt", "le", "gt", "ge"]
+SHORT_WAY_OF_ONE = ["neg", "reciprocal", "sqrt", "exp", "log", "tanh", "sigmoid", "relu"]
+
+
+def by_columns(x):
+    """The same elements, laid out so that the short way does not take them."""
+    return x.t().contiguous().t()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int64", "float16", "float32", "float64", "complex64"]
+)
+@pytest.mark.parametrize("name", SHORT_WAY + SHORT_WAY_OF_ONE)
+def test_small_tensors_that_are_alike_give_the_bits_of_all_others(name, dtype):
+    rng = np.random.default_rng(7)
+    op, inputs = getattr(aten, name), 2 if name in SHORT_WAY else 1
+    given = [
+        aten.to(
+            opyard.from_numpy(rng.normal(size=(5, 7)).astype("float32") * 9), getattr(opyard, dtype)
+        )
+        for _ in range(inputs)
+    ]
+    try:
+        expected = op(*map(by_columns, given))
+    except (TypeError, NotImplementedError) as refusal:
+        with pytest.raises(type(refusal)) as caught:
+            op(*given)
+        assert str(caught.value) == str(refusal)
+        return
+    result = op(*given)
+    assert result.dtype is expected.dtype and tuple(result.shape) == (5, 7)
+    assert result.is_contiguous() and not any(result is each for each in given)
+    bits = [each.contiguous().numpy().tobytes() for each in (result, expected)]
+    assert bits[0] == bits[1]
+
+
+@pytest.mark.parametrize("name", SHORT_WAY)
+def test_what_is_not_alike_is_told_apart(name):
+    op, x = getattr(aten, name), opyard.ones(2, 3)
+    assert tuple(op(x, opyard.ones(3)).shape) == (2, 3)
+    assert op(x, opyard.ones(2, 3, dtype=opyard.float64)).dtype in (opyard.float64, opyard.bool)
+    assert op(opyard.ones(0, 3), opyard.ones(0, 3)).numel() == 0
+    meta = opyard.ones(2, 3, device="meta")
+    assert op(meta, meta).device.type == "meta"
+    with pytest.raises(ValueError, match=r"dimension -1 is 3 in one and 2 in the other"):
+        op(x, opyard.ones(2, 2))
+    many = opyard.ones(300_000)  # more than are computed without letting the GIL go
+    assert op(many, many).numel() == 300_000

@@ -3,10 +3,12 @@
     python test/torch/operator_samples.py [--only NAME,...] [--dtypes NAME,...] [--list]
 
 Needs PyTorch. For every sample of `op_db` a dispatch mode sees the aten calls that it comes to, and
-makes each again here with the same arguments. Compared are dtype, sizes, strides and values. What
-is refused here is counted by its reason: an operator that is not there, a dtype that is not
-computed in, or what `allowed_refusals.txt` has, one beginning of a message a line. Every other
-refusal and every difference is a fault.
+makes each again here with the same arguments; so do the form that writes to its first argument and
+the one that writes to `out`, where there is one. Compared are dtype, sizes, strides and values, of
+results and of arguments that are written. What is refused here is counted by its reason: an
+operator that is not there, a dtype that is not computed in, or what `allowed_refusals.txt` has, one
+beginning of a message a line. Every other refusal and every difference is a fault. With --meta each
+call that is answered is made on meta as well, and dtypes, sizes and strides are compared.
 
 Exit code: 0, or 1 if there is a fault.
 """
@@ -114,9 +116,61 @@ def differ(ours, theirs, random):
     return None
 
 
+def on_meta(value):
+    """A tensor of the same geometry without elements; other arguments as they are."""
+    if not isinstance(value, opyard.Tensor):
+        return value
+    sizes, strides = list(value.shape), list(value.stride())
+    return opyard.ops.aten.empty_strided(sizes, strides, dtype=value.dtype, device="meta")
+
+
+def geometry_of(result):
+    """What is known of results without their elements; strides of dimensions that have some."""
+    return [
+        (
+            str(t.dtype),
+            tuple(t.shape),
+            [b for a, b in zip(t.shape, t.stride(), strict=True) if a > 1],
+        )
+        if isinstance(t, opyard.Tensor)
+        else type(t).__name__
+        for t in tree_flatten(result)[0]
+    ]
+
+
+def written_by(func, args, kwargs):
+    """The arguments that an operator writes, in order."""
+    written = []
+    for i, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            named = argument.kwarg_only or i >= len(args)
+            written.append(kwargs.get(argument.name) if named else args[i])
+    return written
+
+
+def forms(op, sample):
+    """Functions that make the sample's calls: plain, in place, and into `out`."""
+
+    def plain():
+        return op(sample.input, *sample.args, **sample.kwargs)
+
+    yield plain
+    in_place = op.get_inplace()
+    if in_place is not None and isinstance(sample.input, torch.Tensor):
+        yield lambda: in_place(sample.input.detach().clone(), *sample.args, **sample.kwargs)
+    if op.supports_out and "out" not in sample.kwargs:
+        try:
+            made = plain()  # outside of the mode
+        except Exception:
+            return
+        out = tree_map(lambda t: torch.empty_like(t) if isinstance(t, torch.Tensor) else t, made)
+        yield lambda: op(sample.input, *sample.args, **sample.kwargs, out=out)
+
+
 class Again(TorchDispatchMode):
-    def __init__(self):
+    def __init__(self, meta=False):
         super().__init__()
+        self.meta = meta
         self.counts = collections.defaultdict(collections.Counter)
         self.examples = {}
         lines = ALLOWED.read_text("utf-8").splitlines()
@@ -135,10 +189,10 @@ class Again(TorchDispatchMode):
                 self.counts[name]["dtype"] += 1
         result = func(*args, **kwargs)
         if given is not None:
-            self.compare(func, name, given, result)
+            self.compare(func, name, given, result, written_by(func, args, kwargs))
         return result
 
-    def compare(self, func, name, given, result):
+    def compare(self, func, name, given, result, written):
         overload = getattr(getattr(opyard.ops.aten, func._opname, None), func._overloadname, None)
         if overload is None:
             self.counts[name]["missing"] += 1
@@ -151,6 +205,7 @@ class Again(TorchDispatchMode):
             return
         try:
             ours = overload(*args, **kwargs)
+            geometry = geometry_of(ours)
         except Exception as error:
             text = str(error).split("\n")[0]
             if any(part in text for part in self.allowed):
@@ -161,10 +216,30 @@ class Again(TorchDispatchMode):
             return
         if name in TIES:
             ours, result = (x[0] if isinstance(x, (tuple, list)) else x for x in (ours, result))
-        found = differ(ours, result, any(word in name for word in RANDOM))
+        random = any(word in name for word in RANDOM)
+        found = differ(ours, result, random)
+        if not found and name not in TIES:
+            found = differ(written_by(func, args, kwargs), written, random)
         self.counts[name]["differs" if found else "equal"] += 1
         if found:
             self.examples.setdefault((name, "differs"), f"{found}: {str(given)[:300]}")
+        elif self.meta:
+            self.compare_on_meta(overload, name, given, geometry)
+
+    def compare_on_meta(self, overload, name, given, geometry):
+        args, kwargs = tree_map(on_meta, given)
+        if "device" in kwargs:
+            kwargs["device"] = "meta"
+        try:
+            there = geometry_of(overload(*args, **kwargs))
+        except Exception as error:
+            self.counts[name]["refused on meta"] += 1
+            self.examples.setdefault((name, "refused on meta"), str(error).split("\n")[0])
+            return
+        self.counts[name]["equal on meta" if there == geometry else "differs on meta"] += 1
+        if there != geometry:
+            text = f"{there}, not {geometry}: {str(given)[:200]}"
+            self.examples.setdefault((name, "differs on meta"), text)
 
 
 def main() -> int:
@@ -173,13 +248,14 @@ def main() -> int:
     parser.add_argument("--only", help="names of op_db, with commas between")
     parser.add_argument("--dtypes", default="float32,int64,bool", help="of the samples, or `all`")
     parser.add_argument("--list", action="store_true", help="every operator with its counts")
+    parser.add_argument("--meta", action="store_true", help="make the calls on meta, too")
     parser.add_argument("--missing", action="store_true", help="list what is not there")
     options = parser.parse_args()
     wanted = set(options.only.split(",")) if options.only else None
     dtypes = [
         d for d in COMPUTED if options.dtypes == "all" or short(d) in options.dtypes.split(",")
     ]
-    again = Again()
+    again = Again(options.meta)
     torch.manual_seed(0)
     for op in op_db:
         if wanted and op.name not in wanted:
@@ -191,10 +267,10 @@ def main() -> int:
                 samples = list(op.sample_inputs("cpu", dtype))[:12]
             except Exception:
                 continue
-            for sample in samples:
+            for call in (call for sample in samples for call in forms(op, sample)):
                 try:
                     with again:
-                        op(sample.input, *sample.args, **sample.kwargs)
+                        call()
                 except Exception:
                     continue
     total = collections.Counter()
