@@ -5,6 +5,9 @@
 // is called with the GIL held, so nothing is to be taken there; and what pybind11 keeps is kept for
 // each interpreter, as it does by itself from 3.12 on.
 //
+// For each argument that a call gives by name, pybind11 makes a str of the name, and goes on
+// without one if there is no memory for it: interned() raises instead.
+//
 // Depends on: runtime/python.h.
 #pragma once
 
@@ -17,5 +20,23 @@
 #define PyGILState_Release(state) static_cast<void>(state)
 #endif
 
+namespace opyard::python {
+
+inline PyObject* interned(const char* text);
+
+}  // namespace opyard::python
+
+#define PyUnicode_InternFromString(text) ::opyard::python::interned(text)
 #include <pybind11/pybind11.h>  // IWYU pragma: export
 #include <pybind11/stl.h>       // IWYU pragma: export
+#undef PyUnicode_InternFromString
+
+namespace opyard::python {
+
+inline PyObject* interned(const char* text) {
+  PyObject* const made = PyUnicode_InternFromString(text);
+  if (made == nullptr) throw pybind11::error_already_set();
+  return made;
+}
+
+}  // namespace opyard::python

@@ -27,6 +27,7 @@
 #include "opyard/thread/modes.h"
 #include "runtime/clear.h"
 #include "runtime/enter_python.h"
+#include "runtime/look_up.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -414,7 +415,9 @@ Owned positional_arguments(PyObject* args) {
 Owned named_arguments(PyObject* kwargs) {
   if (kwargs == Py_None) return {};
   if (PyDict_CheckExact(kwargs)) return Owned::share(kwargs);
-  if (PyObject_HasAttrString(kwargs, "keys") == 0) {
+  const int has = has_attribute(kwargs, "keys");
+  if (has < 0) throw PythonErrorSet();
+  if (has == 0) {
     fail(ErrorKind::BadArgument,
          fmt::format("disabled_dispatch(): kwargs is a {}; accepted is a dict of the arguments by "
                      "name, or None",

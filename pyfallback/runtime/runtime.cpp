@@ -18,6 +18,7 @@
 #include "runtime/clear.h"
 #include "runtime/deferred_work.h"
 #include "runtime/gil.h"
+#include "runtime/look_up.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
 
@@ -61,8 +62,11 @@ constexpr const char* kCapsuleName = "opyard.runtime";
 
 Runtime* find_in_interpreter() {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kCapsuleName);
-  if (capsule == nullptr) return nullptr;
+  PyObject* const capsule = kept == nullptr ? nullptr : find_item(kept, kCapsuleName);
+  if (capsule == nullptr) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    return nullptr;
+  }
   return static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kCapsuleName));
 }
 
@@ -204,10 +208,7 @@ bool count_types_anew(Runtime& runtime) noexcept {
 }
 
 PyObject* require_hook(const Runtime& runtime, const char* name) {
-  // Not PyDict_GetItemString(): it takes a failure, such as a lack of memory, for a missing name.
-  const Owned key = checked(PyUnicode_FromString(name));
-  PyObject* const hook =
-      runtime.hooks == nullptr ? nullptr : PyDict_GetItemWithError(runtime.hooks, key.get());
+  PyObject* const hook = runtime.hooks == nullptr ? nullptr : find_item(runtime.hooks, name);
   if (hook == nullptr) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     fail(ErrorKind::Internal, std::string("the package opyard gave no '") + name +

@@ -16,6 +16,7 @@
 #include "runtime/deferred_work.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
+#include "runtime/look_up.h"
 
 // Put there by the linker: where this shared library begins and its code ends.
 extern "C" {
@@ -75,9 +76,8 @@ _Unwind_Word find_frame(const void* return_address) noexcept {
 
 bool is_package(PyObject* frame) noexcept {
   const Owned globals = Owned::steal(PyObject_GetAttrString(frame, "f_globals"));
-  PyObject* const name = globals && PyDict_Check(globals.get())
-                             ? PyDict_GetItemString(globals.get(), "__name__")
-                             : nullptr;
+  PyObject* const name =
+      globals && PyDict_Check(globals.get()) ? find_item(globals.get(), "__name__") : nullptr;
   const char* const text =
       name != nullptr && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   const std::string_view module = text == nullptr ? "" : text;

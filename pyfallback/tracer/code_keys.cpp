@@ -5,6 +5,7 @@
 
 #include "opyard/profiler/names.h"
 #include "runtime/clear.h"
+#include "runtime/look_up.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
 
@@ -38,11 +39,11 @@ CodeWord make_word(PyCodeObject* code) {
 void CodeKeys::prepare() {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (kept == nullptr) throw std::bad_alloc();
-  PyObject* const former = PyDict_GetItemString(kept, kIndexName);
-  if (former != nullptr) {
+  if (PyObject* const former = find_item(kept, kIndexName)) {
     index_ = PyLong_AsSsize_t(former);
     return;
   }
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
   const Py_ssize_t index = new_code_word_index();
   if (index < 0) {
     PyErr_SetString(PyExc_RuntimeError,

@@ -6,6 +6,7 @@
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
+#include "runtime/look_up.h"
 #include "tracer/border.h"
 
 namespace opyard::python {
@@ -24,7 +25,7 @@ PyObject* on_collection(PyObject*, PyObject* args) {
     const char* phase = nullptr;
     PyObject* info = nullptr;
     if (PyArg_ParseTuple(args, "sO!", &phase, &PyDict_Type, &info) == 0) throw PythonErrorSet();
-    PyObject* const generation = PyDict_GetItemString(info, "generation");
+    PyObject* const generation = find_item(info, "generation");
     const long number = generation == nullptr ? 0 : PyLong_AsLong(generation);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     constexpr auto kKind = profiler::SpanKind::Collection;

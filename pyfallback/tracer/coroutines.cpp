@@ -10,6 +10,7 @@
 
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/tasks.h"
+#include "runtime/look_up.h"
 #include "tracer/text.h"
 
 namespace opyard::python {
@@ -25,7 +26,7 @@ std::atomic<std::uint64_t> last_coroutine{0};
 // The task that runs on this thread, if it runs this coroutine itself; else null.
 Held task_of(PyObject* coroutine) {
   PyObject* const modules = PyImport_GetModuleDict();  // borrowed
-  PyObject* const asyncio = PyDict_GetItemString(modules, "asyncio.tasks");
+  PyObject* const asyncio = find_item(modules, "asyncio.tasks");
   if (asyncio == nullptr) return nullptr;
   // There is none but in a loop that runs: asking raises else.
   Held task(PyObject_CallMethod(asyncio, "current_task", nullptr));

@@ -16,6 +16,7 @@
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/stream.h"
+#include "runtime/look_up.h"
 #include "tracer/border.h"
 #include "tracer/collections.h"
 #include "tracer/observers.h"
@@ -54,14 +55,11 @@ ModuleState& state_of(PyObject* module) {
 
 constexpr const char* kCapsuleName = "opyard.tracer";
 
-// The tracer of the interpreter that this thread is in; null if it has none. Not by
-// PyDict_GetItemString(), which takes a want of memory for a missing name.
+// The tracer of the interpreter that this thread is in; null if it has none.
 Tracer* find_tracer() {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (kept == nullptr) return nullptr;
-  PyObject* const name = checked_new(PyUnicode_FromString(kCapsuleName));
-  PyObject* const capsule = PyDict_GetItemWithError(kept, name);
-  Py_DECREF(name);
+  PyObject* const capsule = find_item(kept, kCapsuleName);
   if (capsule == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
   return capsule == nullptr ? nullptr
                             : static_cast<Tracer*>(PyCapsule_GetPointer(capsule, kCapsuleName));

@@ -22,6 +22,7 @@
 #include "opyard/python.h"
 #include "opyard/registry/operator.h"
 #include "opyard/value/stack.h"
+#include "runtime/look_up.h"
 #include "runtime/traced_python.h"
 #include "tracer/border.h"
 
@@ -187,6 +188,7 @@ struct Installed {
 };
 
 struct ObserversOfThread {
+  const PythonTable& table;  // of the thread's interpreter
   const std::thread::id thread = std::this_thread::get_id();
   std::vector<Installed*> observers;  // the innermost last
 };
@@ -227,10 +229,14 @@ void end_thread(PyObject* capsule) {
 ObserversOfThread& observers_of_thread() {
   PyObject* const dict = PyThreadState_GetDict();  // borrowed
   OPYARD_CHECK(dict != nullptr, Unsupported, "this thread has no place to keep an observer");
-  if (PyObject* const known = PyDict_GetItemString(dict, kThread)) {
+  if (PyObject* const known = find_item(dict, kThread)) {
     return *static_cast<ObserversOfThread*>(PyCapsule_GetPointer(known, kThread));
   }
-  auto list = std::make_unique<ObserversOfThread>();
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  const PythonTable* const table = import_python_table();
+  if (table == nullptr) throw PythonErrorSet();
+  auto list =
+      std::unique_ptr<ObserversOfThread>(new ObserversOfThread{.table = *table, .observers = {}});
   PyObject* const capsule = checked_new(PyCapsule_New(list.get(), kThread, nullptr));
   const int failed = PyDict_SetItemString(dict, kThread, capsule);
   if (failed == 0) static_cast<void>(PyCapsule_SetDestructor(capsule, end_thread));
@@ -256,11 +262,9 @@ PyObject* begin_observer(PyObject*, PyObject* args) {
                          &options.outputs, &options.probability) == 0) {
       throw PythonErrorSet();
     }
-    const PythonTable* const table = import_python_table();
-    if (table == nullptr) throw PythonErrorSet();
     ObserversOfThread& list = observers_of_thread();
     list.observers.reserve(list.observers.size() + 1);
-    auto installed = std::make_unique<Installed>(*table, options);
+    auto installed = std::make_unique<Installed>(list.table, options);
     installed->handle = checked_new(PyCapsule_New(installed.get(), kHandle, nullptr));
     installed->list = &list;
     list.observers.push_back(installed.get());

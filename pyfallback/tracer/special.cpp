@@ -15,6 +15,7 @@
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
+#include "runtime/look_up.h"
 #include "tracer/text.h"
 #include "tracer/tracer.h"
 
@@ -92,8 +93,7 @@ void Tracer::note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept {
   Py_XDECREF(thread);
   try {
     // In its dictionary: asking for an attribute could run code of the program's.
-    PyObject* const name =
-        attributes == nullptr ? nullptr : PyDict_GetItemString(attributes, "_name");
+    PyObject* const name = attributes == nullptr ? nullptr : find_item(attributes, "_name");
     profiler::Stream* const stream = profiler::Stream::current();
     if (name != nullptr && stream != nullptr) {
       profiler::ThreadName named{stream->handle(), stream->native_id(), text_of(name)};
@@ -103,7 +103,7 @@ void Tracer::note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept {
     }
   } catch (const std::bad_alloc&) {  // a thread without a name, then
   }
-  if (attributes == nullptr) clear_or_report(PyExc_Exception);
+  clear_or_report(PyExc_Exception);
   Py_XDECREF(attributes);
 }
 

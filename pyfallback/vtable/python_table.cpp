@@ -18,6 +18,7 @@
 #include "opyard/python.h"
 #include "opyard/version.h"
 #include "runtime/gil.h"
+#include "runtime/look_up.h"
 #include "runtime/types.h"
 #include "vtable/run_call.h"
 
@@ -188,8 +189,9 @@ constexpr PythonTable kTable = {kPythonTableVersion,
 void add_python_table(Runtime& runtime, PyObject* module) {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
-  Owned capsule = Owned::share(PyDict_GetItemString(kept, kName));
+  Owned capsule = Owned::share(find_item(kept, kName));
   if (!capsule) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     auto made = std::make_unique<LastingTable>(LastingTable{kTable, nullptr});
     made->table.interpreter = runtime.tag;
     capsule = checked(PyCapsule_New(&made->table, kName, nullptr));

@@ -7,6 +7,7 @@
 
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/package.h"
+#include "runtime/clear.h"
 #include "runtime/exit.h"
 #include "runtime/types.h"
 
@@ -61,8 +62,8 @@ PyObject* first_class_with(PyTypeObject* type, PyObject* name) {
   for (Py_ssize_t i = PyTuple_GET_SIZE(bases); i-- > 0;) {
     PyObject* const base = PyTuple_GET_ITEM(bases, i);
     const Owned members = checked(PyObject_GetAttrString(base, "__dict__"));
-    const int has = PyMapping_HasKey(members.get(), name);
-    if (has != 0) return base;
+    if (Owned::steal(PyObject_GetItem(members.get(), name))) return base;
+    if (!clear_if(PyExc_KeyError)) throw PythonErrorSet();
   }
   return nullptr;
 }

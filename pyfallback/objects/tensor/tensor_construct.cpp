@@ -15,6 +15,7 @@
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
 #include "runtime/clear.h"
+#include "runtime/look_up.h"
 #include "runtime/types.h"
 
 #include <algorithm>
@@ -205,8 +206,10 @@ bool is_exchangeable(Runtime& runtime, PyObject* data) {
   if (PyList_Check(data) || PyTuple_Check(data) || PyLong_Check(data) || PyFloat_Check(data)) {
     return false;
   }
-  return foreign_kind_of(runtime, Py_TYPE(data)).way == ForeignWay::Table ||
-         PyObject_HasAttrString(data, "__dlpack__") != 0;
+  if (foreign_kind_of(runtime, Py_TYPE(data)).way == ForeignWay::Table) return true;
+  const int has = has_attribute(data, "__dlpack__");
+  if (has < 0) throw PythonErrorSet();
+  return has != 0;
 }
 
 Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
