@@ -507,6 +507,22 @@ def check_cleared() -> Iterator[str]:
                 )
 
 
+def check_looked_up() -> Iterator[str]:
+    """These functions of CPython take any exception for a name that is missing, and lose it."""
+    lossy = re.compile(
+        r"\b(PyDict_GetItem(?:String)?|PyObject_HasAttr(?:String)?|PyMapping_HasKey(?:String)?)\("
+    )
+    for path in listed("pyfallback/*.h", "pyfallback/*.cpp"):
+        if path.parent.name == "embed":  # there, what a look-up leaves has become a text already
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if found := lossy.search(line.partition("//")[0]):
+                yield (
+                    f"{path}:{number}: {found[1]}() loses what it raises; look up with find_item() "
+                    "or has_attribute() of runtime/look_up.h"
+                )
+
+
 def check_scripts() -> Iterator[str]:
     for path in [*listed("tools/*"), *listed(".ci/*")]:
         if text_of(path).startswith("#!") and not (ROOT / path).stat().st_mode & 0o100:
@@ -531,6 +547,7 @@ CHECKS = {
     "width of comments": check_comments,
     "every source is built": check_listed,
     "exceptions given up": check_cleared,
+    "exceptions lost in look-ups": check_looked_up,
     "scripts": check_scripts,
 }
 

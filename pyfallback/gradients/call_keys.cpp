@@ -4,8 +4,8 @@
 // the thread's dispatch keys, and each thing among the arguments and among what the function sees
 // from outside (`outer`), in order:
 //
-//   a Tensor               dtype, device, sizes, strides, whether it requires a gradient; or
-//                          "the third one again"
+//   a Tensor               dtype, device, sizes, strides, whether it requires a gradient, what a
+//                          user noted at it; or "the third one again"
 //   a plain value          its type and value
 //   a container            its type, its keys, what is in it
 //   an object with state   a Module, or the object of a method: its type, and its attributes
@@ -27,6 +27,7 @@
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
 #include "opyard/thread/modes.h"
+#include "runtime/look_up.h"
 
 namespace opyard::gradients {
 namespace {
@@ -123,6 +124,11 @@ class Description {
     refusal = std::move(why);
     return false;
   }
+  static bool is_named_tuple(PyTypeObject* type) {
+    const int has = python::has_attribute(reinterpret_cast<PyObject*>(type), "_fields");
+    if (has < 0) throw py::error_already_set();
+    return has != 0;
+  }
   void add_address(PyObject* object) {
     add_raw(object);
     if (kept_ != nullptr && PyList_Append(kept_, object) != 0) throw py::error_already_set();
@@ -139,14 +145,13 @@ class Description {
     PyTypeObject* const type = Py_TYPE(object);
     if (add_builtin(object, type)) return true;
     if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(types_.tensor.ptr()))) {
-      return add_tensor(object, where);
+      return add_tensor(object, depth, where);
     }
     if (add_known(object, type)) return true;
     if (depth > kDeepest) return refuse(where + " is nested deeper than 64 containers");
     if (type == &PyTuple_Type || type == &PyList_Type)
       return add_sequence(object, is_argument, depth, where);
-    if (PyTuple_Check(object) &&
-        PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "_fields")) {
+    if (PyTuple_Check(object) && is_named_tuple(type)) {
       return add_sequence(object, is_argument, depth, where);
     }
     if (type == &PyDict_Type) return add_dict(object, is_argument, depth, where);
@@ -163,7 +168,7 @@ class Description {
     return true;
   }
 
-  bool add_tensor(PyObject* object, const std::string& where) {
+  bool add_tensor(PyObject* object, int depth, const std::string& where) {
     PyTypeObject* const type = Py_TYPE(object);
     if (reinterpret_cast<PyObject*>(type) != types_.tensor.ptr() &&
         reinterpret_cast<PyObject*>(type) != types_.parameter.ptr()) {
@@ -191,7 +196,15 @@ class Description {
     bytes += char(tensor.sizes().size());
     for (const std::int64_t size : tensor.sizes()) add_raw(size);
     for (const std::int64_t stride : tensor.strides()) add_raw(stride);
-    return true;
+    PyObject* const attributes = attributes_of(object);
+    bytes += attributes == nullptr ? '0' : '1';
+    return attributes == nullptr || add_dict(attributes, false, depth + 1, "an attribute");
+  }
+  // Borrowed; null if nothing was noted at the tensor, which then has no dictionary.
+  static PyObject* attributes_of(PyObject* tensor) {
+    auto* const bytes = reinterpret_cast<std::byte*>(tensor);
+    PyObject* const found = *reinterpret_cast<PyObject**>(bytes + Py_TYPE(tensor)->tp_dictoffset);
+    return found == nullptr || PyDict_GET_SIZE(found) == 0 ? nullptr : found;
   }
 
   bool add_plain(PyObject* object, PyTypeObject* type) {

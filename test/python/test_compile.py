@@ -415,6 +415,39 @@ def test_H47_a_function_that_depends_on_values_runs_as_it_is():
         why, _ = why_not(read, opyard.tensor([1.0]))
 
 
+def test_H47_what_else_is_read_of_a_tensor_is_no_kind_of_calls():
+    def with_grad(x):
+        return x * 2 if x.grad is None else x.detach() - x.grad
+
+    read = leaf([1.0, 2.0])
+    made = jit.compile(with_grad)
+    with pytest.warns(jit.CompileWarning, match=r"grad of a tensor is read at"):
+        assert made(read).tolist() == [2, 4]
+    for gradient in ([1.0, 1.0], [5.0, 5.0]):
+        read.grad = opyard.tensor(gradient, dtype=read.dtype)
+        assert made(read).tolist() == with_grad(read).tolist()
+    for name in ("is_leaf", "grad_fn", "retains_grad", "output_nr", "_version"):
+        why, _ = why_not(lambda x, name=name: x * 2 if getattr(x, name) else -x, leaf([1.0]))
+        assert f"{name} of a tensor is read at" in why, name
+    for name in ("data_ptr", "storage_offset"):
+        why, _ = why_not(lambda x, name=name: x * (getattr(x, name)() % 7), opyard.tensor([1.0]))
+        assert f"{name}() of a tensor is read at" in why
+
+
+def test_H47_what_a_user_noted_at_a_tensor_belongs_to_it():
+    made = compiled(lambda x: x * x.factor + x.shift)
+    results = []
+    for factor, shift in ((2.0, 1.0), (3.0, 1.0), (2.0, 5.0), (2.0, 1.0)):
+        x = opyard.tensor([1.0, 2.0])
+        x.factor, x.shift = factor, opyard.tensor([shift, shift])
+        results.append(made(x).tolist())
+    assert results == [[3, 5], [4, 7], [7, 9], [3, 5]]
+    assert len(made.made.graphs()) == 2
+    x = opyard.tensor([1.0, 2.0])
+    x.factor, x.shift = 2.0, x  # itself
+    assert made(x).tolist() == [3, 6]
+
+
 def test_sizes_may_be_read():
     made = compiled(lambda x: x.sum() / (x.shape[0] * len(x) + x.numel()))
     for _ in range(2):

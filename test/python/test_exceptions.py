@@ -196,9 +196,23 @@ class Device(Foreign):
         self.raiser()
 
 
+class Asked(Index):
+    """Is asked whether it has an attribute."""
+
+    def __getattr__(self, name):
+        if name in ("__dlpack__", "keys"):
+            self.raiser()
+        raise AttributeError(name)
+
+
 class State(Index):
     def __reduce_ex__(self, protocol):
         self.raiser()
+
+
+def tuple_that_may_be_named(raiser):
+    meta = type("Meta", (type,), {"_fields": property(lambda cls: raiser())})
+    return meta("Pair", (tuple,), {})((X, X))
 
 
 def truth(raiser):
@@ -334,6 +348,13 @@ COMES_OUT: dict[str, Callable] = {
     "pickling": in_pickling,
     "warning": in_warning,
     "__bool__": lambda raiser: opyard.ops.t7.flag(X, truth(raiser)),
+    "has it __dlpack__": lambda raiser: opyard.tensor(Asked(raiser)),
+    "has it keys": lambda raiser: opyard.dispatch.disabled_dispatch(
+        opyard.ops.t7.plain.default, (), (X,), Asked(raiser)
+    ),
+    "has it _fields": lambda raiser: opyard.jit.compile(lambda pair: pair[0])(
+        tuple_that_may_be_named(raiser)
+    ),
 }
 if HAS_BUFFER_CLASSES:
     COMES_OUT |= {

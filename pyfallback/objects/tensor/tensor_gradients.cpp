@@ -3,6 +3,7 @@
 // The library of gradients is loaded when it is first needed. Before, no tensor requires one, and
 // that is answered here; everything else asks the package, by the name of the attribute.
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "opyard/detail/registry/recorder.h"
 #include "runtime/types.h"
 
@@ -17,6 +18,15 @@ PyObject* ask(PyObject* self, const char* name) {
     const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "get_gradient"));
     return PyObject_CallFunctionObjArgs(hook.get(), self, text.get(), nullptr);
   });
+}
+
+// Other tensors of the same kind may have another answer.
+PyObject* ask_noted(PyObject* self, const char* name) {
+  const int noted = enter_from_python(-1, [&] {
+    note_read(self, name);
+    return 0;
+  });
+  return noted != 0 ? nullptr : ask(self, name);
 }
 
 int tell(PyObject* self, const char* name, PyObject* value) {
@@ -50,21 +60,22 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 }
 PyObject* get_is_leaf(PyObject* self, void*) {
   if (!is_armed()) return Py_NewRef(Py_True);
-  return ask(self, "is_leaf");
+  return ask_noted(self, "is_leaf");
 }
 PyObject* get_gradient(PyObject* self, void* closure) {
   if (!is_armed()) return Py_NewRef(Py_None);
-  return ask(self, name_of(closure));
+  return ask_noted(self, name_of(closure));
 }
 int set_gradient(PyObject* self, PyObject* value, void* closure) {
   return tell(self, name_of(closure), value);
 }
 PyObject* get_output_nr(PyObject* self, void*) {
   if (!is_armed()) return PyLong_FromLong(0);
-  return ask(self, "output_nr");
+  return ask_noted(self, "output_nr");
 }
 PyObject* get_version(PyObject* self, void*) {
   return enter_from_python([&] {
+    note_read(self, "_version");
     return PyLong_FromUnsignedLong(tensor_unchecked(self).impl()->storage()->shared_version());
   });
 }

@@ -94,6 +94,7 @@ PyObject* element_size(PyObject* self, PyObject*) {
 }
 PyObject* storage_offset(PyObject* self, PyObject*) {
   return enter_from_python([&] {
+    note_read(self, "storage_offset()");
     const Tensor& tensor = tensor_unchecked(self);
     if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
       return PyLong_FromLongLong(tensor.storage_offset());
@@ -107,6 +108,7 @@ PyObject* is_contiguous(PyObject* self, PyObject*) {
 }
 PyObject* data_ptr(PyObject* self, PyObject*) {
   return enter_from_python([&] {
+    note_read(self, "data_ptr()");
     const TensorImpl& impl = *tensor_unchecked(self).impl();
     if (impl.data() == nullptr && impl.own_numel() != 0 && impl.keys().has(DispatchKey::Python)) {
       fail(ErrorKind::BadValue, std::string("data_ptr: a ") + Py_TYPE(self)->tp_name +
