@@ -134,7 +134,8 @@ CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runt
   for (const Argument& argument : schema.arguments) {
     Owned name = checked(PyUnicode_InternFromString(argument.name.c_str()));
     parameters_.push_back({std::move(name), &argument, argument.type->kind() == TypeKind::Tensor,
-                           argument.is_write()});
+                           argument.is_write(), may_need_conversion(*argument.type)});
+    may_need_conversion_ |= parameters_.back().may_need_conversion;
     if (!argument.keyword_only) ++positional_;
     if (argument.name == "storage_offset" && parameters_.front().is_tensor) {
       storage_offset_ = parameters_.size() - 1;
@@ -199,6 +200,22 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
     if (only_candidate) throw;
     mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
     set_details(mismatch, error.what());
+  }
+  return false;
+}
+
+bool CallPlan::some_need_conversion(const Runtime& runtime, PyObject* const* args, Py_ssize_t count,
+                                    PyObject* names) const noexcept {
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (Py_ssize_t(i) >= count && named == 0) return false;
+    const Parameter& parameter = parameters_[i];
+    if (!parameter.may_need_conversion) continue;
+    PyObject* const given =
+        Py_ssize_t(i) < count ? args[i] : find_keyword(args + count, names, parameter.name.get());
+    if (given != nullptr && python::needs_conversion(runtime, *parameter.argument->type, given)) {
+      return true;
+    }
   }
   return false;
 }

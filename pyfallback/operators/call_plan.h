@@ -61,6 +61,12 @@ class CallPlan {
   OPYARD_COLD bool bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
                                 PyObject* names, Stack& stack, ForeignArguments& arrays,
                                 std::vector<Owned>& made) const;
+  // Whether bind() would convert one of them to another kind, if it takes them; see
+  // needs_conversion(). Runs no code of Python's.
+  bool needs_conversion(const Runtime& runtime, PyObject* const* args, Py_ssize_t count,
+                        PyObject* names) const noexcept {
+    return may_need_conversion_ && some_need_conversion(runtime, args, count, names);
+  }
   // As bind(), and raises what refuse() does if they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack, ForeignArguments& arrays) const;
@@ -89,9 +95,12 @@ class CallPlan {
     const Argument* argument;
     bool is_tensor;  // exactly Tensor: the common case
     bool is_written;
+    bool may_need_conversion;
   };
 
   const Parameter* find(PyObject* name) const;
+  bool some_need_conversion(const Runtime& runtime, PyObject* const* args, Py_ssize_t count,
+                            PyObject* names) const noexcept;
   bool convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
                ForeignArguments& arrays, ArgumentMismatch& mismatch, bool only_candidate) const;
   [[noreturn]] OPYARD_COLD void refuse_array(const RefusedArray& refused,
@@ -124,6 +133,7 @@ class CallPlan {
   // tensors before it.
   bool ends_in_ints_ = false;
   bool takes_numbers_ = false;
+  bool may_need_conversion_ = false;  // of any parameter
 };
 
 // The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
+#include "opyard/schema/choose_overload.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
 
@@ -135,14 +137,20 @@ using MadeOfNumbers = std::unique_ptr<std::vector<Owned>>;
   const std::span<PyObject* const> overloads = items_of(held);
   if (overloads.empty()) refuse_gone(packet_of(self));
   SmallVector<ArgumentMismatch, 4> mismatches;
-  for (PyObject* const overload : overloads) {
-    ArgumentMismatch mismatch;
-    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, arrays,
-                               mismatch, overloads.size() == 1)) {
-      return Owned::share(overload);
-    }
-    mismatches.push_back(mismatch);
-  }
+  for (std::size_t i = 0; i < overloads.size(); ++i) mismatches.push_back({});
+  const bool alone = overloads.size() == 1;
+  const Runtime& known = *packet_of(self).runtime;
+  const std::optional<std::size_t> chosen = choose_overload(
+      overloads.size(),
+      [&](std::size_t i) {
+        return !alone && plan_of(overloads[i]).needs_conversion(known, args, count, names);
+      },
+      [&](std::size_t i) {
+        return plan_of(overloads[i])
+            .bind(*packet_of(self).runtime, args, count, names, stack, arrays, mismatches[i],
+                  alone);
+      });
+  if (chosen) return Owned::share(overloads[*chosen]);
   for (PyObject* const overload : overloads) {
     if (plan_of(overload).bind_spread(*packet_of(self).runtime, args, count, names, stack,
                                       arrays)) {
@@ -165,9 +173,12 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
   PyObject* const overloads = packet_of(self).overloads;
   if (PyTuple_GET_SIZE(overloads) == 0) return nullptr;
   const Owned first = Owned::share(PyTuple_GET_ITEM(overloads, 0));
-  return plan_of(first.get())
-      .direct()
-      .try_call(*packet_of(self).runtime, first.get(), args, flags, names);
+  const CallPlan& plan = plan_of(first.get());
+  if (PyTuple_GET_SIZE(overloads) > 1 &&
+      plan.needs_conversion(*packet_of(self).runtime, args, PyVectorcall_NARGS(flags), names)) {
+    return nullptr;
+  }
+  return plan.direct().try_call(*packet_of(self).runtime, first.get(), args, flags, names);
 }
 
 // With a frame of its own: calls without a stack of values take no C stack for it (test_depth.py).

@@ -151,6 +151,93 @@ def test_X10_the_operators_of_aten_are_not_ambiguous(run_program):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+# Arguments as they are, before converted ones ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "given", "goes_to"),
+    [
+        ("float", "int", 1, "b"),
+        ("float", "int", 1.5, "a"),
+        ("float", "int", True, "a"),  # both convert it
+        ("float", "bool", True, "b"),
+        ("int", "bool", True, "b"),
+        ("complex", "float", 1.5, "b"),
+        ("complex", "int", 1.5, "a"),
+        ("Scalar", "float", 1, "a"),
+        ("float", "Scalar", 1, "b"),
+        ("float?", "int?", 1, "b"),
+        ("float?", "int?", None, "a"),
+        ("float[]", "int[]", [1, 2], "b"),
+        ("float[]", "int[]", (1, 2.5), "a"),
+        ("float[2]", "int[2]", 1, "b"),
+        ("SymFloat", "SymInt", 1, "b"),
+        ("Device", "str", "cpu", "a"),  # a text that names a device is one
+        ("int", "Tensor", opyard.tensor(3), "b"),
+        ("Scalar", "Tensor", opyard.tensor(3), "b"),
+        ("Scalar", "str", opyard.tensor(3), "a"),
+        ("float[]", "Tensor[]", [opyard.tensor(1.0)], "b"),
+    ],
+)
+def test_X10_an_overload_that_takes_the_arguments_as_they_are_goes_first(
+    library, ns, first, second, given, goes_to
+):
+    for overload, type_ in (("a", first), ("b", second)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # for those that are ambiguous besides
+            optional = type_.removesuffix("?") + "?"
+            library.define(f"f.{overload}({type_} x, *, {optional} y=None) -> str")
+        library.impl(
+            f"f.{overload}", lambda x, *, y=None, o=overload: o, "CompositeExplicitAutograd"
+        )
+    op = getattr(opyard.ops, ns).f
+    assert op(given) == goes_to
+    assert op(x=given) == goes_to
+    assert op._resolve(given).name() == f"{ns}::f.{goes_to}"
+    assert op(given, y=given) == goes_to
+
+
+@pytest.mark.filterwarnings("ignore:Two overloads accept the same call")
+def test_X10_one_argument_that_needs_a_conversion_is_enough(library, ns):
+    library.define("f.a(float x, Scalar y, *, float z=1.0) -> str")
+    library.define("f.b(Scalar x, float y, *, Scalar z=1) -> str")
+    for overload in "ab":
+        library.impl(
+            f"f.{overload}", lambda *args, o=overload, **names: o, "CompositeExplicitAutograd"
+        )
+    op = getattr(opyard.ops, ns).f
+    assert op(1.0, 1) == "a"
+    assert op(1, 1.0) == "b"
+    assert op(1.0, 1.0) == "a"
+    assert op(1.0, 1.0, z=2) == "b"
+    assert op(1, 1) == "a"  # both convert
+    assert op.b(1, 1) == "b"
+
+
+def test_X10_what_no_overload_takes_is_refused_by_all_in_order(library, ns):
+    library.define("f.a(float x) -> str")
+    library.define("f.b(str x) -> str")
+    with pytest.raises(TypeError) as caught:
+        getattr(opyard.ops, ns).f(opyard.tensor([1.0, 2.0]))
+    text = str(caught.value)
+    assert 0 < text.index("f.a(float x)") < text.index("f.b(str x)")
+    for part in ("of type 'float'", "of type 'str'"):
+        assert part in text
+
+
+def test_H11_graphs_choose_by_the_same_rule(library, ns):
+    jit = opyard.jit
+    library.define("f.a(float x) -> str")
+    library.define("f.b(int x) -> str")
+    library.define("f.c(Scalar x) -> str")
+    for overload in "abc":
+        library.impl(f"f.{overload}", lambda x, o=overload: o, "CompositeExplicitAutograd")
+    for type_, given, goes_to in (("int", 1, "b"), ("float", 1.5, "a"), ("Scalar", 1, "c")):
+        text = f"graph(%x : {type_}):\n  %y : str = {ns}::f(%x)\n  return (%y)\n"
+        assert jit.compile(jit.parse_ir(text))(given) == goes_to
+    assert getattr(opyard.ops, ns).f(1) == "b"
+
+
 # Calls that none takes ----------------------------------------------------------------------
 
 

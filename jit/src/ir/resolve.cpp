@@ -10,6 +10,7 @@
 #include "ir/written_call.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
+#include "opyard/schema/choose_overload.h"
 #include "opyard/schema/relations.h"
 
 namespace opyard::jit {
@@ -76,9 +77,7 @@ TypePtr substituted(const TypePtr& type, const Bindings& bindings) {
 }
 
 struct Match {
-  std::string reason;  // why it does not fit; empty if it does
-  std::size_t inexact = 0;
-  std::size_t left_out = 0;
+  std::string reason;      // why it does not fit; empty if it does
   std::vector<int> given;  // see Choice
 };
 
@@ -124,7 +123,6 @@ Match match_schema(const Schema& schema, const GivenTypes& types, Row row) {
         match.reason = fmt::format("argument '{}' is missing", argument.name);
         return match;
       }
-      ++match.left_out;
       continue;
     }
     const auto at = std::size_t(match.given[i]);
@@ -136,7 +134,6 @@ Match match_schema(const Schema& schema, const GivenTypes& types, Row row) {
                                  opyard::to_string(*argument.type), type_text(*given));
       return match;
     }
-    if (!equal(*runtime_type(*argument.type), *runtime_type(*given))) ++match.inexact;
   }
   return match;
 }
@@ -189,24 +186,24 @@ std::vector<Callee> find_candidates(std::string_view name, std::string_view over
   return found;
 }
 
-std::optional<Choice> find_best(std::string_view name, std::string_view overload,
-                                const GivenTypes& types, Row row) {
-  std::optional<Choice> best;
-  std::pair<std::size_t, std::size_t> best_rank;
-  for (const Callee& candidate : find_candidates(name, overload, overload.empty())) {
-    Match match = match_schema(candidate.schema(), types, row);
-    if (!match.reason.empty()) continue;
-    const std::pair rank(match.inexact, match.left_out);
-    if (best && rank >= best_rank) continue;
-    best = Choice{candidate, std::move(match.given)};
-    best_rank = rank;
-  }
-  return best;
+// No static type is converted to another: a text's literals are, by who reads it.
+std::optional<Choice> find_first(std::string_view name, std::string_view overload,
+                                 const GivenTypes& types, Row row) {
+  const std::vector<Callee> candidates = find_candidates(name, overload, overload.empty());
+  Match match;
+  const std::optional<std::size_t> chosen = opyard::choose_overload(
+      candidates.size(), [](std::size_t) { return false; },
+      [&](std::size_t i) {
+        match = match_schema(candidates[i].schema(), types, row);
+        return match.reason.empty();
+      });
+  if (!chosen) return std::nullopt;
+  return Choice{candidates[*chosen], std::move(match.given)};
 }
 
-Choice choose_best(std::string_view name, std::string_view overload, const GivenTypes& types,
-                   Row row) {
-  std::optional<Choice> choice = find_best(name, overload, types, row);
+Choice require_first(std::string_view name, std::string_view overload, const GivenTypes& types,
+                     Row row) {
+  std::optional<Choice> choice = find_first(name, overload, types, row);
   if (!choice)
     refuse(name, overload, types, row, find_candidates(name, overload, overload.empty()));
   return *std::move(choice);
@@ -227,19 +224,19 @@ const Schema& Callee::schema() const noexcept {
 
 std::optional<Choice> find_call(std::string_view name, std::string_view overload,
                                 const GivenTypes& types) {
-  return find_best(name, overload, types, Row::Inputs);
+  return find_first(name, overload, types, Row::Inputs);
 }
 
 std::optional<Choice> detail::find_written_call(std::string_view name, const GivenTypes& types) {
-  return find_best(name, "", types, Row::Positional);
+  return find_first(name, "", types, Row::Positional);
 }
 
 Choice choose_call(std::string_view name, std::string_view overload, const GivenTypes& types) {
-  return choose_best(name, overload, types, Row::Inputs);
+  return require_first(name, overload, types, Row::Inputs);
 }
 
 Choice detail::choose_written_call(std::string_view name, const GivenTypes& types) {
-  return choose_best(name, "", types, Row::Positional);
+  return require_first(name, "", types, Row::Positional);
 }
 
 Callee choose_overload(std::string_view name, std::string_view overload,

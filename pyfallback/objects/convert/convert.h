@@ -45,6 +45,13 @@ class ForeignArguments;
 bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
               ForeignArguments* arrays = nullptr);
 
+// Whether an object that to_value() accepts for this type would become another one: an int or a
+// bool where a float is wanted, a bool for an int, a Tensor for a number. Of an object that is not
+// accepted it says nothing. Runs no code of Python's. With the GIL held.
+bool needs_conversion(const Runtime& runtime, const Type& type, PyObject* object) noexcept;
+// Whether there are such objects for this type.
+bool may_need_conversion(const Type& type) noexcept;
+
 // The Python object for a value of this type. With the GIL held.
 Owned to_python(Runtime& runtime, const Type& type, const Value& value);
 

@@ -1,12 +1,12 @@
 // opyard/jit/resolve.h: which operator a node calls.
 //
 // A graph's text names "aten::add" and no overload. One is chosen by the types of the inputs: every
-// input fits the argument at its place, what is left out has a default. Of several that fit the one
-// with the most arguments of exactly the input's type is taken, then the one that leaves the fewest
-// out, then the first in order of definition.
+// input fits the argument at its place, what is left out has a default. Of several that fit the
+// first one is taken, by the function that also chooses for calls from Python
+// (schema/choose_overload.h).
 //
-// Candidates are the registered operators of that name and the built-in functions on ints, floats,
-// texts and lists that every graph has; of equals the built-in one is taken.
+// Candidates are the built-in functions on ints, floats, texts and lists that every graph has, then
+// the registered operators of that name in order of definition.
 //
 // Depends on: jit/graph.h, registry/operator.h.
 #pragma once
