@@ -82,19 +82,25 @@ class Timeline {
   drawLane(context, lane, height) {
     const { track, top, rows } = lane;
     const y = top - this.scroll;
+    this.drawMarks(context, track, y);
     this.drawHeading(context, `${this.folded.has(track) ? "▸" : "▾"} ${track.title}`, y);
     for (let depth = 0; depth < rows; ++depth) {
       const rowTop = y + kHeading + depth * kRow;
       if (rowTop + kRow > kRuler && rowTop < height) this.drawRow(context, track, track.rows[depth], rowTop);
     }
+  }
+  drawMarks(context, track, y) {
     context.fillStyle = this.paint.mark;
     for (const [time] of track.marks) {
       if (time >= this.view.begin && time <= this.view.end) context.fillRect(this.xOf(time), y + 2, 1, kHeading - 4);
     }
   }
+  // The name has a ground of its own, so that it can be read where there are marks.
   drawHeading(context, text, y) {
     context.fillStyle = this.paint.line;
     context.fillRect(0, y, this.width, 1);
+    context.fillStyle = this.paint.back;
+    context.fillRect(2, y + 1, context.measureText(text).width + 8, kHeading - 1);
     context.fillStyle = this.paint.faint;
     context.fillText(text, 6, y + kHeading / 2 + 1);
   }

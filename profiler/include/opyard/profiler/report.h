@@ -13,7 +13,8 @@
 //                                               5  for merged bars likewise: how many spans it is
 //
 // Beyond `most_bars` spans the shortest are merged with their neighbours of the same parent into
-// one bar, and the page says so; tables are made of all spans.
+// one bar, as few as it takes, and none over a time longer than they are themselves; the page says
+// so. Tables are made of all spans.
 //
 // Depends on: profiler/export.h.
 #pragma once
