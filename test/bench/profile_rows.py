@@ -76,7 +76,7 @@ def sides_of_others() -> dict[str, Side]:
     return sides
 
 
-def measure(folder: Path, rounds: int) -> dict[str, float]:
+def measure(folder: Path, rounds: int, peers: bool) -> dict[str, float]:
     import opyard
     from opyard.profiler import profile
 
@@ -91,7 +91,7 @@ def measure(folder: Path, rounds: int) -> dict[str, float]:
             floors.forget()
 
     figures = {}
-    others = sides_of_others()
+    others = sides_of_others() if peers else {}
     for key, body in (("profile_python", call_python), ("profile_c", call_c)):
         for side, value in extra(body, {"floor": floor, "ours": profile}, 20 * rounds).items():
             figures[f"{key}/{side}"] = value
@@ -116,8 +116,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--no-peers", action="store_true", help="ours and the floor alone")
     options = parser.parse_args()
-    print(json.dumps(measure(options.folder, options.rounds)))
+    print(json.dumps(measure(options.folder, options.rounds, not options.no_peers)))
 
 
 if __name__ == "__main__":

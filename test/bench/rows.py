@@ -143,6 +143,7 @@ REGISTRATION = [
 ]
 
 # What a call takes longer while a profile records it, over the cheapest code that records at all.
+# The CPython of all other rows, and then the others.
 PROFILE = [
     Row("profile_python", "8", "Python call, recorded", RATIO, 1.15),
     Row("profile_python_cprofile", "8", "  the same by cProfile", INFORMATION),
@@ -156,6 +157,12 @@ PROFILE = [
     Row("profile_c_torch", "8", "  the same by torch.profiler, with_stack", INFORMATION),
     Row("profile_operator", "8", "operator with one kernel, from Python, recorded", ABSOLUTE, 60.0),
 ]
+PROFILE_PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+for _version in PROFILE_PYTHONS:
+    PROFILE += [
+        Row(f"profile_python_{_version}", "8", f"  Python call, on {_version}", RATIO, 1.15),
+        Row(f"profile_c_{_version}", "8", f"  function in C, on {_version}", RATIO, 1.15),
+    ]
 
 # What gradients cost where none is needed, over a table in which none are recorded; recording a
 # call of which both arguments are saved; a function of a run backwards, over what it calls.

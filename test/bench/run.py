@@ -32,6 +32,7 @@ from rows import (
     INFORMATION,
     MODELS,
     OPERATORS,
+    PROFILE_PYTHONS,
     RATIO,
     Measured,
     Row,
@@ -64,14 +65,17 @@ def measure_python(build: Path, rounds: int) -> tuple[dict[str, float], dict[str
     return answer["nanoseconds"], answer["missing"]
 
 
-def measure_alone(script: str, build: Path, rounds: int) -> dict[str, float]:
+def measure_alone(
+    script: str, build: Path, rounds: int, python: str | Path = sys.executable, *options: str
+) -> dict[str, float]:
     """What a program measures that has a process of its own."""
     done = subprocess.run(
         [
-            sys.executable,
+            python,
             HERE / script,
             f"--folder={build / 'test/bench'}",
             f"--rounds={rounds}",
+            *options,
         ],
         stdout=subprocess.PIPE,
         text=True,
@@ -80,6 +84,28 @@ def measure_alone(script: str, build: Path, rounds: int) -> dict[str, float]:
     if done.returncode != 0:
         raise SystemExit(f"{script} ended with code {done.returncode}")
     return json.loads(done.stdout)
+
+
+def measure_profiles(build: Path, rounds: int) -> tuple[dict[str, float], dict[str, str]]:
+    """As measure_python(), of each CPython that the build has, but of the one that runs this."""
+    own = "{}.{}".format(*sys.version_info[:2])
+    figures: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    for version in PROFILE_PYTHONS:
+        if version == own:
+            continue
+        python = build.parent / f"venv-{version}/bin/python"
+        tag = version.replace(".", "")
+        floors = list((build / "test/bench").glob(f"floors.cpython-{tag}-*"))
+        if not python.exists() or not floors:
+            for row in (f"profile_python_{version}", f"profile_c_{version}"):
+                missing[row] = f"this build is not for CPython {version}"
+            continue
+        alone = measure_alone("profile_rows.py", build, rounds, python, "--no-peers")
+        for row in ("profile_python", "profile_c"):
+            for side in ("floor", "ours"):
+                figures[f"{row}_{version}/{side}"] = alone[f"{row}/{side}"]
+    return figures, missing
 
 
 def python_with(module: str, build: Path) -> Path | None:
@@ -310,8 +336,11 @@ def main() -> int:
     os.sched_setaffinity(0, {cpu})
     nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
     missing |= without | without_operators
-    figures |= measure_alone("profile_rows.py", build, rounds=5 * options.repetitions)
-    figures |= measure_alone("gradient_rows.py", build, rounds=10 * options.repetitions)
+    figures |= measure_alone("profile_rows.py", build, 5 * options.repetitions)
+    of_profiles, without = measure_profiles(build, 5 * options.repetitions)
+    figures |= of_profiles
+    missing |= without
+    figures |= measure_alone("gradient_rows.py", build, 10 * options.repetitions)
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
     of_models, without, of_peers = measure_over_torch(
