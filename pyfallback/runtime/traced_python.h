@@ -20,14 +20,16 @@ namespace opyard::python {
 
 // The word that a code object keeps for us, under an index that the interpreter has given out; 0 at
 // first. A code object that is made at the place of an old one begins with 0. With the GIL held.
-inline std::uintptr_t code_word(PyObject* code, Py_ssize_t index) noexcept {
-  void* word = nullptr;
-#if PY_VERSION_HEX >= 0x030C0000
-  if (PyUnstable_Code_GetExtra(code, index, &word) < 0) clear_or_report(PyExc_Exception);
-#else
-  if (_PyCode_GetExtra(code, index, &word) < 0) clear_or_report(PyExc_Exception);
-#endif
-  return reinterpret_cast<std::uintptr_t>(word);
+// Without a call, by how CPython lays the words out: has_known_code_words() is asked first.
+struct CodeWords {
+  Py_ssize_t count;
+  void* words[1];
+};
+inline std::uintptr_t code_word_unchecked(PyObject* code, Py_ssize_t index) noexcept {
+  const auto* const kept =
+      static_cast<const CodeWords*>(reinterpret_cast<PyCodeObject*>(code)->co_extra);
+  if (kept == nullptr || kept->count <= index) return 0;
+  return reinterpret_cast<std::uintptr_t>(kept->words[index]);
 }
 // False, with an exception set, if there is no memory.
 inline bool set_code_word(PyObject* code, Py_ssize_t index, std::uintptr_t word) noexcept {
@@ -44,6 +46,19 @@ inline Py_ssize_t new_code_word_index() noexcept {
 #else
   return _PyEval_RequestCodeExtraIndex(nullptr);
 #endif
+}
+
+// Whether this CPython lays out the words of code objects as those do that this was built for.
+// False, with an exception set, if there is no memory.
+inline bool has_known_code_words(Py_ssize_t index) noexcept {
+  auto* const code = reinterpret_cast<PyObject*>(PyCode_NewEmpty("", "", 1));
+  if (code == nullptr) return false;
+  constexpr std::uintptr_t kWord = 0x5a5a'0001;
+  const bool is_known = code_word_unchecked(code, index) == 0 &&
+                        set_code_word(code, index, kWord) &&
+                        code_word_unchecked(code, index) == kWord;
+  Py_DECREF(code);
+  return is_known;
 }
 
 // The other interpreters of this process, by number. As CPython lists them itself, with the GIL
@@ -64,6 +79,34 @@ inline PyObject* qualified_name_of(const PyCodeObject* code) noexcept {
   return code->co_name;
 #endif
 }
+
+// The code that a frame runs, borrowed from the frame.
+inline PyObject* code_of(PyFrameObject* frame) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  Py_DECREF(code);
+  return reinterpret_cast<PyObject*>(code);
+#else
+  return reinterpret_cast<PyObject*>(frame->f_code);
+#endif
+}
+
+// How many frames are open, with this one; 0 for null.
+inline std::uint32_t depth_of(PyFrameObject* frame) noexcept {
+  std::uint32_t depth = 0;
+  Py_XINCREF(frame);
+  while (frame != nullptr) {
+    PyFrameObject* const outer = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
+    ++depth;
+  }
+  return depth;
+}
+
+// Whether a thread is within a function that Python has called to tell it of an event: it tells of
+// nothing that happens meanwhile.
+inline bool is_told_of_nothing(const PyThreadState* state) noexcept { return state->tracing != 0; }
 
 // The first argument of a frame's function, as its variable is now: a new reference; null if there
 // is none, or if the variable was deleted. Leaves no exception.
@@ -142,6 +185,16 @@ inline bool is_at_entry(PyFrameObject* frame) noexcept {
 #else
   (void)frame;
   return false;
+#endif
+}
+
+// Whether a frame has run nothing of its function yet, or of what a generator does after a yield
+// (before 3.11: of generators it is not known). Leaves no exception.
+inline bool has_run_nothing(PyFrameObject* frame) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  return is_at_entry(frame);
+#else
+  return frame->f_lasti < 0;
 #endif
 }
 

@@ -54,12 +54,12 @@ std::string name_of_function(PyObject* callable) {
 }
 
 // A function that lasts, or would be made again at the same place, is held; what is bound to an
-// instance is not, and its type keeps the definition.
+// instance is not: the type that has the definition keeps it.
 PyObject* holder_of(PyObject* callable) {
   if (!PyCFunction_Check(callable)) return callable;
   const auto* const function = reinterpret_cast<PyCFunctionObject*>(callable);
   if (!is_bound_to_instance(*function)) return callable;
-  return reinterpret_cast<PyObject*>(Py_TYPE(function->m_self));
+  return reinterpret_cast<PyObject*>(defining_type(Py_TYPE(function->m_self), function->m_ml));
 }
 
 CallEffect effect_of(PyObject* callable) {
@@ -77,8 +77,24 @@ CallEffect effect_of(PyObject* callable) {
   return CallEffect::None;
 }
 
-// The name of an object of a type of C that has one, such as a ufunc or a slot wrapper.
-std::string name_of_static(PyObject* callable) {
+// Whether an object of a type of C is one of a kind, such as a ufunc or a slot wrapper: its name is
+// told by its type, without code of the program's, and it is bound to nothing. A weak reference has
+// no name, a proxy asks its object for it, and a bound slot wrapper would keep what it is bound to.
+bool has_name_of_its_own(PyObject* callable) {
+  PyTypeObject* const type = Py_TYPE(callable);
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return false;
+  if (type->tp_getattro != PyObject_GenericGetAttr) return false;
+  const auto has = [&](const char* text) {
+    PyObject* const name = PyUnicode_InternFromString(text);
+    if (name == nullptr) clear_or_report(PyExc_Exception);
+    const bool found = name != nullptr && lookup_on_type(type, name) != nullptr;
+    Py_XDECREF(name);
+    return found;
+  };
+  return has("__name__") && !has("__self__");
+}
+
+std::string name_of_its_own(PyObject* callable) {
   PyTypeObject* const type = Py_TYPE(callable);
   if (Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
     const auto* const descriptor = reinterpret_cast<PyDescrObject*>(callable);
@@ -108,22 +124,50 @@ void CallableKeys::hold(PyObject* object) {
   Py_INCREF(object);
 }
 
+void CallableKeys::use_held(bool use) noexcept {
+  uses_held_ = use;
+  for (Held& held : held_here_) held = Held();
+}
+
+void CallableKeys::put_held(const PyObject* callable, CallableKey found) noexcept {
+  if (found.key == 0 || found.effect != CallEffect::None) return;
+  held_here_[slot_of(callable)] = {callable, half_of(profiler::enter_of(found.kind), found.key)};
+}
+
 void CallableKeys::forget() noexcept {
+  use_held(false);
   for (Entry& entry : entries_) entry = Entry();
+  known_.clear();
   std::vector<PyObject*> held;
   held.swap(held_);
   for (PyObject* const object : held) Py_DECREF(object);
 }
 
-CallableKey CallableKeys::add(const void* what, const void* text, const void* owner,
-                              PyObject* callable) noexcept {
+const CallableKeys::Known* CallableKeys::find(const Identity& identity) noexcept {
+  Entry& entry = entries_[identity.mixed() % kEntries];
+  if (entry.identity == identity) return &entry.known;
+  const auto found = known_.find(identity);
+  if (found == known_.end()) return nullptr;
+  entry = {identity, found->second};
+  return &entry.known;
+}
+
+const CallableKeys::Known& CallableKeys::keep(const Identity& identity, Known known) {
+  known_.emplace(identity, known);
+  Entry& entry = entries_[identity.mixed() % kEntries];
+  entry = {identity, known};
+  return entry.known;
+}
+
+// Of a function or a method descriptor.
+CallableKeys::Known CallableKeys::require(const Identity& identity, PyObject* callable) noexcept {
+  if (const Known* const known = find(identity); known != nullptr) return *known;
   try {
     CallableKey found;
     bool is_hidden = false;
     if (PyCFunction_Check(callable)) {
-      const auto* const definition = static_cast<const PyMethodDef*>(what);
       for (const PyMethodDef* at = hidden_; at != nullptr && at->ml_name != nullptr; ++at) {
-        is_hidden |= at == definition;
+        is_hidden |= at == identity.what;
       }
       if (!is_hidden) found.key = key_of_name(name_of_function(callable));
       found.effect = effect_of(callable);
@@ -131,9 +175,9 @@ CallableKey CallableKeys::add(const void* what, const void* text, const void* ow
       const auto* const descriptor = reinterpret_cast<PyDescrObject*>(callable);
       found.key = key_of_name(class_name(descriptor->d_type) + "." + text_of(descriptor->d_name));
     }
-    hold(holder_of(callable));
-    entries_[slot_of(what, owner)] = {what, text, owner, found};
-    return found;
+    PyObject* const holder = holder_of(callable);
+    hold(holder);
+    return keep(identity, {holder == callable ? callable : nullptr, found});
   } catch (const std::bad_alloc&) {
     return {};
   }
@@ -141,26 +185,36 @@ CallableKey CallableKeys::add(const void* what, const void* text, const void* ow
 
 // A class goes by its address and the tag that CPython gives it, which from 3.11 on is never given
 // again (before 3.12 nothing tells of calls of classes); it is not held, since classes come and go.
-// An object of a type of C goes by itself, and is held; any other by its class.
+// An object of a type of C that has a name of its own goes by itself, and is held; any other by its
+// class.
 CallableKey CallableKeys::other(PyObject* callable) noexcept {
   const bool is_type = PyType_Check(callable);
   PyTypeObject* const type =
       is_type ? reinterpret_cast<PyTypeObject*>(callable) : Py_TYPE(callable);
-  const bool is_static = !is_type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
-  const void* const what = is_static ? static_cast<const void*>(callable) : type;
   const std::uintptr_t version = tag_of_type(type);
-  const void* const text = reinterpret_cast<const void*>(is_type ? version : ~version);
-  Entry& entry = entries_[slot_of(what, type)];
-  if (version != 0 && entry.what == what && entry.text == text && entry.owner == type) {
-    return entry.found;
+  const auto* const text = reinterpret_cast<const void*>(is_type ? version : ~version);
+  const Identity itself{callable, text, type};
+  const Identity of_class{type, text, type};
+  if (version != 0) {
+    const Known* known = find(itself);
+    if (known == nullptr && !is_type) known = find(of_class);
+    // What calls of a method descriptor are depends on their arguments.
+    const bool may_be_held = uses_held_ && known != nullptr && known->held == callable &&
+                             !Py_IS_TYPE(callable, &PyMethodDescr_Type);
+    if (may_be_held) put_held(callable, known->found);
+    if (known != nullptr) return known->found;
   }
   try {
-    const std::string name = is_static ? name_of_static(callable)
-                             : is_type ? class_name(type)
-                                       : class_name(type) + " object";
+    const bool goes_by_itself = !is_type && has_name_of_its_own(callable);
+    const std::string name = goes_by_itself ? name_of_its_own(callable)
+                             : is_type      ? class_name(type)
+                                            : class_name(type) + " object";
     const CallableKey found{key_of_name(name), SpanKind::Callable};
-    if (is_static) hold(callable);
-    if (version != 0) entry = {what, text, type, found};
+    if (goes_by_itself) hold(callable);
+    const bool stays = goes_by_itself || (is_type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
+    if (version != 0) {
+      keep(goes_by_itself ? itself : of_class, {stays ? callable : nullptr, found});
+    }
     return found;
   } catch (const std::bad_alloc&) {
     return {};

@@ -5,9 +5,10 @@
 //
 // The definition's address alone is no key: it can be freed, and another be made there. So the text
 // of its name is compared, too, and functions of modules and types are held until the profile
-// stops. Instances are not.
+// stops. Instances are not, nor are methods that are bound to them.
 //
-// A small table in front answers nearly every call.
+// Two small tables answer nearly every call. What is held is found by its address alone, since
+// nothing else can be there; anything else by the three above.
 //
 // Threads: with the GIL held. Depends on: runtime/python.h, opyard/profiler/event.h.
 #pragma once
@@ -56,12 +57,20 @@ class CallableKeys {
     const auto* const object = reinterpret_cast<PyCFunctionObject*>(callable);
     const PyMethodDef* const definition = object->m_ml;
     PyTypeObject* const owner = object->m_self == nullptr ? nullptr : Py_TYPE(object->m_self);
-    const Entry& entry = entries_[slot_of(definition, owner)];
-    if (entry.what == definition && entry.text == definition->ml_name && entry.owner == owner) {
-      return entry.found;
-    }
-    return add(definition, definition->ml_name, owner, callable);
+    return of_definition(definition, owner, callable);
   }
+  // A callable that is held, if it is recorded and has no effect, and what its enter is; else null.
+  // Not of a method descriptor that is called without an argument: see require().
+  struct Held {
+    const PyObject* callable = nullptr;
+    profiler::EventHalf enter{};
+  };
+  const Held* find_held(PyObject* callable) const noexcept {
+    const Held& held = held_here_[slot_of(callable)];
+    return held.callable == callable ? &held : nullptr;
+  }
+  // Whether find_held() finds any.
+  void use_held(bool use) noexcept;
   // The functions of this module of ours are not recorded.
   void hide(const PyMethodDef* functions) noexcept { hidden_ = functions; }
   // Those that it leaves out are not recorded. Before any is asked for.
@@ -70,36 +79,64 @@ class CallableKeys {
   void forget() noexcept;
 
  private:
-  struct Entry {
+  // What a callable goes by.
+  struct Identity {
     const void* what = nullptr;
     const void* text = nullptr;
     const void* owner = nullptr;
+
+    bool operator==(const Identity&) const noexcept = default;
+    std::uintptr_t mixed() const noexcept {
+      const auto bits = (reinterpret_cast<std::uintptr_t>(what) >> 5) ^
+                        (reinterpret_cast<std::uintptr_t>(owner) >> 7);
+      return bits ^ bits >> 10;
+    }
+  };
+  struct Hash {
+    std::size_t operator()(const Identity& identity) const noexcept {
+      return identity.mixed() * 31 ^ reinterpret_cast<std::uintptr_t>(identity.text);
+    }
+  };
+  struct Known {
+    const PyObject* held = nullptr;  // the callable, if that is
     CallableKey found;
   };
+  struct Entry {
+    Identity identity;
+    Known known;
+  };
   static constexpr std::size_t kEntries = 1024;
-  static std::size_t slot_of(const void* what, const void* owner) noexcept {
-    const auto bits = (reinterpret_cast<std::uintptr_t>(what) >> 5) ^
-                      (reinterpret_cast<std::uintptr_t>(owner) >> 7);
-    return (bits ^ bits >> 10) % kEntries;
+  static constexpr int kHeldBits = 8;
+  static constexpr std::size_t kHeld = std::size_t{1} << kHeldBits;
+  // By the golden ratio, whose product spreads whatever differs over its upper bits.
+  static std::size_t slot_of(const PyObject* callable) noexcept {
+    return reinterpret_cast<std::uintptr_t>(callable) * 0x9E37'79B9'7F4A'7C15 >> (64 - kHeldBits);
   }
 
   CallableKey descriptor(PyObject* callable) noexcept {
     const auto* const object = reinterpret_cast<PyMethodDescrObject*>(callable);
-    const PyMethodDef* const definition = object->d_method;
-    const Entry& entry = entries_[slot_of(definition, object->d_common.d_type)];
-    if (entry.what == definition && entry.text == definition->ml_name &&
-        entry.owner == object->d_common.d_type) {
-      return entry.found;
-    }
-    return add(definition, definition->ml_name, object->d_common.d_type, callable);
+    return of_definition(object->d_method, object->d_common.d_type, callable);
   }
+  CallableKey of_definition(const PyMethodDef* definition, PyTypeObject* owner,
+                            PyObject* callable) noexcept {
+    const Identity identity{definition, definition->ml_name, owner};
+    const Entry& entry = entries_[identity.mixed() % kEntries];
+    const Known known = entry.identity == identity ? entry.known : require(identity, callable);
+    if (uses_held_ && known.held == callable) put_held(callable, known.found);
+    return known.found;
+  }
+  Known require(const Identity& identity, PyObject* callable) noexcept;
   CallableKey other(PyObject* callable) noexcept;
-  CallableKey add(const void* what, const void* text, const void* owner,
-                  PyObject* callable) noexcept;
+  const Known* find(const Identity& identity) noexcept;
+  const Known& keep(const Identity& identity, Known known);
+  void put_held(const PyObject* callable, CallableKey found) noexcept;
   void hold(PyObject* object);
   std::uint32_t key_of_name(std::string text);
 
-  Entry entries_[kEntries];
+  Entry entries_[kEntries];  // the last ones of `known_`
+  std::unordered_map<Identity, Known, Hash> known_;
+  Held held_here_[kHeld];
+  bool uses_held_ = false;
   std::vector<PyObject*> held_;
   const PyMethodDef* hidden_ = nullptr;
   const Filter* filter_ = nullptr;

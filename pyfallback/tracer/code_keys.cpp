@@ -29,7 +29,8 @@ CodeWord make_word(PyCodeObject* code) {
   name.line = code->co_firstlineno;
   name.kind = "code";
   const bool is_async = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
-  std::uint64_t flags = is_async ? std::uint64_t(CodeFlag::Coroutine) : 0;
+  std::uint64_t flags = std::uint64_t(CodeFlag::Known);
+  if (is_async) flags |= std::uint64_t(CodeFlag::Coroutine);
   if (is_thread_body(name)) flags |= std::uint64_t(CodeFlag::ThreadBody);
   return {profiler::add_name(std::move(name)) | flags};
 }
@@ -49,6 +50,13 @@ void CodeKeys::prepare() {
     PyErr_SetString(PyExc_RuntimeError,
                     "the interpreter has no slot left in which the profiler could keep the names "
                     "of code objects: other tools have taken all 255");
+    throw PythonErrorSet();
+  }
+  if (!has_known_code_words(index)) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    PyErr_SetString(PyExc_RuntimeError,
+                    "this CPython stores words in code objects in another way than those that "
+                    "the profiler knows: use CPython 3.10 to 3.13");
     throw PythonErrorSet();
   }
   PyObject* const number = PyLong_FromSsize_t(index);

@@ -23,6 +23,7 @@ enum class CodeFlag : std::uint64_t {
   Coroutine = std::uint64_t{1} << 35,   // an `async def`: which one it is belongs to its events
   ThreadBody = std::uint64_t{1} << 36,  // threading's: its first argument is the thread
   AtEntry = std::uint64_t{1} << 37,     // of a frame in tracer/at_entry.h
+  Known = std::uint64_t{1} << 38,       // has a key: so a word of a new code object is no other's
   Excluded = std::uint64_t{1} << 40,    // left out by the filter of the profile that is named above
 };
 // The filter that decided about the code, from bit 41 on; 0 if none did.
@@ -44,7 +45,7 @@ class CodeKeys {
   // Takes an index of the interpreter, the same for ever. Throws PythonErrorSet, as the others do.
   void prepare();
 
-  CodeWord find(PyObject* code) noexcept { return {code_word(code, index_)}; }
+  CodeWord find(PyObject* code) noexcept { return {code_word_unchecked(code, index_)}; }
   // Key 0 if there is no memory for one.
   CodeWord require(PyObject* code) noexcept {
     const CodeWord word = find(code);

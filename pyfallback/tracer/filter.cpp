@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace opyard::python {
@@ -41,9 +42,9 @@ void Filter::set(std::vector<std::string> include, std::vector<std::string> excl
   for (std::string& text : exclude) excluded.push_back(read(std::move(text)));
   include_ = std::move(included);
   exclude_ = std::move(excluded);
+  static std::atomic<std::uint32_t> last{0};
   // Codes keep 23 bits of it.
-  if (!include_.empty() || !exclude_.empty()) last_ = last_ % 0x7F'FFFF + 1;
-  number_ = include_.empty() && exclude_.empty() ? 0 : last_;
+  number_ = include_.empty() && exclude_.empty() ? 0 : last.fetch_add(1) % 0x7F'FFFF + 1;
 }
 
 bool Filter::leaves_out_file(std::string_view file) const {

@@ -19,7 +19,8 @@ class Filter {
  public:
   void set(std::vector<std::string> include, std::vector<std::string> exclude);
 
-  // Of this setting; another one than any before. 0 if everything is recorded.
+  // Of this setting; another one than any before, of this interpreter or another, since CPython
+  // 3.11 and 3.12 share some code objects between interpreters. 0 if everything is recorded.
   std::uint32_t number() const noexcept { return number_; }
   bool leaves_out_file(std::string_view file) const;
   bool leaves_out_callable(std::string_view name) const;
@@ -37,7 +38,6 @@ class Filter {
   std::vector<Pattern> include_;
   std::vector<Pattern> exclude_;
   std::uint32_t number_ = 0;
-  std::uint32_t last_ = 0;
 };
 
 }  // namespace opyard::python

@@ -90,17 +90,20 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   tracer->replaced.clear();
   tracer->others.clear();
   add_other_interpreters(tracer->others);
-  tracer->set_within = tracer->unseen = 0;
+  tracer->set_within = tracer->unseen = tracer->taken = 0;
   prepare_hooks(*tracer);
   try {
     if (tracer->collections)
       watch_collections(tracer->on_collection);  // its import is not recorded
     add_start_stacks(*tracer, window, true);
     tracer->active = true;
+    tracer->choose_path();
     start_hooks(*tracer);
   } catch (...) {
     PyObject* const exception = take_exception();
     tracer->active = false;
+    tracer->interrupted.forget();
+    tracer->choose_path();
     stop_hooks(*tracer);
     if (tracer->collections) forget_collections(tracer->on_collection);
     tracer->at_entry.forget(tracer->codes);
@@ -114,6 +117,8 @@ void stop_python(profiler::SourceReport& report) {
   Tracer& tracer = *std::exchange(recording_tracer, nullptr);
   stop_hooks(tracer);
   tracer.active = false;
+  tracer.interrupted.forget();
+  tracer.choose_path();
   if (tracer.collections) forget_collections(tracer.on_collection);
   tracer.callables.forget();
   tracer.instances.forget();
@@ -124,6 +129,7 @@ void stop_python(profiler::SourceReport& report) {
       {"interpreters whose Python calls were not recorded", tracer.others.size()},
       {"threads whose profile function a program replaced", tracer.replaced.size()},
       {"calls of sys.setprofile", tracer.set_within},
+      {"events of sys.monitoring that a program took", tracer.taken},
       {"threads that were not recorded", tracer.unseen}};
   report.thread_names.assign(tracer.ended_threads.begin(), tracer.ended_threads.end());
   // A ring that is on has what they did.

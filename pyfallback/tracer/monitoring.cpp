@@ -4,6 +4,10 @@
 // built-in functions (measured). Each gets (code, offset, …) and returns None. CPython runs no
 // callback of this tool within one.
 //
+// [Short] Nearly every event is recorded by a function that calls no other, since what a function
+// saves for those that it calls would be a third of the event. Whatever needs a look is handed on:
+// a code or a callable that is seen first, filters, a block that is full.
+//
 // [Calls of C] CALL, C_RETURN and C_RAISE ask the same question of the same object, so an exit fits
 // its enter: `with` calls __exit__ by CALL through a bound method of Python, and sends a C_RETURN
 // for it that must be ignored as the CALL was.
@@ -44,28 +48,42 @@ struct Callback {
 
 Tracer& tracer_of(PyObject* self) { return *reinterpret_cast<Callback*>(self)->tracer; }
 
-// False if none of this code is recorded.
-bool record_code(PyObject* self, PyObject* code, bool is_exit) noexcept {
-  Tracer& tracer = tracer_of(self);
-  const CodeWord word = tracer.word(code);
-  if (__builtin_expect(!tracer.is_plain(word), 0)) {
-    return tracer.record_special(word, code, PyEval_GetFrame(), is_exit);
-  }
-  record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
-  return true;
-}
-
 // See [DISABLE].
 PyObject* answer(PyObject* self, bool recorded) noexcept {
   if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
   return Py_NewRef(reinterpret_cast<Callback*>(self)->disable);
 }
 
-PyObject* on_enter(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
-  return answer(self, record_code(self, args[0], false));
+// The long way of [Short]. False if none of this code is recorded.
+[[gnu::noinline]] bool record_code(PyObject* self, PyObject* code, bool is_exit) noexcept {
+  Tracer& tracer = tracer_of(self);
+  if (tracer.interrupted.has_any()) tracer.record_untold(PyEval_GetFrame(), !is_exit);
+  const CodeWord word = tracer.word(code);
+  if (!tracer.is_plain(word)) {
+    return tracer.record_special(word, code, PyEval_GetFrame(), is_exit);
+  }
+  record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
+  return true;
 }
-PyObject* on_exit(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
-  return answer(self, record_code(self, args[0], true));
+[[gnu::noinline]] PyObject* enter_code(PyObject* self, PyObject* code) {
+  return answer(self, record_code(self, code, false));
+}
+[[gnu::noinline]] PyObject* exit_code(PyObject* self, PyObject* code) {
+  return answer(self, record_code(self, code, true));
+}
+
+// Each begins a cache line.
+[[gnu::aligned(64)]] PyObject* on_enter(PyObject* self, PyObject* const* args, std::size_t,
+                                        PyObject*) {
+  const bool recorded = tracer_of(self).record_shortly<enter_of(SpanKind::Python)>(args[0]);
+  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+  return enter_code(self, args[0]);
+}
+[[gnu::aligned(64)]] PyObject* on_exit(PyObject* self, PyObject* const* args, std::size_t,
+                                       PyObject*) {
+  const bool recorded = tracer_of(self).record_shortly<exit_of(SpanKind::Python)>(args[0]);
+  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+  return exit_code(self, args[0]);
 }
 PyObject* on_throw(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
   record_code(self, args[0], false);
@@ -76,29 +94,47 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
   Py_RETURN_NONE;
 }
 
-CallableKey key_of(PyObject* self, PyObject* const* args) noexcept {
-  const bool has_first = args[3] != reinterpret_cast<Callback*>(self)->missing;
-  PyObject* const first = has_first ? args[3] : nullptr;
-  return tracer_of(self).callables.require(args[2], first);
+bool has_argument(PyObject* self, PyObject* const* args) noexcept {
+  return args[3] != reinterpret_cast<Callback*>(self)->missing;
 }
-PyObject* on_call(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
-  const CallableKey found = key_of(self, args);
+
+// The first argument tells whether a method descriptor is called as one, see CallableKeys.
+[[gnu::noinline]] PyObject* record_call(PyObject* self, PyObject* const* args, bool is_exit) {
   Tracer& tracer = tracer_of(self);
-  if (__builtin_expect(tracer.looks_at_calls, 0)) {
-    return answer(self, tracer.record_call(found, args[0], PyEval_GetFrame(), false));
+  PyFrameObject* const caller =
+      tracer.looks_at_calls || tracer.interrupted.has_any() ? PyEval_GetFrame() : nullptr;
+  if (tracer.interrupted.has_any()) tracer.record_untold(caller, false);
+  const CallableKey found =
+      tracer.callables.require(args[2], has_argument(self, args) ? args[3] : nullptr);
+  if (tracer.looks_at_calls) {
+    const bool recorded = tracer.record_call(found, args[0], caller, is_exit);
+    return answer(self, recorded || is_exit);
   }
-  if (found.key != 0) record(enter_of(found.kind), found.key);
+  if (found.key != 0) record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
   Py_RETURN_NONE;
 }
-PyObject* on_c_exit(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
-  const CallableKey found = key_of(self, args);
+[[gnu::noinline]] PyObject* enter_call(PyObject* self, PyObject* const* args) {
+  return record_call(self, args, false);
+}
+[[gnu::noinline]] PyObject* exit_call(PyObject* self, PyObject* const* args) {
+  return record_call(self, args, true);
+}
+
+// The call of a function in Python is told of by its code, too.
+[[gnu::aligned(64)]] PyObject* on_call(PyObject* self, PyObject* const* args, std::size_t,
+                                       PyObject*) {
   Tracer& tracer = tracer_of(self);
-  if (__builtin_expect(tracer.looks_at_calls, 0)) {
-    tracer.record_call(found, args[0], nullptr, true);
-  } else if (found.key != 0) {
-    record(exit_of(found.kind), found.key);
-  }
-  Py_RETURN_NONE;
+  const bool recorded =
+      has_argument(self, args) && tracer.record_call_shortly(args[2], /*is_exit=*/false);
+  if (recorded || (PyFunction_Check(args[2]) && !tracer.looks_at_calls)) Py_RETURN_NONE;
+  return enter_call(self, args);
+}
+[[gnu::aligned(64)]] PyObject* on_c_exit(PyObject* self, PyObject* const* args, std::size_t,
+                                         PyObject*) {
+  const bool recorded =
+      has_argument(self, args) && tracer_of(self).record_call_shortly(args[2], /*is_exit=*/true);
+  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+  return exit_call(self, args);
 }
 
 struct EventHook {
@@ -251,23 +287,64 @@ void start_hooks(Tracer& tracer) {
   monitoring_call("set_events", "il", tracer.hooks->tool, tracer.hooks->wanted);
 }
 
+namespace {
+
+// Whether the tool's number is still ours: a program may free any.
+bool holds_tool(const Hooks& hooks) {
+  PyObject* const holder =
+      checked_new(PyObject_CallMethod(monitoring(), "get_tool", "i", hooks.tool));
+  const bool is_ours =
+      PyUnicode_Check(holder) && PyUnicode_CompareWithASCIIString(holder, kToolName) == 0;
+  Py_DECREF(holder);
+  return is_ours;
+}
+
+// True if a program had put another callback in the place of ours, which stays if it is to.
+bool take_back(const Hooks& hooks, std::size_t n, bool other_stays) {
+  const auto put = [&](PyObject* callback) {
+    return checked_new(PyObject_CallMethod(monitoring(), "register_callback", "ilO", hooks.tool,
+                                           hooks.events[n], callback));
+  };
+  PyObject* const former = put(Py_None);
+  const bool is_other = former != hooks.callbacks[n];
+  if (is_other && other_stays && former != Py_None) Py_DECREF(put(former));
+  Py_DECREF(former);
+  return is_other;
+}
+
+long events_of_tool(const Hooks& hooks) {
+  PyObject* const events =
+      checked_new(PyObject_CallMethod(monitoring(), "get_events", "i", hooks.tool));
+  const long set = PyLong_AsLong(events);
+  Py_DECREF(events);
+  return set;
+}
+
+}  // namespace
+
 void stop_hooks(Tracer& tracer) noexcept {
   Hooks& hooks = *tracer.hooks;
   if (hooks.tool < 0) return;
-  const auto try_call = [](auto&&... args) {
+  const auto attempt = [](auto&& step) {
     try {
-      monitoring_call(args...);
+      step();
     } catch (const PythonErrorSet&) {
-      clear_or_report(
-          PyExc_Exception);  // someone freed our number: then nothing of ours is called any more
+      clear_or_report(PyExc_Exception);
     }
   };
-  try_call("set_events", "il", hooks.tool, 0L);
-  for (long& event : hooks.events) {
-    if (event != 0) try_call("register_callback", "ilO", hooks.tool, event, Py_None);
-    event = 0;
+  bool is_ours = false;
+  attempt([&] { is_ours = holds_tool(hooks); });
+  tracer.taken += !is_ours;  // what is there now is another's
+  if (is_ours) {
+    attempt([&] { tracer.taken += tracer.active && events_of_tool(hooks) != hooks.wanted; });
+    attempt([&] { monitoring_call("set_events", "il", hooks.tool, 0L); });
   }
-  try_call("free_tool_id", "i", hooks.tool);
+  for (std::size_t n = 0; n < std::size(kEvents); ++n) {
+    if (hooks.events[n] == 0) continue;
+    attempt([&] { tracer.taken += take_back(hooks, n, !is_ours) && is_ours; });
+  }
+  if (is_ours) attempt([&] { monitoring_call("free_tool_id", "i", hooks.tool); });
+  for (long& event : hooks.events) event = 0;
   hooks.tool = -1;
 }
 

@@ -11,9 +11,13 @@
 // it back by sys.setprofile(), Python calls it like any object: it gives the place to our function
 // again, or, if the profile has ended meanwhile, to whose it was before.
 //
+// [Short] Nearly every event is recorded without a call of another function; whatever needs a look
+// is handed on. See monitoring.cpp.
+//
 // [New threads] When `_thread.start_new_thread` returns, the state of the new thread is in the list
-// already, and the thread waits for the GIL: so it is recorded from its first frame on. States that
-// C++ made are found then, too.
+// already, and the thread waits for the GIL: so it is recorded from its first frame on. A thread of
+// C++ is recorded as soon as it comes through Opyard's gate, which makes it a state; one that makes
+// a state by itself is found when a thread starts, and whenever any thread begins a new block.
 //
 // [Audit] Python raises an audit event when a profile function is set. A hook of the program's that
 // hears it may be Python, lets other threads run, and may refuse. So the event is raised once,
@@ -23,10 +27,11 @@
 // into is entered.
 #include "runtime/python.h"
 
-#include <algorithm>
+#include <atomic>
 #include <new>
-#include <vector>
+#include <unordered_set>
 
+#include "opyard/profiler/gil_waits.h"
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
 #include "tracer/border.h"
@@ -108,18 +113,22 @@ PyType_Spec seat_spec = {"opyard._tracer.Seat", sizeof(Seat), 0,
 
 struct Hooks {
   PyTypeObject* seat_type = nullptr;
-  std::vector<std::uint64_t> seated;  // threads that had our function, by their state's number
+  PyInterpreterState* interpreter = nullptr;
+  // Of all threads in whose place no one was. A thread that is ending, and has given up its place,
+  // may be given ours once more, and never gives it back: then it is this one that it keeps.
+  Seat* empty_seat = nullptr;
+  // Threads that had our function, by their state's number, but for those that come from C++ and
+  // go: they may be any number.
+  std::unordered_set<std::uint64_t> seated;
 
-  bool was_seated(const PyThreadState* state) const {
-    return std::find(seated.begin(), seated.end(), state->id) != seated.end();
-  }
+  bool was_seated(const PyThreadState* state) const { return seated.contains(state->id); }
 };
 
 namespace {
 
 bool note_seated(Hooks& hooks, const PyThreadState* state) noexcept {
   try {
-    if (!hooks.was_seated(state)) hooks.seated.push_back(state->id);
+    hooks.seated.insert(state->id);
     return true;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
@@ -127,19 +136,45 @@ bool note_seated(Hooks& hooks, const PyThreadState* state) noexcept {
   }
 }
 
+// Null, with an exception set, if there is no memory.
+Seat* new_seat(PyTypeObject* type, Tracer& tracer, Py_tracefunc other, PyObject* other_argument) {
+  auto* const seat = PyObject_New(Seat, type);
+  if (seat == nullptr) return nullptr;
+  seat->tracer = &tracer;
+  seat->other = other;
+  seat->other_argument = other_argument;
+  Py_XINCREF(other_argument);
+  return seat;
+}
+
 // Puts our function in the place of a thread that is not ours yet. False, with an exception set, if
 // there is no memory.
-bool sit_down(Tracer& tracer, PyThreadState* state) noexcept {
-  if (!note_seated(*tracer.hooks, state)) return false;
-  auto* const seat = PyObject_New(Seat, tracer.hooks->seat_type);
+bool sit_down_unnoted(Tracer& tracer, PyThreadState* state) noexcept {
+  const Hooks& hooks = *tracer.hooks;
+  Seat* const seat =
+      state->c_profilefunc == nullptr
+          ? reinterpret_cast<Seat*>(Py_NewRef(hooks.empty_seat))
+          : new_seat(hooks.seat_type, tracer, state->c_profilefunc, state->c_profileobj);
   if (seat == nullptr) return false;
-  seat->tracer = &tracer;
-  seat->other = state->c_profilefunc;
-  seat->other_argument = state->c_profileobj;
-  Py_XINCREF(seat->other_argument);
   set_profile_function(state, on_event, reinterpret_cast<PyObject*>(seat));
   Py_DECREF(seat);
   return true;
+}
+
+bool sit_down(Tracer& tracer, PyThreadState* state) noexcept {
+  return note_seated(*tracer.hooks, state) && sit_down_unnoted(tracer, state);
+}
+
+// The one that records, of whichever interpreter; for threads that come through the gate.
+std::atomic<Tracer*> listening{nullptr};
+
+void sit_down_here() noexcept {
+  Tracer* const tracer = listening.load(std::memory_order_acquire);
+  PyThreadState* const state = PyThreadState_Get();
+  if (tracer == nullptr || PyThreadState_GetInterpreter(state) != tracer->hooks->interpreter)
+    return;
+  if (state->c_profilefunc != nullptr || tracer->hooks->was_seated(state)) return;
+  if (!sit_down_unnoted(*tracer, state)) clear_or_report(PyExc_Exception);
 }
 
 // The seat that a thread has, whether its place leads to our function or, put back, to Python's; or
@@ -174,31 +209,29 @@ void notice_replacement(Tracer& tracer) {
 }
 
 void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
-  PyCodeObject* const code = PyFrame_GetCode(frame);
-  const CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
-  if (__builtin_expect(tracer.is_plain(word), 1)) {
+  PyObject* const code = code_of(frame);
+  const CodeWord word = tracer.word(code);
+  if (tracer.is_plain(word)) {
     record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
   } else {
-    tracer.record_special(word, reinterpret_cast<PyObject*>(code), frame, is_exit);
+    tracer.record_special(word, code, frame, is_exit);
   }
-  Py_DECREF(code);
 }
 
 void record_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool is_exit) noexcept {
   if (tracer.looks_at_calls) {
-    PyCodeObject* const code = PyFrame_GetCode(frame);
-    tracer.record_call(found, reinterpret_cast<PyObject*>(code), frame, is_exit);
-    Py_DECREF(code);
+    tracer.record_call(found, code_of(frame), frame, is_exit);
   } else if (found.key != 0) {
     record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
   }
 }
 
-// A call that has an effect on our place, or needs a look. Whether it is about to take our place:
-// then its end is not told, and comes right behind its begin, so that it is not around what
-// follows.
-[[gnu::noinline]] bool record_rare(Tracer& tracer, PyFrameObject* frame, CallableKey found,
-                                   bool is_exit) noexcept {
+// Of a function in C. Whether it is about to take our place: then its end is not told, and comes
+// right behind its begin, so that it is not around what follows.
+bool record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
+                     bool is_exit) noexcept {
+  if (!PyCFunction_Check(callable)) return false;
+  const CallableKey found = tracer.callables.function(callable);
   const bool takes_place = found.effect == CallEffect::TakesPlace;
   if (found.effect == CallEffect::StartsThread && is_exit) renew_hooks(tracer);
   if (tracer.c_calls && !(takes_place && is_exit)) {
@@ -206,19 +239,6 @@ void record_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool i
     if (takes_place) record_call(tracer, frame, found, true);
   }
   return takes_place && !is_exit;
-}
-
-// Of a function in C. As record_rare() says.
-[[gnu::always_inline]] inline bool record_function(Tracer& tracer, PyFrameObject* frame,
-                                                   PyObject* callable, bool is_exit) noexcept {
-  if (__builtin_expect(!PyCFunction_Check(callable), 0)) return false;
-  const CallableKey found = tracer.callables.function(callable);
-  const bool is_plain = tracer.c_calls && !tracer.looks_at_calls;
-  if (__builtin_expect(found.effect != CallEffect::None || !is_plain || found.key == 0, 0)) {
-    return record_rare(tracer, frame, found, is_exit);
-  }
-  record(is_exit ? exit_of(SpanKind::C) : enter_of(SpanKind::C), found.key);
-  return false;
 }
 
 // A function that raises loses its place, as it would without us, and we keep ours.
@@ -241,62 +261,89 @@ int call_other(Seat& seat, PyFrameObject* frame, int what, PyObject* argument) {
   return result;
 }
 
-// What comes behind the recording of an event if there is another function, or a call of one that
-// takes the place.
-[[gnu::noinline]] int go_on(Seat& seat, PyFrameObject* frame, int what, PyObject* argument,
-                            bool takes_place) {
+// As record_function() says.
+bool record_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argument) noexcept {
+  if (tracer.interrupted.has_any()) tracer.record_untold(frame, what == PyTrace_CALL);
+  switch (what) {
+    case PyTrace_CALL:
+      record_frame(tracer, frame, false);
+      return false;
+    case PyTrace_RETURN:
+      record_frame(tracer, frame, true);
+      return false;
+    case PyTrace_C_CALL:
+      return record_function(tracer, frame, argument, false);
+    case PyTrace_C_RETURN:
+    case PyTrace_C_EXCEPTION:
+      return record_function(tracer, frame, argument, true);
+    default:
+      return false;
+  }
+}
+
+// The long way of [Short].
+[[gnu::noinline]] int hear(PyObject* self, PyFrameObject* frame, int what, PyObject* argument,
+                           bool is_recorded) {
+  Seat& seat = *reinterpret_cast<Seat*>(self);
   Tracer& tracer = *seat.tracer;
+  bool takes_place = false;
+  if (!is_recorded && tracer.active) {
+    takes_place = record_event(tracer, frame, what, argument);
+    if (profiler::has_begun_block()) renew_hooks(tracer);  // see [New threads]
+  }
   int result = 0;
   if (seat.other != nullptr) {
-    Py_INCREF(&seat);
+    Py_INCREF(self);
     result = call_other(seat, frame, what, argument);
-    Py_DECREF(&seat);
+    Py_DECREF(self);
   }
   // Last: a function in Python that is called before would run what is pending too early.
   if (takes_place) notice_replacement(tracer);
   return result;
 }
 
-int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument) {
-  Seat& seat = *reinterpret_cast<Seat*>(self);
-  Tracer& tracer = *seat.tracer;
-  bool takes_place = false;
-  if (__builtin_expect(tracer.active, 1)) {
-    switch (what) {
-      case PyTrace_CALL:
-        record_frame(tracer, frame, false);
-        break;
-      case PyTrace_RETURN:
-        record_frame(tracer, frame, true);
-        break;
-      case PyTrace_C_CALL:
-        takes_place = record_function(tracer, frame, argument, false);
-        break;
-      case PyTrace_C_RETURN:
-      case PyTrace_C_EXCEPTION:
-        record_function(tracer, frame, argument, true);
-        break;
-      default:
-        break;
-    }
+[[gnu::always_inline]] inline bool record_shortly(Tracer& tracer, PyFrameObject* frame, int what,
+                                                  PyObject* argument) noexcept {
+  switch (what) {
+    case PyTrace_CALL:
+      return tracer.record_shortly<enter_of(SpanKind::Python)>(code_of(frame));
+    case PyTrace_RETURN:
+      return tracer.record_shortly<exit_of(SpanKind::Python)>(code_of(frame));
+    case PyTrace_C_CALL:
+      return tracer.record_call_shortly(argument, /*is_exit=*/false);
+    case PyTrace_C_RETURN:
+    case PyTrace_C_EXCEPTION:
+      return tracer.record_call_shortly(argument, /*is_exit=*/true);
+    default:
+      return false;
   }
-  if (__builtin_expect(seat.other != nullptr || takes_place, 0)) {
-    return go_on(seat, frame, what, argument, takes_place);
-  }
-  return 0;
+}
+
+[[gnu::aligned(64)]] int on_event(PyObject* self, PyFrameObject* frame, int what,
+                                  PyObject* argument) {
+  const Seat& seat = *reinterpret_cast<Seat*>(self);
+  const bool is_recorded = record_shortly(*seat.tracer, frame, what, argument);
+  if (__builtin_expect(is_recorded && seat.other == nullptr, 1)) return 0;
+  return hear(self, frame, what, argument, is_recorded);
 }
 
 }  // namespace
 
-Hooks* make_hooks(PyObject* module, Tracer&) {
+Hooks* make_hooks(PyObject* module, Tracer& tracer) {
   PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &seat_spec, nullptr));
   auto* const hooks = new Hooks;
   hooks->seat_type = reinterpret_cast<PyTypeObject*>(type);
+  hooks->empty_seat = new_seat(hooks->seat_type, tracer, nullptr, nullptr);
+  if (hooks->empty_seat == nullptr) {
+    free_hooks(hooks);
+    throw PythonErrorSet();
+  }
   return hooks;
 }
 
 void free_hooks(Hooks* hooks) noexcept {
   if (hooks == nullptr) return;
+  Py_XDECREF(hooks->empty_seat);
   Py_XDECREF(hooks->seat_type);
   delete hooks;
 }
@@ -311,6 +358,9 @@ void start_hooks(Tracer& tracer) {
     if (!failed && !is_ours(state)) failed = !sit_down(tracer, state);
   });
   if (failed) throw PythonErrorSet();
+  tracer.hooks->interpreter = PyInterpreterState_Get();
+  listening.store(&tracer);
+  profiler::hear_of_taken_gils(&sit_down_here);
 }
 
 namespace {
@@ -339,6 +389,8 @@ void renew_hooks(Tracer& tracer) noexcept {
 }
 
 void stop_hooks(Tracer& tracer) noexcept {
+  profiler::hear_of_taken_gils(nullptr);
+  listening.store(nullptr);
   if (PySys_Audit("sys.setprofile", nullptr) < 0) clear_or_report(PyExc_Exception);
   each_state([&](PyThreadState* state) {
     Seat* const seat = find_seat(tracer, state);

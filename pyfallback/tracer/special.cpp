@@ -67,9 +67,17 @@ void Tracer::set_options(const profiler::SessionOptions& options) {
   callables.set_filter(&filter);
   const bool always = lines || max_depth != 0 || least_ticks != 0;
   looks_at_calls = always || filter.number() != 0;
-  plain = always ? ~std::uint32_t{0} : filter.number() << (kFilterShift - 32);
+  constexpr auto kKnown = std::uint32_t(std::uint64_t(CodeFlag::Known) >> 32);
+  plain = always ? ~std::uint32_t{0} : kKnown | filter.number() << (kFilterShift - 32);
   begin_ticks = profiler::now_ticks();
   ++number;
+}
+
+void Tracer::choose_path() noexcept {
+  const bool is_open =
+      active && !interrupted.has_any() && profiler::clock_source == profiler::ClockSource::Counter;
+  shortest = is_open ? plain : ~std::uint32_t{0};
+  callables.use_held(is_open && c_calls && !looks_at_calls);
 }
 
 bool Tracer::is_left_out(CodeWord& word, PyObject* code) noexcept {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "tracer/border.h"
 #include "tracer/tracer.h"
@@ -34,18 +36,20 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
   profiler::StartStack stack;
   stack.handle = std::uint64_t(state->thread_id);
   stack.native_id = native_id_of(state);
+  const bool is_interrupted = begins && is_told_of_nothing(state);
+  std::vector<Interrupted::Frame> found;  // from the innermost on
   PyFrameObject* frame = frame_of(frames, stack.handle);
-  bool is_innermost = true;
-  while (frame != nullptr && stack.keys.size() < kMostFrames) {
-    PyCodeObject* const code = PyFrame_GetCode(frame);
-    CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
-    const bool is_left_out = tracer.is_left_out(word, reinterpret_cast<PyObject*>(code));
-    Py_DECREF(code);
-    if (!is_left_out) {
+  std::uint32_t depth = is_interrupted ? depth_of(frame) : 0;
+  bool is_innermost = !is_interrupted;
+  while (frame != nullptr && found.size() < kMostFrames) {
+    PyObject* const code = code_of(frame);
+    CodeWord word = tracer.word(code);
+    if (!tracer.is_left_out(word, code)) {
       if (begins && is_innermost && is_at_entry(frame)) tracer.at_entry.add(tracer.codes, frame);
-      stack.keys.push_back(word.key());
-      stack.kinds.push_back(tracer.kind_of(word));
+      const bool has_run = !is_interrupted || !has_run_nothing(frame);
+      found.push_back({depth, !has_run, word.key(), tracer.kind_of(word)});
     }
+    if (is_interrupted) --depth;
     is_innermost = false;
     PyFrameObject* const outer = PyFrame_GetBack(frame);
     Py_DECREF(frame);
@@ -54,8 +58,12 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
   Py_XDECREF(frame);
   // The frame behind may be missing for want of memory.
   if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-  std::reverse(stack.keys.begin(), stack.keys.end());
-  std::reverse(stack.kinds.begin(), stack.kinds.end());
+  std::reverse(found.begin(), found.end());
+  for (const Interrupted::Frame& one : found) {
+    stack.keys.push_back(one.key);
+    stack.kinds.push_back(one.kind);
+  }
+  if (is_interrupted) tracer.interrupted.add(state, std::move(found));
   return stack;
 }
 

@@ -20,6 +20,7 @@
 #include "tracer/coroutines.h"
 #include "tracer/filter.h"
 #include "tracer/instances.h"
+#include "tracer/interrupted.h"
 
 namespace opyard::python {
 
@@ -32,6 +33,7 @@ struct Tracer {
   Instances instances;
   Coroutines coroutines;
   AtEntry at_entry;
+  Interrupted interrupted;
   Filter filter;
   PyObject* on_collection = nullptr;  // for gc.callbacks; a reference
   Hooks* hooks = nullptr;
@@ -45,6 +47,7 @@ struct Tracer {
   // Interpreters that are not this one, alive at the begin or the end.
   std::unordered_set<std::int64_t> others;
   std::uint64_t set_within = 0;  // calls of sys.setprofile, if it takes our place
+  std::uint64_t taken = 0;       // events of sys.monitoring that a program has taken from us
   std::uint64_t unseen = 0;      // threads that were never recorded, alive at the end
 
   // Of the threads of Python that have ended, the last ones.
@@ -53,6 +56,9 @@ struct Tracer {
   // What a code's word has above its key if there is nothing to do but to record it; of none if
   // every event needs a look.
   std::uint32_t plain = 0;
+  // The same while every event can be recorded in a few instructions, else of none: see
+  // choose_path().
+  std::uint32_t shortest = ~std::uint32_t{0};
   // Whether calls of C need a look, too.
   bool looks_at_calls = false;
   bool lines = false;
@@ -62,10 +68,32 @@ struct Tracer {
   std::uint32_t number = 0;  // of this profile
 
   void set_options(const profiler::SessionOptions& options);
+  // Before recording begins, and whenever `active` or `interrupted` change: whether the shortest
+  // path is open. It takes the processor's counter for a clock and looks at nothing but the key.
+  void choose_path() noexcept;
+  // In front of an event, see tracer/interrupted.h.
+  void record_untold(PyFrameObject* frame, bool begins) noexcept {
+    const std::uint32_t key = frame == nullptr ? 0 : word(code_of(frame)).key();
+    interrupted.record_ends(frame, key, begins);
+    if (!interrupted.has_any()) choose_path();
+  }
 
   // The key for a frame's code. Never fails: key 0 is a frame without a name.
   CodeWord word(PyObject* code) noexcept { return codes.require(code); }
   bool is_plain(CodeWord word) const noexcept { return word.upper() == plain; }
+  // Records an event of a code, or of a callable that is held; false if it has to take the long
+  // way. Calls nothing.
+  template <profiler::EventKind kind>
+  bool record_shortly(PyObject* code) noexcept {
+    const CodeWord word = codes.find(code);
+    return __builtin_expect(word.upper() == shortest, 1) &&
+           profiler::record_here(profiler::half_of(kind, word.key()));
+  }
+  bool record_call_shortly(PyObject* callable, bool is_exit) noexcept {
+    const CallableKeys::Held* const held = callables.find_held(callable);
+    return __builtin_expect(held != nullptr, 1) &&
+           profiler::record_here(is_exit ? profiler::exit_of(held->enter) : held->enter);
+  }
   // Events of a code object that is not plain. `frame` is the one that begins or ends, borrowed.
   // False if none of this code will ever be recorded in this profile.
   bool record_special(CodeWord word, PyObject* code, PyFrameObject* frame, bool is_exit) noexcept;

@@ -199,6 +199,41 @@ def test_what_was_saved_within_a_profile_can_be_put_back_after_it():
     assert heard == ["call", "return"] * 2
 
 
+TAKEN = "events of sys.monitoring that a program took"
+
+
+@pytest.mark.skipif(not MONITORING, reason="there is no sys.monitoring")
+@pytest.mark.parametrize("what", ["number", "events", "callback"])
+def test_a_program_that_takes_the_number_of_the_profile_is_noticed_and_keeps_it(what):
+    monitoring = sys.monitoring
+    (heard, kept) = ([], lambda code, offset: heard.append(code))
+    with profile(c_calls=False) as prof:
+        (tool,) = (n for n in range(6) if monitoring.get_tool(n) == "opyard.profiler")
+        work(1)
+        if what == "number":
+            monitoring.free_tool_id(tool)
+            monitoring.use_tool_id(tool, "a test")
+            monitoring.register_callback(tool, monitoring.events.PY_START, kept)
+            monitoring.set_events(tool, monitoring.events.PY_START)
+        elif what == "events":
+            monitoring.set_events(tool, 0)
+        else:
+            monitoring.register_callback(tool, monitoring.events.PY_START, kept)
+        work(2)
+    assert recorded(prof) == 1
+    assert prof.data_quality()[TAKEN] == 1
+    if what == "number":
+        work(4)
+        assert sum(code is leaf.__code__ for code in heard) == 6
+        assert monitoring.get_tool(tool) == "a test"
+        monitoring.free_tool_id(tool)
+        monitoring.register_callback(tool, monitoring.events.PY_START, None)
+    assert monitoring.get_tool(tool) is None
+    with profile() as prof:
+        work(1)
+    assert recorded(prof) == 1 and TAKEN not in prof.data_quality()
+
+
 def test_threads_of_a_program_with_a_profile_function_of_its_own_are_not_missed_in_silence():
     heard = []
     threading.setprofile(hearer(heard))

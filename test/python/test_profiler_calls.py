@@ -1,8 +1,13 @@
 """opyard.profiler: the calls it records are those that sys.setprofile tells of, on each CPython."""
 
+import contextlib
 import gc
+import math
+import operator
 import sys
 import threading
+import weakref
+from collections import Counter
 
 import profiler_programs
 import pytest
@@ -109,3 +114,91 @@ def test_the_recursion_limit_is_reached_at_the_same_depth():
         during = depth()
     # Before 3.12 a profile function takes C stack, and CPython counts that.
     assert abs(during - before) <= (0 if sys.version_info >= (3, 12) else 5)
+
+
+# What a profile notes of a callable keeps nothing alive that the program lets go, and asks nothing.
+
+
+def test_a_weak_reference_that_is_called_may_go():
+    class Thing:
+        pass
+
+    heard = []
+    thing = Thing()
+    with opyard.profiler.profile():
+        reference = weakref.ref(thing, heard.append)
+        assert reference() is thing
+        del reference
+        del thing
+    assert heard == []  # a reference that is gone first tells no one
+
+
+def test_an_object_whose_slot_is_called_may_go():
+    class Thing:
+        pass
+
+    thing = Thing()
+    reference = weakref.ref(thing)
+    with opyard.profiler.profile():
+        show = thing.__repr__
+        show()
+        del show, thing
+        assert reference() is None
+
+
+def test_a_class_whose_methods_of_c_are_called_may_go():
+    def program():
+        class Numbers(list):
+            pass
+
+        add = Numbers().append
+        add(1)
+        Numbers().append(2)
+        return weakref.ref(Numbers)
+
+    with opyard.profiler.profile() as prof:
+        reference = program()
+        gc.collect()
+        assert reference() is None
+    assert sum(event.name == "list.append" for event in prof.events()) == 2
+
+
+def test_a_proxy_that_is_called_is_not_asked_for_its_name():
+    asked = []
+
+    class Thing:
+        def __getattr__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+        def __call__(self):
+            pass
+
+    thing = Thing()
+    with opyard.profiler.profile():
+        weakref.proxy(thing)()
+    assert asked == []
+
+
+def test_functions_of_c_that_share_a_place_keep_their_names():
+    found = [getattr(module, name) for module in (math, operator) for name in dir(module)]
+    functions = list(dict.fromkeys(one for one in found if isinstance(one, type(len)))) * 3
+    with opyard.profiler.profile() as prof:
+        for function in functions:
+            with contextlib.suppress(TypeError):
+                function(None, None, None, None)
+    names = Counter(event.name for event in prof.events() if event.kind == "C")
+    for function in functions:
+        assert names[f"{function.__module__}.{function.__name__}"] == 3
+
+
+def test_a_method_of_c_without_an_object_is_no_call_of_it():
+    """As sys.setprofile has it: only with an object it is a call of the method."""
+
+    def program():
+        for call in (lambda: str.upper("a"), lambda: str.upper()) * 2:
+            with contextlib.suppress(TypeError):
+                call()
+
+    program()
+    assert profile_calls(program) == setprofile_calls(program)

@@ -14,6 +14,7 @@ import weakref
 import pytest
 from conftest import build_folder, plugin_path
 from interpreters import Interpreter
+from processes import run
 from profiler_traces import assert_nested, load_chrome
 
 import opyard
@@ -330,3 +331,45 @@ def test_K3_a_future_of_an_earlier_profile_is_none_of_this_one():
         future.set_result(None)
     assert [event.cuts for event in futures_of(first)] == [["was open at its end"]]
     assert futures_of(second) == []
+
+
+NATIVE = """
+import ctypes, sys, time
+from opyard.profiler import profile
+
+def leaf(n):
+    return n + 1
+
+def native_loop():
+    while not stop:
+        leaf(1)
+        time.sleep(0)
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+def body(argument):
+    native_loop()
+    return None
+
+stop = False
+thread = ctypes.c_ulong()
+pthread = ctypes.CDLL(None)
+with profile() as prof:
+    pthread.pthread_create(ctypes.byref(thread), None, body, None)
+    until = time.monotonic() + 5
+    while time.monotonic() < until and not stop:
+        for n in range(1000):
+            leaf(n)
+        time.sleep(0.001)
+        rounds = rounds + 1 if "rounds" in globals() else 1
+        stop = rounds > 20
+    pthread.pthread_join(thread, None)
+tracks = [{e.name.rsplit(": ")[-1] for e in prof.events() if e.start_tid == tid}
+          for tid in {e.start_tid for e in prof.events()}]
+print(sum("leaf" in names for names in tracks), sys.getprofile())
+"""
+
+
+def test_a_native_thread_that_makes_a_state_by_itself_is_recorded():
+    """Before CPython 3.12 from the next block of events on, whichever thread begins it."""
+    ended = run(NATIVE)
+    assert (ended.code, ended.stdout) == (0, "2 None\n"), ended.stderr

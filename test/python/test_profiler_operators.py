@@ -5,6 +5,7 @@ Suspect profiler/src/record/{operators,memory}.cpp, registry/observed_call.cpp.
 
 import itertools
 import json
+import sys
 import threading
 
 import pytest
@@ -333,6 +334,21 @@ def test_X15_a_native_thread_that_waits_for_the_gil_is_seen(ops):
     waits = [event for event in prof.events() if event.kind == "GilWait"]
     assert waits
     assert all(event.name == "waiting for the GIL" for event in waits)
+
+
+@pytest.mark.parametrize("operators", [True, False])
+def test_X15_what_a_native_thread_runs_in_python_is_recorded(ops, operators):
+    """It comes through Opyard's gate, and Python makes it a state for the time."""
+    opyard.load_library(plugin_path("opyard_test_plugin"))
+    x = opyard.tensor([1.0])
+    with profile(operators=operators) as prof:
+        for _ in range(3):
+            opyard.ops.test_plugin.wait_inside(x, f"{NS}::inner")
+    here = threading.get_native_id()
+    kernels = [event for event in prof.events() if event.name.endswith("): <lambda>")]
+    assert len([event for event in kernels if event.start_tid != here]) == 3
+    assert prof.data_quality()["clamped"] == 0
+    assert sys.getprofile() is None
 
 
 def test_operators_false_records_none(ops):

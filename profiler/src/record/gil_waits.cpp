@@ -1,4 +1,8 @@
 // profiler/record/gil_waits.cpp: waiting for the lock of an interpreter, as a source.
+//
+// The gate has one listener; it records, tells a tracer, or both.
+#include "opyard/profiler/gil_waits.h"
+
 #include <atomic>
 
 #include "opyard/detail/interpreter/gil_wait.h"
@@ -9,10 +13,21 @@ namespace opyard::profiler {
 namespace {
 
 std::atomic<std::uint32_t> wait_key{0};
+std::atomic<bool> records{false};
+std::atomic<void (*)() noexcept> taken{nullptr};
 
-void record_wait(bool begins) noexcept {
-  record(begins ? enter_of(SpanKind::GilWait) : exit_of(SpanKind::GilWait),
-         wait_key.load(std::memory_order_relaxed));
+void hear_wait(bool begins) noexcept {
+  if (records.load(std::memory_order_relaxed)) {
+    record(begins ? enter_of(SpanKind::GilWait) : exit_of(SpanKind::GilWait),
+           wait_key.load(std::memory_order_relaxed));
+  }
+  if (begins) return;
+  if (void (*const tell)() noexcept = taken.load(std::memory_order_acquire)) tell();
+}
+
+void listen_if_wanted() noexcept {
+  const bool wanted = records.load() || taken.load() != nullptr;
+  gil_wait_listener.store(wanted ? &hear_wait : nullptr, std::memory_order_release);
 }
 
 bool wants_waits(const SessionOptions& options) { return options.gil_waits; }
@@ -23,12 +38,22 @@ void start_waits(Window&, const SessionOptions&) {
     name.kind = "gil";
     wait_key.store(add_name(std::move(name)));
   }
-  gil_wait_listener.store(&record_wait, std::memory_order_release);
+  records.store(true);
+  listen_if_wanted();
 }
-void stop_waits(SourceReport&) { gil_wait_listener.store(nullptr, std::memory_order_release); }
+void stop_waits(SourceReport&) {
+  records.store(false);
+  listen_if_wanted();
+}
 
 constexpr Source kSource{"gil waits", wants_waits, start_waits, stop_waits};
 [[maybe_unused]] const bool registered = (register_source(&kSource), true);
 
 }  // namespace
+
+void hear_of_taken_gils(void (*function)() noexcept) noexcept {
+  taken.store(function);
+  listen_if_wanted();
+}
+
 }  // namespace opyard::profiler

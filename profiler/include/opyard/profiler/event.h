@@ -12,7 +12,11 @@
 // Depends on: profiler/event_kinds.def.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace opyard::profiler {
 
@@ -52,6 +56,21 @@ struct Event {
   std::uint16_t detail;  // what it means depends on the kind
 };
 static_assert(sizeof(Event) == 16);
+
+// All of an event but its time, if it has neither words nor a detail.
+enum class EventHalf : std::uint64_t {};
+constexpr EventHalf half_of(EventKind kind, std::uint32_t key) {
+  return EventHalf(std::bit_cast<std::array<std::uint64_t, 2>>(Event{0, key, kind, 0, 0})[1]);
+}
+constexpr EventHalf exit_of(EventHalf enter) {
+  return EventHalf(std::uint64_t(enter) | std::uint64_t(half_of(EventKind(1), 0)));
+}
+static_assert(exit_of(half_of(enter_of(SpanKind::C), 7)) == half_of(exit_of(SpanKind::C), 7));
+// In two stores.
+inline void set_event(Event& event, std::uint64_t ticks, EventHalf half) noexcept {
+  event.ticks = ticks;
+  std::memcpy(reinterpret_cast<char*>(&event) + offsetof(Event, key), &half, sizeof half);
+}
 
 // A word behind an event.
 struct Payload {

@@ -82,6 +82,16 @@ class OPYARD_API Stream {
     append_slow(kind, key, detail, words, count);
   }
 
+  // As append() by the processor's counter, which is chosen, in the block that is being written;
+  // false, and nothing is recorded, if that is full. Calls nothing.
+  bool append_here(EventHalf half) noexcept {
+    Event* const at = next_.load(std::memory_order_relaxed);
+    if (__builtin_expect(at == end_, 0)) return false;
+    set_event(*at, read_counter(), half);
+    next_.store(at + 1, std::memory_order_release);
+    return true;
+  }
+
   // Takes the last event back if it is this enter, without words behind it, and not earlier than
   // that. On the thread of the stream, while no other can begin or end a window.
   bool take_back(EventKind enter, std::uint32_t key, std::uint64_t earliest) noexcept {
@@ -94,6 +104,12 @@ class OPYARD_API Stream {
     at[-1].ticks = 0;  // so a file ends here
     next_.store(at - 1, std::memory_order_release);
     return true;
+  }
+
+  // Whether the last event is the first of its block.
+  bool has_begun_block() const noexcept {
+    const Event* const at = next_.load(std::memory_order_relaxed);
+    return at != nullptr && at == end_ - Block::kEvents + 1;
   }
 
   std::int64_t native_id() const noexcept { return native_id_; }
@@ -123,6 +139,17 @@ class OPYARD_API Stream {
 // Of code that runs on this thread. Lost, and counted, if there is no memory.
 inline void record(EventKind kind, std::uint32_t key, std::uint16_t detail = 0) noexcept {
   if (Stream* const stream = Stream::current()) stream->append(kind, key, detail);
+}
+
+// See Stream::append_here(). False before the thread's first event, too.
+inline bool record_here(EventHalf half) noexcept {
+  Stream* const stream = thread_stream;
+  return __builtin_expect(stream != nullptr, 1) && stream->append_here(half);
+}
+
+// Of this thread; false if it has no stream.
+inline bool has_begun_block() noexcept {
+  return thread_stream != nullptr && thread_stream->has_begun_block();
 }
 
 }  // namespace opyard::profiler

@@ -1,0 +1,53 @@
+// tracer/interrupted.h: threads that a profile finds within a function of another tool.
+//
+// A profile function, a trace function and a callback of sys.monitoring hear of the end of a call
+// before that call is over. A profile that begins meanwhile finds it open, and what the tool itself
+// runs inside it, and Python tells of none of these ends: the call's was told, and the tool's own
+// calls never are. So the first event of such a thread comes with the ends of what is gone by then.
+// Nothing else can have begun without an event, so that is what was deeper than the frames that are
+// left.
+//
+// Before CPython 3.12 a trace function hears of a call first, and the profile function after it: of
+// a call that is open already.
+//
+// Threads: with the GIL held. Depends on: runtime/traced_python.h, opyard/profiler/event.h.
+#pragma once
+
+#include "runtime/traced_python.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "opyard/profiler/event.h"
+
+namespace opyard::python {
+
+class Interrupted {
+ public:
+  // A frame that is open when a profile begins, and is in it.
+  struct Frame {
+    std::uint32_t depth;   // the outermost frame's is 1
+    bool has_run_nothing;  // so its call may be told of afterwards
+    std::uint32_t key;
+    profiler::SpanKind kind;
+  };
+
+  bool has_any() const noexcept { return !threads_.empty(); }
+  // A thread of which is_told_of_nothing(), and its frames from the outermost on.
+  void add(const PyThreadState* state, std::vector<Frame> frames) {
+    threads_.emplace_back(state->id, std::move(frames));
+  }
+  // Before an event of this thread is recorded, which is in this frame, of the code with this key:
+  // records what has ended without one. `begins` if it is the begin of the frame's own call; if
+  // that is open already, it says so.
+  void record_ends(PyFrameObject* frame, std::uint32_t key, bool begins) noexcept;
+  // Between profiles.
+  void forget() noexcept { threads_.clear(); }
+
+ private:
+  // By their state's number.
+  std::vector<std::pair<std::uint64_t, std::vector<Frame>>> threads_;
+};
+
+}  // namespace opyard::python

@@ -1,0 +1,133 @@
+"""A profile that begins while another tool is told of an event.
+
+Suspect pyfallback/tracer/interrupted.cpp.
+"""
+
+import sys
+import threading
+
+import pytest
+
+from opyard.profiler import profile
+
+MONITORING = sys.version_info >= (3, 12)
+
+
+def inner(n):
+    return n + 1
+
+
+def told_of(n):
+    return inner(n)
+
+
+def later(n):
+    return inner(n)
+
+
+def body():
+    told_of(1)
+    for n in range(3):
+        later(n)
+
+
+def name_of(event):
+    return event.name.rsplit(": ")[-1]
+
+
+def names_around(event):
+    names = []
+    while (event := event.parent) is not None:
+        names.append(name_of(event))
+    return names
+
+
+class Tool:
+    """Of the event of that name of told_of() it is told until the profile has begun."""
+
+    def __init__(self, event):
+        self.event = event
+        self.inside, self.go = threading.Event(), threading.Event()
+
+    def hear(self, code, event):
+        if event == self.event and code is told_of.__code__ and not self.inside.is_set():
+            self.wait()
+
+    def wait(self):
+        self.inside.set()
+        self.go.wait()
+
+    def run(self, how):
+        getattr(self, how)()
+
+    def setprofile(self):
+        sys.setprofile(lambda frame, event, argument: self.hear(frame.f_code, event))
+        body()
+        sys.setprofile(None)
+
+    def settrace(self):
+        def trace(frame, event, argument):
+            self.hear(frame.f_code, event)
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        body()
+        sys.settrace(before)
+
+    def monitoring(self):
+        monitoring = sys.monitoring
+        events = monitoring.events
+        monitoring.use_tool_id(5, "a test")
+        for event, name in ((events.PY_START, "call"), (events.PY_RETURN, "return")):
+            monitoring.register_callback(
+                5, event, lambda code, *_, name=name: self.hear(code, name)
+            )
+        monitoring.set_events(5, events.PY_START | events.PY_RETURN)
+        body()
+        monitoring.set_events(5, 0)
+        for event in (events.PY_START, events.PY_RETURN):
+            monitoring.register_callback(5, event, None)
+        monitoring.free_tool_id(5)
+
+
+@pytest.mark.parametrize("event", ["call", "return"])
+@pytest.mark.parametrize("how", ["setprofile", "settrace", *(["monitoring"] if MONITORING else [])])
+def test_I7_a_call_that_is_over_when_the_tool_has_heard_of_it_is_not_around_what_follows(
+    how, event
+):
+    tool = Tool(event)
+    thread = threading.Thread(target=tool.run, args=(how,))
+    thread.start()
+    tool.inside.wait()
+    with profile() as prof:
+        tool.go.set()
+        thread.join()
+    mine = [one for one in prof.events() if one.start_tid == thread.native_id]
+    for one in mine:
+        if name_of(one) == "later":
+            around = names_around(one)
+            assert around[0] == "body" and not {"told_of", "hear", "wait"} & set(around), around
+        if name_of(one) == "inner":
+            assert name_of(one.parent) in ("told_of", "later")
+    assert sum(name_of(one) == "later" for one in mine) == 3
+    assert sum(name_of(one) == "inner" for one in mine) == (4 if event == "call" else 3)
+    assert sum(name_of(one) == "told_of" for one in mine) == 1
+    quality = prof.data_quality()
+    assert quality["clamped"] == 0
+
+
+def test_a_profile_that_a_tool_begins_itself_does_not_have_the_tool_around_what_follows():
+    prof = profile()
+
+    def hear(frame, event, argument):
+        if event == "return" and frame.f_code is told_of.__code__:
+            prof.start()
+
+    sys.setprofile(hear)
+    told_of(1)
+    later(2)
+    sys.setprofile(None)
+    prof.stop()
+    (one,) = [one for one in prof.events() if name_of(one) == "later"]
+    assert not {"hear", "told_of"} & set(names_around(one))
