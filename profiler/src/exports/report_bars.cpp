@@ -15,8 +15,8 @@ void append_varint(std::string& out, std::uint64_t number) {
 }
 
 // [Fewer bars] A merged span takes in all that is inside it, and its neighbour of the same parent
-// if that is merged, too, and near. So as the longest duration that is merged grows, there is one bar
-// fewer where it reaches
+// if that is merged, too, and near. So as the longest duration that is merged grows, there is one
+// bar fewer where it reaches
 //
 //   the duration of a span that has others inside it: what they were goes into its bar;
 //   of two neighbours the longer one, or the time between them if that is longer still.
