@@ -2,7 +2,7 @@
 //
 // Multi-phase initialisation with a module state of one pointer, the Runtime. The package
 // calls configure() with the Python functions that the types call, and registers close() with
-// atexit. A module that is imported once more shares the runtime of the first, and owns nothing.
+// atexit. A module that is imported again shares the runtime of the first, and owns nothing.
 #include "runtime/python.h"
 
 #include <frameobject.h>
@@ -304,7 +304,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
 }
 
 // What is there of arrays when the interpreter has ended: what comes back later is freed, and
-// nothing is kept.
+// nothing is cached.
 constinit ForeignState ended_foreign_state = [] {
   ForeignState state;
   state.most_free_keepers = 0;

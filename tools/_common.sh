@@ -9,7 +9,7 @@ for argument in "$@"; do
     sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"
     exit 0
   fi
-  # What stands behind these is for a program.
+  # What follows these is for a program.
   case "$(basename "$0") $argument" in "python --version="*) ;; "python "*) break ;; esac
 done
 

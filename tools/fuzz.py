@@ -170,7 +170,7 @@ def main() -> int:
     closing = f"fuzz: {len(wanted)} fuzzers, {total} inputs, {len(failed)} failed"
     say(closing + ("" if controlled else "; the planted defect was not found"))
     if failed:
-        say(f"what they failed on lies in {(BUILD / 'crashes').relative_to(ROOT)}")
+        say(f"what they failed on is in {(BUILD / 'crashes').relative_to(ROOT)}")
     return 0 if controlled and not failed else 1
 
 

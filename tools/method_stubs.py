@@ -7,11 +7,12 @@ tools/python; --check compares.
 Exit code: 0, or 1 with --check where the file is another one.
 """
 
-import argparse
 import keyword
 import re
 import sys
 from pathlib import Path
+
+from generated import main
 
 PACKAGE = Path(__file__).resolve().parent.parent / "pyfallback" / "opyard"
 FILE = PACKAGE / "_core" / "_tensor_methods.pyi"
@@ -66,15 +67,5 @@ def text() -> str:
     return HEAD + "".join(lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser("tools/method_stubs.py", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    if parser.parse_args().check:
-        return 0 if FILE.read_text("utf-8") == text() else 1
-    FILE.write_text(text(), "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("tools/method_stubs.py", __doc__, FILE, text))

@@ -55,7 +55,7 @@ class ListError(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One line of one file and what stands there instead; `context` are the lines before it, and
+    """One line of one file and what replaces it; `context` are the lines before it, and
     `killers` the tests that are meant to notice: test_x for a C++ program, test_x.py for a file."""
 
     name: str
@@ -102,8 +102,8 @@ class Mutant:
                 else "write the line before it in front of it, so that one place is meant"
             )
             raise ListError(
-                f"{self.name} no longer applies: its line must stand once in {self.file}, and "
-                f"stands {len(places)} times; {advice}, in {LIST}:\n"
+                f"{self.name} no longer applies: its line must be once in {self.file}, and "
+                f"is there {len(places)} times; {advice}, in {LIST}:\n"
                 + "\n".join(f"    {line}" for line in wanted)
             )
         lines[places[0] : places[0] + 1] = [] if self.after is None else [self.after]

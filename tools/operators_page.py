@@ -7,9 +7,10 @@ It has the operators of aten and opyard, and the methods of Tensor. Run it with 
 Exit code: 0, or 1 with --check where the page is another one.
 """
 
-import argparse
 import sys
 from pathlib import Path
+
+from generated import main
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "operators.md"
 HEAD = """# Operators and methods of Tensor
@@ -56,7 +57,7 @@ def backends(name: str) -> str:
 
 
 def gradients(op: object) -> str:
-    """What gives its gradients; where nothing does, why not."""
+    """What gives its gradients; if nothing does, why not."""
     from opyard.autograd import formulas
 
     schema = str(op._schema).partition("::")[2]
@@ -183,15 +184,5 @@ def page() -> str:
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser("tools/operators_page.py", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    if parser.parse_args().check:
-        return 0 if PAGE.read_text("utf-8") == page() else 1
-    PAGE.write_text(page(), "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("tools/operators_page.py", __doc__, PAGE, page))

@@ -1,6 +1,6 @@
 // autograd/calls.h: the operators that this library calls itself.
 //
-// They are the operator plugin's; where that is not loaded the error names it.
+// They are the operator plugin's; if that is not loaded the error names it.
 //
 // Depends on: registry/typed.h.
 #pragma once

@@ -144,7 +144,7 @@ struct RunState {
   const Anomaly mode = anomaly();
   PointerMap<Function, std::uint32_t> numbers;
   std::vector<Task> tasks;
-  std::vector<std::uint32_t> targets;  // by task and edge; kNobody for an edge to nobody
+  std::vector<std::uint32_t> targets;  // by task and edge; kNobody for an edge to no one
   std::vector<Capture> captures;       // by task
   Gradients captured;
   std::vector<std::function<void()>> at_end;

@@ -28,8 +28,8 @@ Value ask(const Source& source, std::span<const Value> arguments, std::span<cons
   return Value(stack.pop());
 }
 
-// Values of a user that could change are kept as they are now.
-Value kept(const Value& value) {
+// Values of a user that could change are copied as they are now.
+Value unchanging(const Value& value) {
   if (value.is_list()) return Value::list(value.items_unchecked());
   return Value(value);
 }
@@ -61,13 +61,13 @@ void FormulaFunction::save_argument(std::uint32_t source, const Value& value) {
       saved_.add(source, item.is_tensor() ? item.tensor_unchecked() : Tensor(), false, true);
     }
   } else {
-    saved_.add(source, kept(value));
+    saved_.add(source, unchanging(value));
   }
 }
 
 void FormulaFunction::save_result(std::uint32_t source, const Value& value) {
   if (!value.is_tensor()) {
-    saved_.add(source, kept(value));
+    saved_.add(source, unchanging(value));
     return;
   }
   SavedValues::Item& item = saved_.add(source, value.tensor_unchecked(), true);

@@ -62,7 +62,7 @@ class SavedValues {
   }
 
   struct Item {
-    explicit Item(std::uint32_t of, Value kept = {}) : source(of), value(std::move(kept)) {}
+    explicit Item(std::uint32_t of, Value saved = {}) : source(of), value(std::move(saved)) {}
     Item(std::uint32_t of, const Tensor& saved, bool is_result, bool one_of_list = false)
         : source(of), is_of_list(one_of_list), tensor(saved, is_result) {}
 

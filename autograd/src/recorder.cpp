@@ -253,7 +253,7 @@ class Recording {
   void keep_arguments(std::span<const Value> arguments) {
     for (const Value& argument : arguments) arguments_.push_back(Value(argument));
   }
-  std::vector<Value>& kept() { return arguments_; }
+  std::vector<Value>& arguments() { return arguments_; }
 
   void make_function() {
     if (plan_.custom) return;
@@ -289,7 +289,7 @@ class Recording {
     for (Overwritten& one : written_) {
       if (plan_.reads_original || is_given_twice(one.tensor)) one.original = copy_of(one.tensor);
     }
-    formula_->save_arguments(kept(), {written_.data(), written_.size()});
+    formula_->save_arguments(arguments(), {written_.data(), written_.size()});
     add_edges(*formula_);
     function_ = formula_;
   }
@@ -299,7 +299,7 @@ class Recording {
       if (source.kind != Source::Kind::Argument || (plan_.formulas->used_by[i] & needed) == 0) {
         continue;
       }
-      each_tensor(plan_, kept(), [&](std::size_t argument, const Tensor& tensor) {
+      each_tensor(plan_, arguments(), [&](std::size_t argument, const Tensor& tensor) {
         if (argument != source.index || !tensor.defined()) return;
         if (!tensor.impl()->has_mark(TensorImpl::kInference)) return;
         fail(ErrorKind::BadValue,
@@ -312,7 +312,7 @@ class Recording {
   // h.mul_(h)
   bool is_given_twice(const Tensor& written) {
     int count = 0;
-    each_tensor(plan_, kept(), [&](std::size_t, const Tensor& tensor) {
+    each_tensor(plan_, arguments(), [&](std::size_t, const Tensor& tensor) {
       count += tensor.defined() && tensor.same(written) ? 1 : 0;
     });
     return count > 1;
@@ -349,7 +349,7 @@ class Recording {
     for (const Overwritten& one : written_) {
       if (!one.is_result) record_write(one.tensor, function_, function_->add_input(one.tensor));
     }
-    if (formula_) formula_->save_results(kept(), results);
+    if (formula_) formula_->save_results(arguments(), results);
   }
 
   void add_list(std::size_t position, Value& list) {
@@ -388,13 +388,13 @@ class Recording {
     }
     const Tensor& fresh = value.tensor_unchecked();
     set_history(fresh, {function_, input});
-    if (viewed != kNone && kept()[std::size_t(viewed)].is_tensor()) {
-      note_base(fresh, kept()[std::size_t(viewed)].tensor_unchecked());
+    if (viewed != kNone && arguments()[std::size_t(viewed)].is_tensor()) {
+      note_base(fresh, arguments()[std::size_t(viewed)].tensor_unchecked());
     }
   }
   bool is_argument(const Tensor& result) {
     bool found = false;
-    each_tensor(plan_, kept(), [&](std::size_t, const Tensor& tensor) {
+    each_tensor(plan_, arguments(), [&](std::size_t, const Tensor& tensor) {
       found = found || (tensor.defined() && tensor.same(result));
     });
     return found;
@@ -405,7 +405,7 @@ class Recording {
     for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
       needs[plan_.tensors[i].argument] = needs_[i];
     }
-    function_ = plan_.custom->make(op_, kept(), results, needs);
+    function_ = plan_.custom->make(op_, arguments(), results, needs);
     if (function_) add_edges(*function_);
   }
 

@@ -79,7 +79,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_r
     tensor_ = tensor;
     return;
   }
-  // A tensor that a class defines, or has symbolic sizes, is kept as the object that it is.
+  // A tensor that a class defines, or has symbolic sizes, is saved as the object that it is.
   const bool as_it_is = tensor.impl()->policies() != 0 || tensor.keys().has(DispatchKey::Python);
   tensor_ = as_it_is ? tensor : on(storage.second(), tensor);
 }

@@ -1,8 +1,8 @@
 // autograd/staged.cpp: running two stages as the engine asks for them.
 //
 // [Ownership] What the state keeps must not own the function that keeps the state. So inputs are
-// kept without their history, and what the state holds and others hold, too, is replaced by a
-// tensor that nothing is kept beside: see Storage::second(). A result is a tensor of its own.
+// saved without their history, and what the state holds and others hold, too, is replaced by a
+// tensor without gradient state: see Storage::second(). A result is a tensor of its own.
 #include "opyard/autograd/staged.h"
 
 #include <fmt/format.h>

@@ -21,7 +21,7 @@ using opyard::ErrorKind;
 using opyard::IntSpan;
 using opyard::Tensor;
 
-// Rows that lie one after the other: where they begin, how many there are and how long each is.
+// Rows that are one after the other: where they begin, how many there are and how long each is.
 struct Rows {
   std::int64_t count;
   std::int64_t length;

@@ -1,7 +1,7 @@
 /* c_operators.c: a library of operators in plain C.
  *
  *   cops::clamp     numbers in and out, as a boxed kernel
- *   cops::dot       two tensors, read where they lie
+ *   cops::dot       two tensors, read where they are
  *   cops::ramp      makes a tensor
  *   cops::hypot     an ordinary C function, called by its own signature
  *   cops::norm      calls another operator, which may have a kernel in any language

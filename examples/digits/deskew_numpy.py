@@ -1,4 +1,4 @@
-"""digits::deskew once more, in NumPy: what overrides the C++ kernel in the middle of training."""
+"""digits::deskew again, in NumPy: what overrides the C++ kernel in the middle of training."""
 
 import numpy as np
 

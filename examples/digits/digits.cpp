@@ -101,7 +101,7 @@ Tensor deskew(const Tensor& images) {
 // The same seed and strength give the same images. `strength` 0 changes nothing.
 Tensor augment(const Tensor& images, std::int64_t seed, double strength) {
   if (!(strength >= 0 && strength <= 10)) {
-    opyard::fail(ErrorKind::BadValue, "digits::augment: strength must lie in [0, 10], but it is " +
+    opyard::fail(ErrorKind::BadValue, "digits::augment: strength must be in [0, 10], but it is " +
                                           std::to_string(strength));
   }
   ++augment_calls;

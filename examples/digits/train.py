@@ -97,7 +97,7 @@ def train(network: Network, images, labels, epochs: range, total: int, seed: int
 
 
 def compare(former: profile, train_anew: Callable[[], None], picture: Path) -> None:
-    """Trains once more, with digits::deskew from NumPy, and says what takes longer then."""
+    """Trains again, with digits::deskew from NumPy, and says what takes longer then."""
     with override("digits::deskew", "CPU", DeskewInNumPy()), profile() as later:
         train_anew()
     difference = later.diff(former)
@@ -107,7 +107,7 @@ def compare(former: profile, train_anew: Callable[[], None], picture: Path) -> N
 
 
 def main() -> None:
-    """Trains, overrides digits::deskew for the middle third, takes it back, and measures."""
+    """Trains, overrides digits::deskew for the middle third, removes that, and measures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=45, help="at least 3 (default: 45)")
     parser.add_argument("--seed", type=int, default=0, help="of the split and the weights")

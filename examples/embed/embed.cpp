@@ -17,7 +17,7 @@
 
 namespace {
 
-// The operator is the program's own; no C++ kernel stands below it.
+// The operator is the program's own; no C++ kernel is below it.
 OPYARD_LIBRARY(host, m) { m.def("score(Tensor x, int round) -> float"); }
 
 constexpr const char* kKernel = R"(

@@ -9,7 +9,7 @@
 // Complex numbers are rare: their loops are left out where OPYARD_COMMON_DTYPES_ONLY is defined, as
 // in all builds but the baseline.
 //
-// The loops over operands without gaps are kept plain, for the compiler to turn into vector
+// The loops over operands without gaps are simple, for the compiler to turn into vector
 // instructions; OPYARD_IVDEP holds since operands are apart or exactly on each other (write.h).
 //
 // Depends on: loop.h, element.h.

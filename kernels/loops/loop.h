@@ -1,7 +1,7 @@
 // loops/loop.h: the types that operators and the builds of their loops share.
 //
 // A loop is written for one line: operand i begins at data[i], the written one first, and its next
-// element lies steps[i] bytes further.
+// element is steps[i] bytes further.
 //
 // [Carriers] Loops exist for six dtypes, the computed ones. Elements of another dtype are converted
 // to its carrier, computed there and converted back: int64 carries the other integers, which wraps

@@ -1,4 +1,4 @@
-// loops/matrix.h: a matrix in any layout: where its first element lies, its sizes, and its strides.
+// loops/matrix.h: a matrix in any layout: where its first element is, its sizes, and its strides.
 //
 // A transposed view is a matrix like any other.
 //

@@ -1,9 +1,9 @@
 // loops/products.cpp: products of matrices, a block of the result in registers at a time.
 //
-// Both factors are copied in pieces that lie as they are read: of a, kDepth columns of a few rows;
-// of b, kDepth rows of two packets. What is missing at an edge is zeros, so that every element is
-// computed by the same instructions in the same order: its bits depend neither on its place nor on
-// how the result is cut among threads.
+// Both factors are copied in pieces that are ordered as they are read: of a, kDepth columns of a
+// few rows; of b, kDepth rows of two packets. What is missing at an edge is zeros, so that every
+// element is computed by the same instructions in the same order: its bits depend neither on its
+// place nor on how the result is cut among threads.
 //
 // A step multiplies kRows elements of a by two packets of b. 24 accumulators of AVX-512 leave room
 // for both; AVX2 and SSE have half as many registers. At an edge fewer rows, and one packet, are
@@ -54,7 +54,7 @@ using SquarePacket =
 template <typename T>
 constexpr int kSide = 16 / sizeof(T);
 
-// A square: of kSide neighbours that are `stride` apart, kSide steps that lie next to each other.
+// A square: of kSide neighbours that are `stride` apart, kSide steps that are next to each other.
 template <typename T, int width>
 void pack_square(T* to, const T* from, std::int64_t stride, T factor) {
   using namespace Eigen::internal;
@@ -67,7 +67,7 @@ void pack_square(T* to, const T* from, std::int64_t stride, T factor) {
   for (int k = 0; k < kSide<T>; ++k) pstoreu(to + k * width, square.packet[k]);
 }
 
-// One group whose steps lie next to each other; `here` of its places are taken.
+// One group whose steps are next to each other; `here` of its places are taken.
 template <typename T, int width>
 void pack_turned(T* to, const T* from, std::int64_t here, std::int64_t stride, std::int64_t depth,
                  T factor) {

@@ -1,7 +1,7 @@
 // loops/row_loop.h: loops of reductions, over rows.
 //
 // A row holds the elements that become one element of the result. RowLoop takes one whose elements
-// lie next to each other; ColumnLoop several rows whose first elements do, `step` bytes in front of
+// are next to each other; ColumnLoop several rows whose first elements do, `step` bytes in front of
 // their second ones.
 //
 // Depends on: loop.h.

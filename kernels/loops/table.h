@@ -9,7 +9,7 @@
 // [Same bits] An element has the same bits in all builds after + - * / and sqrt, comparison,
 // selection, conversion and summation: no build contracts a product and a sum into one instruction
 // (meson.build), and sums have one order (sums.h). Functions of packets (packet_loops.h) and
-// products of matrices have the same bits within a build, wherever an element lies.
+// products of matrices have the same bits within a build, wherever an element is.
 //
 // Depends on: loop.h, matrix.h, row_loop.h.
 #pragma once

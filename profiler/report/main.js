@@ -132,7 +132,7 @@ async function start() {
   return { profile, view, timeline, panel };
 }
 
-// For whoever looks into the page: its parts, once they are there.
+// For a look into the page from outside: its parts, once they are there.
 window.report = start();
 window.report.catch((error) => {
   const notice = document.getElementById("notice");

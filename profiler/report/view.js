@@ -1,4 +1,4 @@
-// view.js: what is shown, and what is selected; whoever changes it tells all others.
+// view.js: what is shown, and what is selected; what changes it tells all others.
 
 class View {
   constructor(profile) {

@@ -113,12 +113,12 @@ void add_resources(py::module_& module) {
   module.def("num_threads", &thread_count, "how many threads compute at a time");
   module.def("set_num_threads", &set_thread_count, "sets that, for what begins afterwards");
   module.def("empty_cached_memory", &empty_cached_memory,
-             "gives kept memory back; says how many bytes");
+             "frees cached memory; says how many bytes");
   module.def(
       "cached_memory",
       [] {
-        const CachedMemory kept = cached_memory();
-        return py::make_tuple(kept.bytes, kept.hits, kept.misses);
+        const CachedMemory cached = cached_memory();
+        return py::make_tuple(cached.bytes, cached.hits, cached.misses);
       },
       "bytes that wait, and how many tensors were given such memory, and how many not");
 }

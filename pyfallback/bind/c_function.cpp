@@ -2,7 +2,7 @@
 //
 // [At exit] The objects of a program die one by one when the interpreter ends, while C code may
 // still hold the addresses, on other threads or in functions that run at the end of the process. So
-// closures that are alive then are kept for ever. One whose kernel is a Python function fails with
+// closures that are alive then are never freed. One whose kernel is a Python function fails with
 // InterpreterGone from then on.
 #include "bind/c_function.h"
 

@@ -2,8 +2,8 @@
 //
 // Before CPython 3.12 pybind11 takes the GIL by PyGILState_Ensure(), which knows one thread state a
 // thread: in a further interpreter that thread would wait for itself for ever. All of this folder
-// is called with the GIL held, so nothing is to be taken there; and what pybind11 keeps is kept for
-// each interpreter, as it does by itself from 3.12 on.
+// is called with the GIL held, so nothing is to be taken there; and pybind11 has one state for each
+// interpreter, as it has by itself from 3.12 on.
 //
 // For each argument that a call gives by name, pybind11 makes a str of the name, and goes on
 // without one if there is no memory for it: interned() raises instead.

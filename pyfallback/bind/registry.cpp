@@ -27,7 +27,8 @@ std::vector<std::string> operator_names() {
   return names;
 }
 
-// (where it is defined or "", [(number of a key, provenance of its active kernel)])
+// (the place of its definition or "", how its aliases are known, [(number of a key, where its
+// active kernel was registered)])
 py::tuple registered(const std::string& name) {
   const inspect::Registered found = inspect::registered(parse_operator_name(name));
   py::list kernels;
@@ -35,7 +36,8 @@ py::tuple registered(const std::string& name) {
     if (!kernel.active) continue;
     kernels.append(py::make_tuple(int(kernel.key), show_text(kernel.provenance)));
   }
-  return py::make_tuple(show_text(found.definition), kernels);
+  return py::make_tuple(show_text(found.definition), inspect::name_of(found.alias_analysis),
+                        kernels);
 }
 
 // The number of a key that the kernel of CompositeImplicitAutograd serves; None without one.
@@ -53,7 +55,7 @@ void add_dumps(py::module_& module) {
   module.def(
       "dump",
       [](const std::string& name) { return show_text(inspect::dump(parse_operator_name(name))); },
-      "the registered kernels of an operator, a line each; '' where there are none");
+      "the registered kernels of an operator, a line each; '' if there are none");
   module.def("registered", &registered, "where an operator is defined, and its kernels by key");
   module.def("key_of_math_kernel", &key_of_math_kernel,
              "a key that the kernel of CompositeImplicitAutograd serves, or None");
@@ -81,7 +83,7 @@ void add_dumps(py::module_& module) {
       py::arg("name") = "", "raises RuntimeError where a stored table is not the computed one");
   module.def(
       "retired_count", [] { return inspect::retired_count(); },
-      "kernels that were taken back and are not freed yet");
+      "kernels that were unregistered and are not freed yet");
   module.def(
       "reclaim", [] { Registry::instance().reclaim(); }, "frees those that no call can be using");
 }
@@ -110,7 +112,7 @@ py::list history() {
 
 void add_foresight_and_memory(py::module_& module) {
   module.def("what_if", &what_if, "the keys of an operator that a registration would change");
-  module.def("history", &history, "the last registrations, and what was taken back");
+  module.def("history", &history, "the last registrations, and what was unregistered");
 }
 
 void add_questions(py::module_& module) {

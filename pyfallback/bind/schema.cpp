@@ -166,7 +166,7 @@ void add_argument(py::module_& module) {
           [](const Argument& self) {
             return self.default_value ? to_object(*self.default_value) : py::none();
           },
-          "None where there is none, too")
+          "also None, if there is none")
       .def_readonly("kwarg_only", &Argument::keyword_only)
       .def_property_readonly(
           "alias_info", [](const Argument& self) { return self.alias.to_optional(); },
@@ -212,7 +212,7 @@ void add_schema_class(py::module_& module) {
           "whether a call only computes")
       .def_property_readonly(
           "has_any_alias_info", [](const Schema& self) { return has_alias_sets(self); },
-          "whether an alias set stands anywhere")
+          "whether anything has an alias set")
       .def_property_readonly(
           "num_out_arguments", [](const Schema& self) { return out_argument_count(self); },
           "how many arguments take a result: keyword-only and written to")

@@ -32,8 +32,8 @@ inline pybind11::list show_texts(const std::vector<std::string>& texts) {
 inline std::string shown_file(const pybind11::object& name) {
   PyObject* const bytes = PyUnicode_EncodeFSDefault(name.ptr());
   if (bytes == nullptr) throw pybind11::error_already_set();
-  const auto kept = pybind11::reinterpret_steal<pybind11::bytes>(bytes);
-  return std::string(show_text(std::string(kept)));
+  const auto encoded = pybind11::reinterpret_steal<pybind11::bytes>(bytes);
+  return std::string(show_text(std::string(encoded)));
 }
 
 }  // namespace opyard::python

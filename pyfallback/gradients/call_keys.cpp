@@ -11,8 +11,8 @@
 //   an object with state   a Module, or the object of a method: its type, and its attributes
 //   anything else          among arguments a reason not to compile; elsewhere its address
 //
-// [Kept] Addresses mean something only as long as the objects live: bytes that are kept need the
-// objects to be kept, too. They are given if asked for.
+// [Held] Addresses mean something only as long as the objects live: who stores the bytes has to
+// hold the objects, too. They are given if asked for.
 //
 // Threads: called with the GIL held. An object that a second thread changes meanwhile is not looked
 // at half: nothing here runs code of a user.
@@ -98,8 +98,8 @@ struct CallKeys {
 
 class Description {
  public:
-  Description(const PythonTable& known, const CallKeys& types, PyObject* kept)
-      : known_(known), types_(types), kept_(kept) {}
+  Description(const PythonTable& known, const CallKeys& types, PyObject* held)
+      : known_(known), types_(types), held_(held) {}
 
   Bytes bytes;
   py::list tensors;
@@ -131,7 +131,7 @@ class Description {
   }
   void add_address(PyObject* object) {
     add_raw(object);
-    if (kept_ != nullptr && PyList_Append(kept_, object) != 0) throw py::error_already_set();
+    if (held_ != nullptr && PyList_Append(held_, object) != 0) throw py::error_already_set();
   }
   void add_text(PyObject* text) {
     Py_ssize_t size = 0;
@@ -305,13 +305,13 @@ class Description {
  private:
   const PythonTable& known_;
   const CallKeys& types_;
-  PyObject* const kept_;
+  PyObject* const held_;
   Numbers numbers_;  // of tensors
   Numbers objects_;
 };
 
-// describe(outer, self, args, kwargs, kept): (bytes, tensors); a text that says why not; or None in
-// a trace. `kept` is None, or a list for what [Kept] says.
+// describe(outer, self, args, kwargs, held): (bytes, tensors); a text that says why not; or None in
+// a trace. `held` is None, or a list for what [Held] says.
 PyObject* describe(const CallKeys& types, PyObject* const* given) {
   if (jit::current_trace() != nullptr) return Py_NewRef(Py_None);
   Description description(table(), types, given[4] == Py_None ? nullptr : given[4]);
@@ -338,7 +338,7 @@ PyObject* describe(const CallKeys& types, PyObject* const* given) {
 
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   if (PyTuple_GET_SIZE(args) != 5) {
-    PyErr_SetString(PyExc_TypeError, "CallKeys takes outer, self, args, kwargs and kept");
+    PyErr_SetString(PyExc_TypeError, "CallKeys takes outer, self, args, kwargs and held");
     return nullptr;
   }
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);

@@ -240,14 +240,14 @@ py::object call_function(const SharedFunction& self, const py::args& args) {
 // Functions of Python that see gradients of a function; what they return other than None replaces
 // them.
 std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
-  auto kept = std::make_shared<Held>(table(), hook.ptr());
+  auto held = std::make_shared<Held>(table(), hook.ptr());
   return self.function->hooks().add(
-      Hooks::Before([kept](Function&, Gradients& gradients) {
-        const PythonTable& own = kept->table();
+      Hooks::Before([held](Function&, Gradients& gradients) {
+        const PythonTable& own = held->table();
         const HoldPython python(own);
         const py::object given = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
         const py::object result = py::reinterpret_steal<py::object>(
-            require_object(own, PyObject_CallOneArg(kept->get(), given.ptr())));
+            require_object(own, PyObject_CallOneArg(held->get(), given.ptr())));
         if (result.is_none()) return true;
         if (result.ptr() == Py_False) return false;
         const py::tuple items = PyTuple_Check(result.ptr())
@@ -263,18 +263,18 @@ std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
         }
         return true;
       }),
-      kept);
+      held);
 }
 std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook) {
-  auto kept = std::make_shared<Held>(table(), hook.ptr());
+  auto held = std::make_shared<Held>(table(), hook.ptr());
   return self.function->hooks().add(
-      Hooks::After([kept](Function&, Gradients& gradients, const Gradients& given) {
-        const PythonTable& own = kept->table();
+      Hooks::After([held](Function&, Gradients& gradients, const Gradients& given) {
+        const PythonTable& own = held->table();
         const HoldPython python(own);
         const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
         const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
         const py::object result = py::reinterpret_steal<py::object>(require_object(
-            own, PyObject_CallFunctionObjArgs(kept->get(), results.ptr(), inputs.ptr(), nullptr)));
+            own, PyObject_CallFunctionObjArgs(held->get(), results.ptr(), inputs.ptr(), nullptr)));
         if (result.is_none()) return;
         const py::tuple items = PyTuple_Check(result.ptr())
                                     ? py::reinterpret_borrow<py::tuple>(result)
@@ -288,7 +288,7 @@ std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook) {
           gradients[i] = optional_tensor(own, items[i].ptr());
         }
       }),
-      kept);
+      held);
 }
 
 std::unique_ptr<SavedTensor> save(const py::object& tensor, bool is_result, std::uint32_t input) {
@@ -308,8 +308,8 @@ py::object take_out(const SavedTensor& self, const py::object& function) {
       return to_object_or_none(table(), self.take_out(*known.function));
     }
     const GradientModeGuard off(GradientMode::NoGradients);
-    const FunctionPtr nobody = make_dummy();
-    return to_object_or_none(table(), self.take_out(*nobody));
+    const FunctionPtr dummy = make_dummy();
+    return to_object_or_none(table(), self.take_out(*dummy));
   });
 }
 

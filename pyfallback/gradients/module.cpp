@@ -21,7 +21,7 @@ PyObject* to_tuple(const PythonTable& known, const autograd::Gradients& gradient
 namespace py = pybind11;
 
 PYBIND11_MODULE(_gradients, module, py::multiple_interpreters::per_interpreter_gil()) {
-  module.doc() = "Gradients: what is kept beside tensors, functions, and runs of them backwards.";
+  module.doc() = "Gradients: the gradient state of tensors, functions, and runs of them backwards.";
   opyard::python::use_table_of_errors();
   opyard::gradients::add_functions(module);
   opyard::gradients::add_tensors(module);

@@ -42,11 +42,11 @@ py::object run_grad(const py::list& roots, const py::list& inputs, const py::lis
 
 py::object queue_callback(const py::object& function) {
   return guarded_call([&] {
-    auto kept = std::make_shared<Held>(table(), function.ptr());
-    at_end_of_run([kept] {
-      const HoldPython python(kept->table());
+    auto held = std::make_shared<Held>(table(), function.ptr());
+    at_end_of_run([held] {
+      const HoldPython python(held->table());
       py::reinterpret_steal<py::object>(
-          require_object(kept->table(), PyObject_CallNoArgs(kept->get())));
+          require_object(held->table(), PyObject_CallNoArgs(held->get())));
     });
     return Py_NewRef(Py_None);
   });

@@ -36,9 +36,9 @@ void run(void* context, std::span<const Value> inputs, std::span<Value> outputs)
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
   const auto* const shared = static_cast<SharedStaged*>(instance->simple_value_holder[0]);
-  const CountedPtr<const autograd::Staged> kept = shared->staged;
+  const CountedPtr<const autograd::Staged> staged = shared->staged;
   return graphs::call_run(table(), shared->stages->front(), &run,
-                          const_cast<autograd::Staged*>(kept.get()), PySequence_Fast_ITEMS(args),
+                          const_cast<autograd::Staged*>(staged.get()), PySequence_Fast_ITEMS(args),
                           std::size_t(PyTuple_GET_SIZE(args)));
 }
 

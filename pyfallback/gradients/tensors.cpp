@@ -1,4 +1,4 @@
-// gradients/tensors.cpp: what is kept beside a tensor.
+// gradients/tensors.cpp: the gradient state of a tensor.
 #include "gradients/gradients.h"
 #include "runtime/clear.h"
 
@@ -50,13 +50,13 @@ py::object get_retains(const py::object& tensor) {
 }
 
 // A Python function as a hook of a tensor.
-Hooks::OfTensor hook_of(const std::shared_ptr<Held>& kept) {
-  return [kept](const Tensor& gradient) -> Tensor {
-    const PythonTable& own = kept->table();
+Hooks::OfTensor hook_of(const std::shared_ptr<Held>& held) {
+  return [held](const Tensor& gradient) -> Tensor {
+    const PythonTable& own = held->table();
     const HoldPython python(own);
     const py::object argument = py::reinterpret_steal<py::object>(to_object(own, gradient));
     const py::object result = py::reinterpret_steal<py::object>(
-        require_object(own, PyObject_CallOneArg(kept->get(), argument.ptr())));
+        require_object(own, PyObject_CallOneArg(held->get(), argument.ptr())));
     if (result.is_none()) return {};
     if (own.unwrap_tensor(&own, result.ptr()) == nullptr) {
       if (!python::clear_if(PyExc_TypeError)) throw_python_exception(own);
@@ -75,8 +75,8 @@ py::object add_tensor_hook(const py::object& tensor, const py::object& hook) {
   guarded_call([&] {
     const Tensor& on = tensor_of(tensor);
     edge = edge_of(on);
-    const auto kept = std::make_shared<Held>(table(), hook.ptr());
-    number = add_hook(on, hook_of(kept), kept);
+    const auto held = std::make_shared<Held>(table(), hook.ptr());
+    number = add_hook(on, hook_of(held), held);
     return Py_NewRef(Py_None);
   });
   return py::make_tuple(SharedFunction{edge.function}, number);

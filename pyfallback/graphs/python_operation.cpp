@@ -177,14 +177,14 @@ jit::Node* make_python_op(jit::Graph& graph, const py::object& function, const s
                           std::span<jit::Value* const> inputs, const std::string& calling,
                           const py::list& scalars, std::size_t outputs) {
   const PythonTable& known = table();
-  std::vector<Held> kept;
-  for (const py::handle scalar : scalars) kept.emplace_back(known, scalar.ptr());
+  std::vector<Held> held;
+  for (const py::handle scalar : scalars) held.emplace_back(known, scalar.ptr());
   jit::Node* const node = graph.create(jit::prim::PythonOp, inputs, outputs);
   node->s_(jit::attr::name, name);
   node->s_(jit::attr::cconv, calling);
   node->ival_(jit::Symbol::attr("scalar_args"), scalar_texts(scalars));
   node->set_payload(
-      make_counted<PythonOperation>(known, function.ptr(), name, calling, std::move(kept)));
+      make_counted<PythonOperation>(known, function.ptr(), name, calling, std::move(held)));
   return node;
 }
 

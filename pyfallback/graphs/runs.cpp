@@ -64,8 +64,8 @@ void run_code(void* context, std::span<const opyard::Value> inputs,
 }
 
 PyObject* call_code(const SharedCode& shared, PyObject* args) {
-  const jit::CodePtr kept = shared.code;
-  return call_run(table(), shared.stages->front(), &run_code, const_cast<jit::Code*>(kept.get()),
+  const jit::CodePtr code = shared.code;
+  return call_run(table(), shared.stages->front(), &run_code, const_cast<jit::Code*>(code.get()),
                   PySequence_Fast_ITEMS(args), std::size_t(PyTuple_GET_SIZE(args)));
 }
 

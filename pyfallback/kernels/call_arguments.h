@@ -48,7 +48,7 @@ class CallArguments {
 // Writes two neighbours of an argument array. CPython copies the arguments of a function two at a
 // time, and a load of two that were stored one at a time waits until both have left the processor's
 // store buffer: 5 ns of a handler's 40 (bench row subclass). For the same reason the compiler is
-// kept from loading the two at once, and the array is aligned so that no pair of it lies in two
+// prevented from loading the two at once, and the array is aligned so that no pair of it is in two
 // cache lines.
 constexpr std::size_t kPairBytes = 2 * sizeof(PyObject*);
 inline void put_pair(PyObject** at, PyObject* first, PyObject* second) noexcept {

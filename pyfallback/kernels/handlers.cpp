@@ -57,15 +57,15 @@ std::string describe_handler(const void* who) {
 }
 
 // No keyword arguments, as an empty dictionary that no one else holds: the one of the calls before,
-// unless a handler kept it or wrote to it. A dictionary for each call would cost more (bench row
+// unless a handler cached it or wrote to it. A dictionary for each call would cost more (bench row
 // subclass).
 Owned no_kwargs(Runtime& runtime) {
-  PyObject*& kept = runtime.empty_kwargs;
-  if (kept == nullptr || Py_REFCNT(kept) != 1 || PyDict_GET_SIZE(kept) != 0) {
+  PyObject*& cached = runtime.empty_kwargs;
+  if (cached == nullptr || Py_REFCNT(cached) != 1 || PyDict_GET_SIZE(cached) != 0) {
     PyObject* const fresh = require(runtime, PyDict_New()).release();
-    Py_XSETREF(kept, fresh);
+    Py_XSETREF(cached, fresh);
   }
-  return Owned::share(kept);
+  return Owned::share(cached);
 }
 
 // Calls a handler as it is stored on the type of a mode, or the function of a class's handler. A
@@ -92,13 +92,13 @@ Owned no_kwargs(Runtime& runtime) {
                  }));
 }
 
-// [Cache] What was found out about the handler of a class is kept in the class, as a tuple under a
-// name of ours: the attribute as it is stored on the type, the function that is called with the
+// [Cache] What was found out about the handler of a class is cached in the class, as a tuple under
+// a name of ours: the attribute as it is stored on the type, the function that is called with the
 // class first, and the tuple (class,). A subclass finds that of its superclass, and a changed class
 // an old one; both differ in one of the items, and then it is made anew.
 enum CachedItem { kRaw, kFunction, kTypes };
 
-PyObject* cached_item(PyObject* kept, CachedItem item) { return PyTuple_GET_ITEM(kept, item); }
+PyObject* cached_item(PyObject* cached, CachedItem item) { return PyTuple_GET_ITEM(cached, item); }
 
 // Whether an attribute under that name is a tuple as make_cached() makes them: code that writes the
 // class can put anything there, such as what was copied from another class.
@@ -126,9 +126,9 @@ Owned make_cached(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
 }
 
 // Where the class takes no attributes, it is made anew each time.
-void keep(Runtime& runtime, PyTypeObject* type, const Owned& kept) {
+void cache(Runtime& runtime, PyTypeObject* type, const Owned& cached) {
   auto* const cls = reinterpret_cast<PyObject*>(type);
-  if (PyObject_SetAttr(cls, runtime.cached_handler_name, kept.get()) == 0) return;
+  if (PyObject_SetAttr(cls, runtime.cached_handler_name, cached.get()) == 0) return;
   if (!clear_if(PyExc_Exception)) throw_python_error(runtime);
 }
 
@@ -142,12 +142,12 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
     return Owned::share(former);
   }
   const bool is_free = former == nullptr || is_ours;  // else it is someone else's attribute
-  Owned kept = make_cached(runtime, type, raw);
-  if (is_free) keep(runtime, type, kept);
-  return kept;
+  Owned cached = make_cached(runtime, type, raw);
+  if (is_free) cache(runtime, type, cached);
+  return cached;
 }
 
-// What is kept of a class with a handler; null if it has none, or switched it off.
+// What is cached of a class with a handler; null if it has none, or switched it off.
 [[gnu::aligned(64)]] Owned handler_of(Runtime& runtime, PyTypeObject* type) {
   if (type == runtime.tensor_type) return {};
   constexpr std::size_t kTypeSize = 1024;  // types are about so far apart
@@ -157,28 +157,28 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
   if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
     return Owned::share(near.kept);
   }
-  Owned kept = find_handler(runtime, type);
+  Owned cached = find_handler(runtime, type);
   // What was just made changed the class; then it is remembered the next time. A class that takes
   // no attributes does not hold it, so that it dies with this call.
-  if (kept && version != 0 && version == type_version(runtime, type) &&
-      lookup_on_type(type, runtime.cached_handler_name) == kept.get()) {
-    near = {type, version, kept.get()};
+  if (cached && version != 0 && version == type_version(runtime, type) &&
+      lookup_on_type(type, runtime.cached_handler_name) == cached.get()) {
+    near = {type, version, cached.get()};
   }
-  return kept;
+  return cached;
 }
 
-// The classes that are asked, in order, each with what is kept of it.
+// The classes that are asked, in order, each with what is cached of it.
 class Classes {
  public:
   struct Item {
     PyTypeObject* type;
-    PyObject* kept;  // owned
+    PyObject* cached;  // owned
   };
   Classes() noexcept = default;
   Classes(const Classes&) = delete;
   Classes& operator=(const Classes&) = delete;
   ~Classes() {
-    for (const Item& item : items_) drop_reference(item.kept);
+    for (const Item& item : items_) drop_reference(item.cached);
   }
 
   // If it has a handler and is not there yet: before the first of its superclasses, else at the
@@ -187,9 +187,9 @@ class Classes {
     for (const Item& known : items_) {
       if (known.type == type) return;
     }
-    Owned kept = handler_of(runtime, type);
-    if (!kept) return;
-    items_.push_back({type, kept.release()});
+    Owned cached = handler_of(runtime, type);
+    if (!cached) return;
+    items_.push_back({type, cached.release()});
     for (std::size_t i = 0; i + 1 < items_.size(); ++i) {
       if (PyType_IsSubtype(type, items_[i].type) == 0) continue;
       std::rotate(items_.begin() + i, items_.end() - 1, items_.end());
@@ -224,7 +224,7 @@ void find_classes(Runtime& runtime, std::span<const Value> arguments, Classes& c
 }
 
 Owned tuple_of(Runtime& runtime, const Classes& classes) {
-  if (classes.size() == 1) return Owned::share(cached_item(classes[0].kept, kTypes));
+  if (classes.size() == 1) return Owned::share(cached_item(classes[0].cached, kTypes));
   Owned tuple = require(runtime, PyTuple_New(Py_ssize_t(classes.size())));
   for (std::size_t i = 0; i < classes.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
@@ -280,10 +280,10 @@ HandlerAnswer answer_of(const Asked& asked, Owned object) {
 
 // Without an object where the class answered NotImplemented.
 [[gnu::aligned(64)]] HandlerAnswer ask_class(HandlerCall& call, PyTypeObject* type,
-                                             PyObject* kept) {
+                                             PyObject* cached) {
   const Asked asked{reinterpret_cast<PyObject*>(type), type, false};
   if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
-  Owned answer = ask(call, asked, cached_item(kept, kFunction));
+  Owned answer = ask(call, asked, cached_item(cached, kFunction));
   if (answer.get() == Py_NotImplemented) return {};
   return answer_of(asked, std::move(answer));
 }
@@ -309,7 +309,7 @@ HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
     if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
   }
   for (const Classes::Item& item : classes) {
-    HandlerAnswer answer = ask_class(call, item.type, item.kept);
+    HandlerAnswer answer = ask_class(call, item.type, item.cached);
     if (answer.object) return answer;
   }
   refuse(call.op, classes);
@@ -358,20 +358,20 @@ Owned dictionary_of(PyObject* const* values, PyObject* names) {
 }
 
 // The result of Class.__opyard_dispatch__(aten.detach, …) for one tensor. With the GIL held.
-Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& kept) {
+Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& cached) {
   const Owned packet =
       require(runtime, PyObject_CallFunction(require_hook(runtime, "aten"), "s", "detach"));
   const Owned op = require(runtime, PyObject_GetAttrString(packet.get(), "default"));
   HandlerCall call{runtime,
                    plan_of(op.get()).op(),
                    op.get(),
-                   Owned::share(cached_item(kept.get(), kTypes)),
+                   Owned::share(cached_item(cached.get(), kTypes)),
                    require(runtime, PyTuple_Pack(1, object.get())),
                    {}};
   PyTypeObject* const type = Py_TYPE(object.get());
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
   return ask(call, {reinterpret_cast<PyObject*>(type), type, false},
-             cached_item(kept.get(), kFunction));
+             cached_item(cached.get(), kFunction));
 }
 
 // set_class_rule(op, class, function or None) -> the former one, or None
@@ -451,9 +451,9 @@ void dispatch_to_handlers(Runtime& runtime, const Operator& op, Stack& stack) {
 Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
   return enter_python(runtime, [&] {
     const Owned object = wrap(runtime, self);
-    const Owned kept = handler_of(runtime, Py_TYPE(object.get()));
-    const Owned result = kept ? detach_by_class(runtime, object, kept)
-                              : make_instance(runtime, Py_TYPE(object.get()), self);
+    const Owned cached = handler_of(runtime, Py_TYPE(object.get()));
+    const Owned result = cached ? detach_by_class(runtime, object, cached)
+                                : make_instance(runtime, Py_TYPE(object.get()), self);
     if (!is_tensor(runtime, result.get())) {
       fail(ErrorKind::BadReturn, fmt::format("detach returned invalid type {}, expected Tensor",
                                              Py_TYPE(result.get())->tp_name));
@@ -497,16 +497,16 @@ Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
   }
   // One class and no mode, as most calls have: nothing is to be put in order.
   if (first == nullptr) return {};
-  const Owned kept = handler_of(runtime, first);
-  if (!kept) return {};
+  const Owned cached = handler_of(runtime, first);
+  if (!cached) return {};
   HandlerCall call{runtime,
                    op,
                    overload,
-                   Owned::share(cached_item(kept.get(), kTypes)),
+                   Owned::share(cached_item(cached.get(), kTypes)),
                    tuple_of_args(args, count),
                    dictionary_of(args + count, names)};
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
-  HandlerAnswer answer = ask_class(call, first, kept.get());
+  HandlerAnswer answer = ask_class(call, first, cached.get());
   if (answer.object) return answer;
   refuse_one(runtime, op, first);
 }
@@ -534,7 +534,7 @@ PyMethodDef handler_functions[] = {
 
 void prepare_handlers(Runtime& runtime, PyObject* module) {
   constexpr const char* kDisabled = "disabled_dispatch";
-  // A module that is imported once more has that of the first, which classes have taken.
+  // A module that is imported again has that of the first, which classes have taken.
   if (runtime.disabled_dispatch != nullptr) {
     if (PyModule_AddObjectRef(module, kDisabled, runtime.disabled_dispatch) < 0) {
       throw PythonErrorSet();

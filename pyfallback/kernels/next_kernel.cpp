@@ -165,9 +165,9 @@ Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset,
   Kernel made = Kernel::with_context(&run_next_kernel, kernel.get(), &destroy_kernel);
   Py_INCREF(function);
   kernel->shown->store(function, std::memory_order_release);
-  const NextKernel* const kept = kernel.release();
+  const NextKernel* const context = kernel.release();
   if (leak_check != nullptr) {
-    leak_check->add(LeakCheck::Kind::Function, kept, name_of_function(function));
+    leak_check->add(LeakCheck::Kind::Function, context, name_of_function(function));
   }
   return made;
 }

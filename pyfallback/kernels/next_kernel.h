@@ -2,7 +2,7 @@
 //
 // The function gets a callable before the arguments of the operator, behind the key set where it
 // asks for that: call_next(*args, **kwargs) calls what is below (registry/next.h) with the keys
-// of the call. The object is made for one call; kept longer, and on any thread, it still leads
+// of the call. The object is made for one call; held longer, and on any thread, it still leads
 // there.
 //
 // Depends on: operators/{overload,gc_visible_functions}.h, registry/next.h, registry/kernel.h.

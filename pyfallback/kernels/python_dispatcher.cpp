@@ -51,9 +51,9 @@ Owned find_dispatch(Runtime& runtime, const Operator& op, DispatchKey key, const
   PyObject*& cache = overload_object_of(op_object.get()).dispatch_cache;
   if (cache == nullptr) cache = checked(PyDict_New()).release();
   const Owned number = checked(PyLong_FromLong(int(key)));
-  PyObject* const kept = PyDict_GetItemWithError(cache, number.get());
-  if (kept != nullptr && holds(runtime, kept, record)) {
-    return Owned::share(PyTuple_GET_ITEM(kept, 2));
+  PyObject* const cached = PyDict_GetItemWithError(cache, number.get());
+  if (cached != nullptr && holds(runtime, cached, record)) {
+    return Owned::share(PyTuple_GET_ITEM(cached, 2));
   }
   if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
   Owned found;

@@ -211,7 +211,7 @@ void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey k
   const PythonKernel* const kernel = find_python_kernel(runtime, *found.record);
   if (kernel == nullptr) {
     fail(ErrorKind::NoKernel,
-         fmt::format("{} has no Python function of interpreter {} at {}; what stands there is: {}",
+         fmt::format("{} has no Python function of interpreter {} at {}; registered there is: {}",
                      to_string(op.name()), runtime.tag->name(), to_string(key), found.provenance));
   }
   convention.rule = kernel->convention.rule;
@@ -228,9 +228,9 @@ Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention
   Kernel made = Kernel::with_context(&run_python_kernel, kernel.get(), &destroy_kernel);
   Py_INCREF(function);
   kernel->shown->store(function, std::memory_order_release);
-  const PythonKernel* const kept = kernel.release();
+  const PythonKernel* const context = kernel.release();
   if (leak_check != nullptr) {
-    leak_check->add(LeakCheck::Kind::Function, kept, name_of_function(function));
+    leak_check->add(LeakCheck::Kind::Function, context, name_of_function(function));
   }
   return made;
 }

@@ -39,7 +39,7 @@ bool share_memory(const Value& one, const Value& other) noexcept {
 }
 
 // Appends the tensors that can be reached through a value, one of them as often as it is met.
-// `seen` has what elements were taken of, which may lie in itself.
+// `seen` has what elements were taken of, which may be in itself.
 void append_tensors(const Value& value, std::vector<Value>& found, std::vector<const void*>& seen) {
   if (value.is_tensor()) {
     found.push_back(value);

@@ -451,7 +451,7 @@ void CallPlan::refuse(ErrorKind kind, std::string text) const {
   // Arguments for the operator that took this one's place would seem wrong here.
   if (Registry::instance().find(op_.name()) != &op_) {
     fail(ErrorKind::OperatorGone,
-         fmt::format("{} is gone: the library that defined it was taken back. Load the library "
+         fmt::format("{} is gone: the library that defined it has ended. Load the library "
                      "again, or look the operator up anew.",
                      op_.declaration()));
   }

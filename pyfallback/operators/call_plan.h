@@ -6,7 +6,7 @@
 //
 // Where the arguments do not fit, the failure is found once, as a ArgumentMismatch, and put into
 // words only where no one takes the call: looking a second time may run an __index__ that answers
-// otherwise. The texts are kept to the letter, since people match on them.
+// otherwise. The texts never change, since people match on them.
 //
 // Depends on: operators/direct_call.h, objects/arrays/foreign_array.h, registry/operator.h,
 // value/stack.h.

@@ -1,4 +1,4 @@
-// operators/name_space.cpp: attributes that are found once and then kept.
+// operators/name_space.cpp: attributes that are found once and then cached.
 //
 // A type of our own, since a class in Python with a __getattr__ looks through its bases first, at
 // every access (bench row path).
@@ -25,7 +25,7 @@ struct Near {
 constexpr std::size_t kNear = 16;
 
 struct NameSpaceObject {
-  PyObject_HEAD PyObject* kept;  // a dictionary, or null
+  PyObject_HEAD PyObject* cached;  // a dictionary, or null
   PyObject* weak_references;
   Near near[kNear];
 };
@@ -51,8 +51,8 @@ Owned plain(PyObject* name) {
 
 OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
   NameSpaceObject& space = name_space_of(self);
-  if (space.kept != nullptr) {
-    if (PyObject* const found = Py_XNewRef(PyDict_GetItemWithError(space.kept, name))) {
+  if (space.cached != nullptr) {
+    if (PyObject* const found = Py_XNewRef(PyDict_GetItemWithError(space.cached, name))) {
       if (PyUnicode_CheckExact(name)) {
         Near& near = near_of(space, name);
         const Owned former_name = Owned::steal(std::exchange(near.name, Py_NewRef(name)));
@@ -88,14 +88,14 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   });
 }
 
-// _keep(name, value): what is kept by that name, which is this value if nothing was.
+// _keep(name, value): what is cached by that name, which is this value if nothing was.
 PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return enter_from_python([&] {
     if (count != 2) fail(ErrorKind::BadArgument, "_keep() takes a name and a value");
     const Owned exact = plain(args[0]);
     NameSpaceObject& space = name_space_of(self);
-    if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
-    return Py_XNewRef(PyDict_SetDefault(space.kept, exact.get(), args[1]));
+    if (space.cached == nullptr) space.cached = checked(PyDict_New()).release();
+    return Py_XNewRef(PyDict_SetDefault(space.cached, exact.get(), args[1]));
   });
 }
 
@@ -104,8 +104,8 @@ PyObject* drop(PyObject* self, PyObject* name) {
   return enter_from_python([&] {
     const Owned exact = plain(name);
     NameSpaceObject& space = name_space_of(self);
-    if (space.kept != nullptr && PyDict_Contains(space.kept, exact.get()) == 1) {
-      PyDict_DelItem(space.kept, exact.get());
+    if (space.cached != nullptr && PyDict_Contains(space.cached, exact.get()) == 1) {
+      PyDict_DelItem(space.cached, exact.get());
     }
     forget_near(space);
     return PyErr_Occurred() == nullptr ? Py_NewRef(Py_None) : nullptr;
@@ -115,21 +115,21 @@ PyObject* drop(PyObject* self, PyObject* name) {
 PyObject* get_dictionary(PyObject* self, void*) {
   return enter_from_python([&] {
     NameSpaceObject& space = name_space_of(self);
-    if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
-    return PyDict_Copy(space.kept);
+    if (space.cached == nullptr) space.cached = checked(PyDict_New()).release();
+    return PyDict_Copy(space.cached);
   });
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  Py_VISIT(name_space_of(self).kept);
+  Py_VISIT(name_space_of(self).cached);
   for (const Near& near : name_space_of(self).near) Py_VISIT(near.value);
   return 0;
 }
 
 int clear(PyObject* self) {
   forget_near(name_space_of(self));
-  Py_CLEAR(name_space_of(self).kept);
+  Py_CLEAR(name_space_of(self).cached);
   return 0;
 }
 
@@ -145,11 +145,11 @@ PyMethodDef methods[] = {{"_keep", method(keep), METH_FASTCALL, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {
-    {"__dict__", get_dictionary, nullptr, "A copy of what is kept.", nullptr},
+    {"__dict__", get_dictionary, nullptr, "A copy of what is cached.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {
-    {"__dictoffset__", T_PYSSIZET, offsetof(NameSpaceObject, kept), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(NameSpaceObject, cached), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(NameSpaceObject, weak_references), READONLY,
      nullptr},
     {nullptr, 0, 0, 0, nullptr}};

@@ -376,7 +376,7 @@ PyGetSetDef properties[] = {
     {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},
     {"overloadpacket", get_packet, nullptr, "the packet with all overloads of this name", nullptr},
     {"tags", get_tags, nullptr,
-     "the tags given with the definition, in order; a str where none of Tag is called so", nullptr},
+     "the tags given with the definition, in order; a str if none of Tag is called so", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {

@@ -85,7 +85,7 @@ std::span<PyObject* const> items_of(const Owned& tuple) {
 
 [[noreturn]] OPYARD_COLD void refuse_gone(const PacketObject& packet) {
   fail(ErrorKind::OperatorGone,
-       *packet.name + " is gone: the library that defined it was taken back, or was never loaded");
+       *packet.name + " is gone: the library that defined it has ended, or was never loaded");
 }
 
 // How many arguments fitted. Where names were wrong, one of them was at least.
@@ -399,13 +399,13 @@ PyType_Spec spec = {"opyard.OpOverloadPacket", sizeof(PacketObject), 0,
 }  // namespace
 
 Owned make_packet(Runtime& runtime, const std::string& name) {
-  auto kept_name = std::make_unique<std::string>(name);
+  auto stored_name = std::make_unique<std::string>(name);
   auto known = std::make_unique<std::vector<Owned>>();
   Owned object = require(runtime, runtime.packet_type->tp_alloc(runtime.packet_type, 0));
   PacketObject& packet = packet_of(object.get());
   packet.vectorcall = call;
   packet.runtime = &runtime;
-  packet.name = kept_name.release();
+  packet.name = stored_name.release();
   packet.known = known.release();
   refresh(packet);
   return object;

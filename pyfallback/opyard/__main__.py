@@ -1,4 +1,4 @@
-"""`opyard-config`, `python -m opyard`: where the parts of Opyard lie, one answer a line.
+"""`opyard-config`, `python -m opyard`: where the parts of Opyard are, one answer a line.
 
 c++ -std=c++20 $(opyard-config --cflags) demo.cpp $(opyard-config --libs) …
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
@@ -38,7 +38,7 @@ def main() -> None:
         return run_command.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="opyard-config" if "config" in sys.argv[0] else "python -m opyard",
-        description="Where Opyard's parts lie.",
+        description="Where Opyard's parts are.",
         epilog="python -m opyard stubs --help: the operators as .pyi files for type checkers; "
         "python -m opyard run --help: models on arrays in files",
     )

@@ -1,4 +1,4 @@
-"""Gradients: what is kept beside tensors, functions, and runs of them backwards."""
+"""Gradients: the gradient state of tensors, functions, and runs of them backwards."""
 
 from collections.abc import Callable
 from typing import Any

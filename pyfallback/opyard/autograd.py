@@ -1,4 +1,4 @@
-"""Gradients: what is computed with operators, taken back to what it was computed from.
+"""Gradients: what is computed with operators, followed back to what it was computed from.
 
     x = opyard.tensor([1.0, 2.0]).requires_grad_()
     (x * x).sum().backward()

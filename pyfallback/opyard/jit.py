@@ -150,7 +150,7 @@ def compile(graph: Any) -> Any:
     sizes, strides, and whether they require a gradient, other values as they are. From then on a
     graph of these runs; its backward is one function, with the bits of the function's own. What
     Modules hold, and the Tensors and values that the function finds by names outside, belong to the
-    arguments. At most 64 kinds are kept.
+    arguments. At most 64 kinds are cached.
 
         step = opyard.jit.compile(lambda x, w: (x @ w).relu().sum())
 

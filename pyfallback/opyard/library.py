@@ -8,8 +8,8 @@
         ...
 
 A registration is an object: it ends when its Library or override does, at the latest when nothing
-refers to that any more, and the registry is then as if it had never been. The kernel is kept
-alive by its registration; a kernel that refers to its own Library keeps both for ever.
+refers to that any more, and the registry is then as if it had never been. The kernel is owned
+by its registration; a kernel that refers to its own Library keeps both alive for ever.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 // registering/callbacks.h: Python functions that the registry calls besides kernels.
 //
 // Listeners hear of operators as they come and go; a reporter raises in place of the error for a
-// missing kernel. Both are kept by the registry, if the collector does not see them, and may be
+// missing kernel. Both are owned by the registry, if the collector does not see them, and may be
 // called and dropped on any thread. Once the interpreter has ended, listeners are no longer told.
 //
 // Depends on: runtime/runtime.h.

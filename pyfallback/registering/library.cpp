@@ -37,7 +37,7 @@ LibraryObject& object_of(PyObject* self) { return *reinterpret_cast<LibraryObjec
 // See [Shared].
 std::shared_ptr<Library> library_of(PyObject* self) {
   std::shared_ptr<Library> library = object_of(self).library;
-  OPYARD_CHECK(library != nullptr, BadRegistration, "this library was taken back already");
+  OPYARD_CHECK(library != nullptr, BadRegistration, "this library has ended already");
   return library;
 }
 
@@ -361,9 +361,9 @@ PyMethodDef methods[] = {
     {"derivative", derivative, METH_VARARGS, "derivative(name, formulas, location)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
     {"begin_reload", begin_reload, METH_NOARGS,
-     "begin_reload(): what is registered from here on replaces what stands"},
+     "begin_reload(): what is registered from here on replaces what was registered"},
     {"end_reload", end_reload, METH_NOARGS,
-     "end_reload(): takes back what was not registered again"},
+     "end_reload(): unregisters what was not registered again"},
     {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -122,7 +122,7 @@ PyObject* find_exception(const CarriedException& carried) noexcept {
 }
 
 void set_memory_error(const std::bad_alloc& error) noexcept {
-  // A plain one, of a kernel's vector for instance, says nothing but its own name. Where there is
+  // A plain one, of a kernel's vector for instance, says nothing but its own name. If there is
   // no memory for the text either, Python sets a MemoryError without one.
   const bool is_plain = typeid(error) == typeid(std::bad_alloc);
   PyErr_SetString(PyExc_MemoryError,

@@ -1,7 +1,7 @@
 // runtime/late_warnings.h: warnings that a C++ destructor left, for where Python code may run.
 //
 // A destructor takes no GIL, and raises nothing. Where its thread holds the GIL, the warning is
-// said at once; else it is kept here and a pending call of the main thread says it. Once the
+// said at once; else it is stored here and a pending call of the main thread says it. Once the
 // interpreter has ended nothing is said any more.
 //
 // Depends on: runtime/runtime.h.

@@ -92,7 +92,7 @@ inline PyObject* lookup_on_type(PyTypeObject* type, PyObject* name) noexcept {
   return _PyType_Lookup(type, name);
 }
 
-// Makes an object again, with one reference, of memory that kept its type and its reference to
+// Makes an object again, with one reference, of memory that still has its type and its reference to
 // that.
 inline void revive(PyObject* memory) noexcept {
 #ifdef Py_REF_DEBUG
@@ -102,7 +102,7 @@ inline void revive(PyObject* memory) noexcept {
 #endif
 }
 
-// Lets the finaliser of an object that the collector can see run once more: Python calls it once in
+// Lets the finaliser of an object that the collector can see run again: Python calls it once in
 // an object's life, and notes that in the last bit of the second word in front of it.
 inline void clear_finalized(PyObject* object) noexcept {
   reinterpret_cast<uintptr_t*>(object)[-1] &= ~uintptr_t{1};

@@ -2,7 +2,7 @@
 //
 // One Runtime is made when `_C` is first imported into an interpreter and is never freed: C++
 // objects may lead to it through the interpreter tag for ever. Each interpreter of a process has
-// its own. If the module is imported once more, because someone emptied sys.modules, it has the
+// its own. If the module is imported again, because someone emptied sys.modules, it has the
 // same runtime and the same types. It holds no static Python object; what it holds is borrowed
 // from, or dropped with, the first module.
 //
@@ -50,7 +50,7 @@ struct Runtime {
   Gate gate;
   DropList drops;
 
-  // Drops a reference that C++ kept, or puts it aside if too many are dying: see [Chains] in
+  // Drops a reference that C++ held, or puts it aside if too many are dying: see [Chains] in
   // runtime/drop_list.h. With the GIL held; runs finalisers.
   void drop_from_cpp(PyObject* object) noexcept {
     if (__builtin_expect(drop_depth == kDeepestDrop, 0)) {
@@ -78,7 +78,7 @@ struct Runtime {
     drop_reference(object);
   }
 
-  // Called for a reference that a C++ object kept and gives up, before it is dropped, with the GIL
+  // Called for a reference that a C++ object held and gives up, before it is dropped, with the GIL
   // held: see objects/tensor/tensor_life.cpp, [Keeping].
   void (*before_drop)(PyObject* object) noexcept = nullptr;
 
@@ -165,7 +165,7 @@ inline Runtime& runtime_of_module(PyObject* module) noexcept {
   return **static_cast<Runtime**>(PyModule_GetState(module));
 }
 
-// The runtime of this interpreter: the one that keep_runtime() kept, or a new one, whose tag
+// The runtime of this interpreter: the one that keep_runtime() stored, or a new one, whose tag
 // leads to this table. Raises Unsupported if it is ending.
 Runtime& require_runtime(const InterpreterVTable& vtable);
 // Lets require_runtime() find it: the types are complete. Throws PythonErrorSet.
@@ -190,7 +190,7 @@ inline bool holds_gil(const Runtime& runtime) noexcept {
 
 // Makes what type_version() needs. Throws PythonErrorSet.
 void prepare_type_versions(Runtime& runtime);
-// Notes that CPython gives the tags of types out once more; whether tags can be trusted from now
+// Notes that CPython gives the tags of types out again; whether tags can be trusted from now
 // on.
 bool count_types_anew(Runtime& runtime) noexcept;
 

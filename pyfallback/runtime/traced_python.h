@@ -1,6 +1,6 @@
 // runtime/traced_python.h: the part of the table of CPython versions that only a tracer needs.
 //
-// Words kept in code objects, frames' arguments, threads' ids, profile functions. Apart from
+// Words stored in code objects, frames' arguments, threads' ids, profile functions. Apart from
 // runtime/python.h, which every file of the plugin includes.
 //
 // Threads: with the GIL held. Depends on: runtime/python.h.

@@ -8,7 +8,7 @@
 namespace opyard::python {
 
 // Adds a heap type of the runtime to the module, and makes it from its spec if there is none
-// yet: a module that is imported once more has the types of the first. `type` is a strong
+// yet: a module that is imported again has the types of the first. `type` is a strong
 // reference. Throws PythonErrorSet.
 inline void add_type(PyObject* module, PyType_Spec& spec, PyTypeObject*& type) {
   if (type == nullptr) {

@@ -1,7 +1,7 @@
-// tracer/code_keys.h: which key a code object has, kept in the code object itself.
+// tracer/code_keys.h: which key a code object has, stored in the code object itself.
 //
 // The word in its extra slot holds the key and what the tracer must do for it. Nothing is looked
-// up, nothing is kept alive, and a new code object at an old address has no word yet: a name is
+// up, nothing is held, and a new code object at an old address has no word yet: a name is
 // never another's.
 //
 // Threads: with the GIL held. Depends on: runtime/traced_python.h.

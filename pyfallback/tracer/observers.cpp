@@ -139,8 +139,8 @@ class PythonObserver final : public Observer {
     return tuple;
   }
 
-  // With the GIL, and with the exception kept that is on its way. Nothing if Python has ended, or
-  // if this thread is in another interpreter.
+  // With the GIL, and with the exception that is on its way put aside. Nothing if Python has ended,
+  // or if this thread is in another interpreter.
   template <typename Body>
   void in_python(const Body& body) noexcept {
     try {

@@ -136,8 +136,8 @@ PyObject* name_thread(PyObject* self, PyObject* args) {
   });
 }
 
-// add_processes(folder, id): what the others than this process have kept there, before the trace is
-// looked at.
+// add_processes(folder, id): what the others than this process have written there, before the trace
+// is looked at.
 PyObject* add_processes(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* folder = nullptr;
@@ -574,7 +574,7 @@ PyObject* make_trace(PyTypeObject* type, profiler::Recording recording) {
 
 PyObject* recovered_trace(PyTypeObject* type, const std::string& folder) {
   std::vector<profiler::ProcessRecording> all = profiler::load_recordings(folder);
-  OPYARD_CHECK(!all.empty(), BadValue, "no process has kept a recording in " + folder);
+  OPYARD_CHECK(!all.empty(), BadValue, "no process has written a recording to " + folder);
   const auto killed = std::uint64_t(
       std::count_if(all.begin(), all.end(), [](const auto& one) { return !one.has_ended; }));
   PyObject* const made = make_trace(type, std::move(all.front().recording));

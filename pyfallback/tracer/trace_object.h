@@ -15,7 +15,7 @@ namespace opyard::python {
 PyTypeObject* make_trace_type(PyObject* module);
 // What was recorded becomes a trace when it is first looked at. Throws PythonErrorSet.
 PyObject* make_trace(PyTypeObject* type, profiler::Recording recording);
-// Of what processes have kept in a folder. Throws PythonErrorSet, and what files.h raises.
+// Of what processes have written to a folder. Throws PythonErrorSet, and what files.h raises.
 PyObject* recovered_trace(PyTypeObject* type, const std::string& folder);
 
 }  // namespace opyard::python

@@ -97,7 +97,7 @@ struct Tracer {
   // Events of a code object that is not plain. `frame` is the one that begins or ends, borrowed.
   // False if none of this code will ever be recorded in this profile.
   bool record_special(CodeWord word, PyObject* code, PyFrameObject* frame, bool is_exit) noexcept;
-  // Whether the profile leaves the code out, whoever calls it. Changes the word if that was not
+  // Whether the profile leaves the code out, whatever calls it. Changes the word if that was not
   // decided yet.
   bool is_left_out(CodeWord& word, PyObject* code) noexcept;
   // How a call of this code is shown.

@@ -4,7 +4,7 @@
 // first, as any other call; the operator's name says what is asked. None means "as the tensor was
 // made", but for the number of dimensions, the device and the layout, which have to be said.
 //
-// [Kept] Sizes and strides that a class gave are kept beside the tensor, since C++ gets spans: a
+// [Cached] Sizes and strides that a class gave are cached with the tensor, since C++ gets spans: a
 // second answer is written over the first one, and spans that were handed out see it. No span ends
 // before the tensor does.
 #include "vtable/vtable.h"
@@ -142,27 +142,27 @@ void require_lowest(const char* function, std::size_t position, std::int64_t num
                            function, number, position, lowest));
 }
 
-// See [Kept].
+// See [Cached].
 IntSpan keep_ints(Runtime& runtime, const char* function, PyObject* answer, std::int64_t lowest,
-                  CachedAnswer<std::int64_t>& kept) {
+                  CachedAnswer<std::int64_t>& cached) {
   std::vector<std::int64_t> fresh;
   each_item(function, answer, [&](std::size_t position, PyObject* item) {
     if (is_symbolic(runtime, item, SymKind::Int)) refuse_symbolic(function);
     fresh.push_back(to_int(function, item));
     require_lowest(function, position, fresh.back(), lowest);
   });
-  return kept.keep(std::move(fresh));
+  return cached.keep(std::move(fresh));
 }
 
 SymIntSpan keep_sym_ints(Runtime& runtime, const char* function, PyObject* answer,
-                         std::int64_t lowest, CachedAnswer<SymInt>& kept) {
+                         std::int64_t lowest, CachedAnswer<SymInt>& cached) {
   std::vector<SymInt> fresh;
   each_item(function, answer, [&](std::size_t position, PyObject* item) {
     fresh.push_back(to_sym_int(runtime, function, item));
     const std::optional<std::int64_t> plain = fresh.back().maybe_as_int();
     if (plain) require_lowest(function, position, *plain, lowest);
   });
-  return kept.keep(std::move(fresh));
+  return cached.keep(std::move(fresh));
 }
 
 bool is_symbolic_itself(const TensorImpl& self) noexcept {

@@ -55,7 +55,7 @@ static Object* retain(Object* object) {
   return object;
 }
 
-/* A last owner need not count: nobody else can see the object. */
+/* A last owner need not count: no one else can see the object. */
 static void release(Object* object) {
   if (atomic_load_explicit(&object->owners, memory_order_acquire) != 1 &&
       atomic_fetch_sub_explicit(&object->owners, 1, memory_order_acq_rel) != 1) {

@@ -3,7 +3,7 @@
 Each import happens in a fresh interpreter, floor and ours in turn, and the median counts. The
 memory is what the import adds to the resident set of that interpreter. The sources are compiled
 before, as an installer does, whatever the environment says of writing bytecode; what the first
-import costs where nobody did that is measured apart.
+import costs if no one did that is measured apart.
 """
 
 import json

@@ -299,7 +299,7 @@ ROWS: dict[str, Callable] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True, help="where floors.*.so lies")
+    parser.add_argument("--folder", type=Path, required=True, help="where floors.*.so is")
     parser.add_argument("--rounds", type=int, default=300)
     options = parser.parse_args()
 

@@ -19,7 +19,7 @@ void define(benchmark::State& state) {
 }
 BENCHMARK(define)->Name("define/ours")->Unit(benchmark::kNanosecond);
 
-// Another library's kernel on top of one that stands, and unregistered.
+// Another library's kernel on top of one that is registered, and unregistered.
 void override_kernel(benchmark::State& state) {
   Library base(LibraryKind::Def, "bench_registration");
   base.def("one(Tensor x) -> Tensor");

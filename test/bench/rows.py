@@ -138,8 +138,8 @@ FOOTPRINT = [
 REGISTRATION = [
     Row("register_5000", "-", "register 5,000 operators with 3 kernels", ABSOLUTE, 150.0, "ms"),
     Row("operator_memory", "-", "  memory of each", ABSOLUTE, 3072.0, "bytes"),
-    Row("define", "-", "define an operator, take it back", INFORMATION),
-    Row("override", "-", "override a kernel, take it back", INFORMATION),
+    Row("define", "-", "define an operator, unregister it", INFORMATION),
+    Row("override", "-", "override a kernel, remove the override", INFORMATION),
 ]
 
 # What a call takes longer while a profile records it, over the cheapest code that records at all.

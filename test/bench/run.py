@@ -6,7 +6,7 @@
     tools/bench --json FILE         writes the figures too
     tools/bench --python 3.13       the Python rows on that CPython of the build
     tools/bench --torch             installs PyTorch and tvm-ffi into build/venv-torch first; where
-                                    they are installed their figures stand beside ours, also
+                                    they are installed their figures are beside ours, also
                                     without this
 
 Ends with how many rows keep their budget; the exit code is 1 where one is worse than five times

@@ -50,7 +50,7 @@ def statements(folder: Path) -> dict[str, Statement]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True, help="where floors.*.so lies")
+    parser.add_argument("--folder", type=Path, required=True, help="where floors.*.so is")
     parser.add_argument("--rounds", type=int, default=100)
     options = parser.parse_args()
     import tvm_ffi

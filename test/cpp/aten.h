@@ -2,7 +2,7 @@
 //
 //   EXPECT_EQ(aten("add.Tensor", {f32({2}, {1, 2}), f32({}, {3})}), "float32[2] 4 5");
 //
-// Arguments stand in the schema's order; what is left out takes its default; keyword("alpha", 2)
+// Arguments are in the schema's order; what is left out takes its default; keyword("alpha", 2)
 // gives one by name. Every call is boxed and checked against the schema, as calls from Python are.
 #pragma once
 
@@ -36,7 +36,7 @@ inline Tensor i64(const Sizes& sizes, const std::vector<std::int64_t>& v) {
 }
 inline Tensor b8(const Sizes& sizes, const std::vector<bool>& v) { return tensor_of(sizes, v); }
 
-// A tensor whose elements lie backwards in memory: the values in the given order.
+// A tensor whose elements are backwards in memory: the values in the given order.
 inline Tensor reversed(const std::vector<float>& values) {
   static std::vector<std::vector<float>> kept;
   kept.emplace_back(values.rbegin(), values.rend());

@@ -89,7 +89,7 @@ TEST(AutogradOutOfMemory, AStepFailsAtEachRequestAndTheNextOneWorks) {
       }
       step.forget();
       EXPECT_EQ(counting::live, live) << "request " << n;
-      EXPECT_EQ(failed, refused) << "request " << n << " was refused and nobody was told";
+      EXPECT_EQ(failed, refused) << "request " << n << " was refused and no one was told";
       step.run();
       EXPECT_EQ(step.gradient(), wanted) << "after request " << n;
       requests = n;
@@ -153,7 +153,7 @@ TEST(AutogradOutOfMemory, H40_AHandleFailsAtEachRequestAndTheNextRunWorks) {
         refused = counting::refused;
       }
       EXPECT_EQ(counting::live, live) << "request " << n;
-      EXPECT_EQ(failed, refused) << "request " << n << " was refused and nobody was told";
+      EXPECT_EQ(failed, refused) << "request " << n << " was refused and no one was told";
       EXPECT_EQ(staged.run(), 4) << "after request " << n;
       requests = n;
       if (!refused || HasFailure()) break;

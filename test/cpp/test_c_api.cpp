@@ -388,7 +388,7 @@ TEST(CApi, D20_AKernelPushesItsResultsAboveItsArguments) {
   const CStack stack;
   for (const int n : {7, 1, 2}) opyard_push_int(stack, n);
   ASSERT_EQ(opyard_call(find("c_kernels::swap"), stack), OPYARD_OK) << left();
-  EXPECT_EQ(stack.text(0) + stack.text(1) + stack.text(2), "721") << "what lies below stands";
+  EXPECT_EQ(stack.text(0) + stack.text(1) + stack.text(2), "721") << "what is below stays";
   EXPECT_EQ(opyard_stack_size(stack), 3u);
 }
 

@@ -319,7 +319,7 @@ TEST(CClosure, MemoryThatWasBorrowedCannotBeKept) {
       ": argument 'x' at position 0: its memory was borrowed for this call, and is still held: by "
       "a "
       "tensor "
-      "that the kernel kept, or by a result that is a view of it; keep or return a clone()";
+      "that the kernel holds, or by a result that is a view of it; hold or return a clone()";
   EXPECT_EQ(keep.function().as<std::int64_t(const DLTensor*)>()(&x), 0);
   EXPECT_EQ(last_error(), std::string("t::keep") + kHeld);
   kept = Tensor();

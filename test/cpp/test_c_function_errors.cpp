@@ -39,7 +39,7 @@ TEST(CFunctionErrors, ASchemaWithoutACSignatureSaysWhichArgumentAndWhatToDo) {
   EXPECT_EQ(
       refusal("f(int?[] x) -> ()"),
       "t::f has no C signature: argument 'x' at position 0 is of type int?[], and a list of "
-      "numbers lies in C without gaps and has no room for None; take a list of numbers and one of "
+      "numbers is in C without gaps and has no room for None; take a list of numbers and one of "
       "bool");
   EXPECT_EQ(
       refusal("f(int[](a!) x) -> ()"),
@@ -73,7 +73,7 @@ TEST(CFunctionErrors, AResultWithoutACTypeSaysWhichAndWhatToDo) {
       "t::f has no C signature: result 0 is of type int?, and a number that may be missing cannot "
       "come back from C; return a bool beside it");
   EXPECT_EQ(refusal("f() -> Capsule"),
-            "t::f has no C signature: result 0 is of type Capsule, and nobody would know whose the "
+            "t::f has no C signature: result 0 is of type Capsule, and no one would know whose the "
             "pointer is and how it is given back; take it as an argument");
 }
 
@@ -167,10 +167,10 @@ TEST(CFunctionErrors, ArgumentsThatHaveNoFormInCAreNamed) {
       "t::sum: argument 'x' at position 0: the tensor is undefined, and a C function is given "
       "one that is there; write Tensor? in the schema to give it a null pointer");
   const std::int64_t size = 2;
-  EXPECT_THROWN(
-      sum.call(Tensor::empty({&size, 1}, DType::Float64, Device{Backend::Meta})), Unsupported,
-      "t::sum: argument 'x' at position 0: float64[2] lies on meta and cannot be handed to "
-      "another library; only memory of the cpu is exchanged");
+  EXPECT_THROWN(sum.call(Tensor::empty({&size, 1}, DType::Float64, Device{Backend::Meta})),
+                Unsupported,
+                "t::sum: argument 'x' at position 0: float64[2] is on meta and cannot be handed to "
+                "another library; only memory of the cpu is exchanged");
   const ServedByC scale("scale_(Tensor(a!) x, float factor) -> Tensor(a!)", "c_scale");
   double constant[2] = {1, 2};
   const std::int64_t stride = 1;

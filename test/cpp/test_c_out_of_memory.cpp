@@ -1,7 +1,7 @@
 // test_c_out_of_memory.cpp: protects that C functions and callbacks fail cleanly when an allocation
 // does: nothing is lost, nothing is half made, and the next call works.
 //
-// Memory that C frees is taken with malloc(), which no allocator of ours stands before: that is
+// Memory that C frees is taken with malloc(), which no allocator of ours sees: that is
 // made to fail by a limit of the whole process.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -41,7 +41,7 @@ long fail_each(const Scenario& scenario) {
         if (!once) return n;
         break;
       }
-      EXPECT_FALSE(worked) << "request " << n << " was refused and nobody was told";
+      EXPECT_FALSE(worked) << "request " << n << " was refused and no one was told";
       if (testing::Test::HasFailure()) return n;
     }
   }
@@ -82,7 +82,7 @@ TEST(COutOfMemory, ACallGivesBackWhatItTook) {
   const ServedByC range("range(int size) -> int[]", "c_range");
   EXPECT_GT(fail_each([&] { return call(range, {Value(100)}, 1); }), 1);
   const ServedByC greet("greet(str name) -> str", "c_greet");
-  const Value name("a name that does not lie inside of its string");
+  const Value name("a name that is not inside of its string");
   EXPECT_GT(fail_each([&] { return call(greet, {name}, 1); }), 0);
 }
 

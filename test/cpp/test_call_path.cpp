@@ -1,5 +1,5 @@
 // test_call_path.cpp: protects the typed path: no lock instruction, no allocation and no pthread
-// call lies on it.
+// call is on it.
 //
 // call_path_subject.cpp is compiled, optimised and without sanitizers, and objdump takes it apart.
 // A function is clean where it and all that it calls directly are free of what is forbidden.
@@ -77,7 +77,7 @@ class Checker {
     for (const Instruction& at : code_.at(function)) count += is_call(at) && at.symbol.empty();
     return count;
   }
-  // How often a function looks up where a variable lies.
+  // How often a function looks up where a variable is.
   int references_to(const std::string& variable, const std::string& function) const {
     int count = 0;
     for (const Instruction& at : code_.at(function)) {
@@ -139,7 +139,7 @@ TEST_F(CallPath, ATypedCallTakesNoLockAllocatesNothingAndCallsNoPthread) {
     EXPECT_EQ(checker().faults_of(function), std::vector<std::string>()) << function;
   }
   EXPECT_EQ(checker().indirect_calls_of("subject_call"), 2)
-      << "a function, one that takes keys; others lie further on";
+      << "a function, one that takes keys; others are further on";
 }
 
 TEST_F(CallPath, A34_AGuardLooksTheThreadsSetsUpOnceOnTheWayInAndOnceOut) {

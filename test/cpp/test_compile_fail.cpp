@@ -193,10 +193,10 @@ TEST(CompileFail, D10_TypesInsideOthersAreRefused) {
 
 TEST(CompileFail, D10_AVectorOfSpansIsRefused) {
   EXPECT_EQ(said_of("VectorOfSpans"),
-            "a list cannot hold spans, since nobody would own what they show; write "
+            "a list cannot hold spans, since no one would own what they show; write "
             "std::vector<std::vector<T>>");
   EXPECT_EQ(said_of("TupleOfSpans"),
-            "a tuple cannot hold spans, since nobody would own what they show; write "
+            "a tuple cannot hold spans, since no one would own what they show; write "
             "std::vector<T>");
 }
 

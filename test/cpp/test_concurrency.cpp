@@ -189,7 +189,7 @@ TEST_F(Concurrency, B36_FourReadersAgainstTwoWriters) {
   inspect::check_invariants();
   registry().reclaim();
   EXPECT_EQ(inspect::retired_count(), 0u);
-  EXPECT_EQ(Context::count, 1) << "that of the kernel which still stands";
+  EXPECT_EQ(Context::count, 1) << "that of the kernel which is still registered";
 }
 
 #if defined(__SANITIZE_THREAD__)

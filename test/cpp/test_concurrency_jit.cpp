@@ -124,7 +124,7 @@ TEST(ConcurrencyJit, H34_OfThreadsThatEnterOneStateOneRunsIt) {
   }
 }
 
-// Whoever reads a state that another thread runs sees an error, never a value that dies meanwhile.
+// One who reads a state that another thread runs sees an error, never a value that dies meanwhile.
 TEST(ConcurrencyJit, H34_AStateThatRunsIsNotRead) {
   const CodePtr code = compile(graph_of(kLoop));
   const jit::Value* const last = code->graph().outputs()[1];

@@ -107,7 +107,7 @@ TEST(DeepCopy, D4_WhatCannotBeCopiedIsRefusedByName) {
   EXPECT_THROWN(deep_copy(some_capsule()), Unsupported,
                 "a Capsule cannot be copied: only those who made it know what it holds");
   EXPECT_THROWN(deep_copy(Value(make_counted<FutureObject>())), Unsupported,
-                "a Future cannot be copied: whoever completes it knows the one that there is; copy "
+                "a Future cannot be copied: what completes it knows the one that there is; copy "
                 "the value once it is there");
   int object = 0;
   EXPECT_THROWN(deep_copy(Value(make_counted<ForeignObject>(FakeA::create(), &object))),

@@ -239,7 +239,7 @@ TEST(DLPack, WhatIsOutKeepsTheMemoryAlive) {
 TEST(DLPack, OnlyMemoryOfTheCpuGoesOut) {
   const Tensor meta = Tensor::empty(Dims{2}, DType::Float32, {Backend::Meta, -1});
   constexpr const char* kMessage =
-      "float32[2] lies on meta and cannot be handed to another library; only memory of the cpu is "
+      "float32[2] is on meta and cannot be handed to another library; only memory of the cpu is "
       "exchanged";
   EXPECT_THROWN(static_cast<void>(to_dlpack(meta)), Unsupported, kMessage);
   EXPECT_THROWN(static_cast<void>(to_dlpack_versioned(meta)), Unsupported, kMessage);

@@ -39,7 +39,7 @@ std::string bad_type(int code, int bits) {
 }
 
 std::string bad_device(int type, const char* kind) {
-  return "a foreign array lies on DLPack device type " + std::to_string(type) + " (" + kind +
+  return "a foreign array is on DLPack device type " + std::to_string(type) + " (" + kind +
          "); accepted is memory that the CPU can read, so copy the array to the CPU first";
 }
 

@@ -121,7 +121,7 @@ TEST(Dump, B39_EveryLineOfATable) {
   EXPECT_EQ(table.find("ThreadEntry"), std::string::npos) << "it never shows";
   kernels.push_back(implement("t::table", std::nullopt, echo(""), "registered at k.cpp:5"));
   EXPECT_EQ(dump_table("t::table").find("Undefined: registered at k.cpp:5 [math kernel]\n"), 0u)
-      << "Undefined stands first";
+      << "Undefined is first";
 }
 
 TEST(Dump, B39_ATableOfKernelsWithoutADefinition) {

@@ -239,7 +239,7 @@ TEST(Explain, AGoneOperatorIsExplained) {
   op.undo();
   const Explanation found = explain(gone, std::vector{Value(tensor_with({K::CPU}))});
   EXPECT_FALSE(found.has_kernel);
-  EXPECT_EQ(found.kernel, "definition taken back");
+  EXPECT_EQ(found.kernel, "definition unregistered");
 }
 
 TEST(Explain, AKernelWithoutAProvenanceIsAKernel) {

@@ -1,9 +1,8 @@
-// test_fork.cpp: protects the child of a fork: it can register, take back and call at once, and
+// test_fork.cpp: protects the child of a fork: it can register, unregister and call at once, and
 // no lock is inherited held.
 //
 // A child that hangs is ended by an alarm, and the test fails.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "in_child.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/plugin/plugin.h"
 #include "registering.h"
@@ -21,8 +21,6 @@ namespace {
 using K = DispatchKey;
 using Unary = Tensor(const Tensor&);
 
-constexpr unsigned kLongest = 60;  // seconds
-
 // The address sanitizer of GCC 12 leaves the locks of its allocator as they were: a child that is
 // forked while a thread allocates would hang in there. So with it the busy threads stand still
 // during a fork.
@@ -32,26 +30,7 @@ constexpr bool kStandStill = true;
 constexpr bool kStandStill = false;
 #endif
 
-// Runs `body` in a child and gives its answer; -1 where it did not end well.
-template <typename Body>
-int in_child(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(kLongest);
-    int answer = 99;
-    try {
-      answer = body();
-    } catch (...) {
-      answer = 98;
-    }
-    _exit(answer);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-// Defines, registers, calls, overrides and takes back. 0 where all of it worked.
+// Defines, registers, calls, overrides and unregisters. 0 if all of it worked.
 int use_everything() {
   Registration op = define("t::child(Tensor x) -> Tensor");
   const Registration cpu = implement("t::child", K::CPU, echo("cpu"));
@@ -131,7 +110,7 @@ TEST(Fork, AmongBusyThreads) {
   };
   std::latch started(4);  // a thread that is just starting allocates, too
   std::vector<std::thread> busy;
-  alarm(5 * kLongest);  // a deadlock would be in this process
+  alarm(5 * kLongestChild);  // a deadlock would be in this process
   for (int i = 0; i < 3; ++i) {
     busy.emplace_back([&, i] {
       const std::string name = "t::busy" + std::to_string(i);

@@ -414,7 +414,7 @@ TEST(Future, X26_CancellingTellsProducerAndWaiters) {
   });
   next->cancel();
   start->set_value(1);
-  EXPECT_FALSE(called) << "nobody wants what it would give";
+  EXPECT_FALSE(called) << "no one wants what it would give";
 }
 
 TEST(Future, X26_AnErrorThatNobodySawIsWarnedOf) {
@@ -422,7 +422,7 @@ TEST(Future, X26_AnErrorThatNobodySawIsWarnedOf) {
   pending()->set_error(kBroken);
   EXPECT_EQ(
       warnings.texts,
-      (std::vector<std::string>{"a future failed, and nobody has looked at its error: broken"}));
+      (std::vector<std::string>{"a future failed, and no one has looked at its error: broken"}));
   pending()->set_error(std::make_exception_ptr(42));
   EXPECT_EQ(warnings.texts.size(), 2u);
   warnings.texts.clear();

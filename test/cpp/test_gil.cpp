@@ -106,7 +106,7 @@ TEST_F(Gil, AThreadThatHoldsNoLockReleasesNone) {
   EXPECT_EQ(released, 0);
   set_gil_functions(nullptr);
   holds = true;
-  call_each([] { EXPECT_TRUE(held_in_kernel) << "nobody says how it is released"; });
+  call_each([] { EXPECT_TRUE(held_in_kernel) << "no one says how it is released"; });
 }
 
 TEST_F(Gil, ItIsTakenAgainWhenTheKernelHasThrown) {

@@ -52,7 +52,7 @@ TEST(GpuTrace, E29_TheFirstInterpreterIsToldAndItsFailuresGoNoFurther) {
   const Device there{Backend::PrivateUse1, 0};
 
   static_cast<void>(Tensor::empty(sizes, DType::Float32, there));
-  EXPECT_TRUE(told.empty()) << "nobody asked";
+  EXPECT_TRUE(told.empty()) << "no one asked";
   EXPECT_EQ(GpuTrace::get(), nullptr);
 
   Interpreter* const first = Interpreter::create(&watching());

@@ -116,7 +116,7 @@ TEST_F(Handlers, E8_TheThreadSDispatcherGetsWhatIsBelowItsKey) {
   EXPECT_EQ(thread_dispatcher(), nullptr);
   EXPECT_EQ(local_keys(), kDefaultLocalKeys);
   const IncludeDispatchKeyGuard by_hand{DispatchKeySet(K::PythonDispatcher)};
-  EXPECT_EQ(who_ran("t::f", {K::CPU}), "cpu") << "nobody is there";
+  EXPECT_EQ(who_ran("t::f", {K::CPU}), "cpu") << "no one is there";
 }
 
 TEST_F(Handlers, AKernelAtTheKeyTakesItsPlace) {

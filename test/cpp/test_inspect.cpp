@@ -108,7 +108,7 @@ TEST(Inspect, AnOperatorOfFormerTimesIsNotTakenForTheOneOfItsName) {
   op = define("t::again(Tensor y) -> Tensor");
   ASSERT_NE(&registry().require("t::again"), &former);
   EXPECT_TRUE(inspect::keys_with_kernel(former).empty());
-  EXPECT_STREQ(inspect::resolve(former, K::CPU).rule, "definition taken back");
+  EXPECT_STREQ(inspect::resolve(former, K::CPU).rule, "definition unregistered");
 }
 
 // Raises an error of its own, or leaves it to the dispatcher.
@@ -145,7 +145,7 @@ TEST(Inspect, B42_AnOperatorsOwnReportOfAMissingKernel) {
   registry().set_missing_kernel_reporter(missing, make_counted<Reporter>("again"));
   op.undo();
   EXPECT_THROWN(registry().set_missing_kernel_reporter(missing, {}), NotFound,
-                "t::missing(Tensor x) -> Tensor is gone: its definition was taken back");
+                "t::missing(Tensor x) -> Tensor is gone: its definition was unregistered");
   op = define("t::missing(Tensor x) -> Tensor");
   EXPECT_EQ(text().find("t::missing has no kernel at XLA"), 0u) << "it went with the definition";
 }

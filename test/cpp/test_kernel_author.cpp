@@ -84,8 +84,9 @@ TEST(Views, RefuseWhatIsNotThere) {
   EXPECT_EQ(thrown_by([&] { view(x, std::array<std::int64_t, 1>{5}); }).kind, ErrorKind::BadShape);
   EXPECT_EQ(
       thrown_by([&] { view(transpose(x, 0, 1), std::array<std::int64_t, 1>{6}); }).text,
-      std::string("view of float32[3, 2] with strides [1, 3] as [6]: its elements do not lie so; "
-                  "take view(contiguous(x), sizes), which copies them"));
+      std::string(
+          "view of float32[3, 2] with strides [1, 3] as [6]: its elements are not ordered so; "
+          "take view(contiguous(x), sizes), which copies them"));
 }
 
 TEST(Make, ContiguousCopiesOnlyWhatIsNot) {

@@ -105,10 +105,11 @@ TEST(Reshape, ViewsWhereElementsLieSo) {
   const Tensor part =
       aten_tensor("narrow", {i64({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), 1, 0, 4});
   EXPECT_EQ(aten("view", {part, ints({2, 2, 2})}), "int64[2, 2, 2] 1 2 3 4 6 7 8 9");
-  EXPECT_THROWN(aten("view", {part, ints({8})}), BadShape,
-                "aten::view: self is int64[2, 4] with strides [5, 1], whose elements do not lie so "
-                "that sizes [8] could show them without a copy; aten::reshape copies where it has "
-                "to");
+  EXPECT_THROWN(
+      aten("view", {part, ints({8})}), BadShape,
+      "aten::view: self is int64[2, 4] with strides [5, 1], whose elements are not ordered so "
+      "that sizes [8] could show them without a copy; aten::reshape copies where it has "
+      "to");
   EXPECT_EQ(view("reshape", {part, ints({1, 2, -1})}), "int64[1, 2, 4] 1 2 3 4 6 7 8 9");
 }
 

@@ -50,7 +50,7 @@ TEST(MemoryFormat, ATensorLiesInTheFormatItWasMadeIn) {
   EXPECT_TRUE(is_contiguous_in(F::Contiguous, rows) && rows.is_contiguous());
   EXPECT_FALSE(is_contiguous_in(F::ChannelsLast, rows));
   const Tensor one_channel = Tensor::empty(Dims{2, 1, 4, 5});
-  EXPECT_TRUE(is_contiguous_in(F::ChannelsLast, one_channel)) << "a size of 1 lies anywhere";
+  EXPECT_TRUE(is_contiguous_in(F::ChannelsLast, one_channel)) << "a size of 1 is anywhere";
   EXPECT_TRUE(is_contiguous_in(F::ChannelsLast, Tensor::empty(Dims{2, 3, 0, 5}))) << "no element";
 }
 

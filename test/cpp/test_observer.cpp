@@ -62,7 +62,7 @@ TEST_F(Observing, SeesTypedAndBoxedCallsWithTheirArguments) {
   Scribe scribe(trace_);
   const auto f = registry().require("t::f").typed<Unary>();
   EXPECT_TRUE(f.call(x_).same(x_));
-  EXPECT_EQ(trace_, "") << "nobody observes";
+  EXPECT_EQ(trace_, "") << "no one observes";
   {
     const ObserverGuard guard(scribe);
     EXPECT_EQ(ObserverGuard::innermost(), &guard);
@@ -178,7 +178,7 @@ TEST_F(Observing, D15_NothingIsBoxedWhereNobodyWantsValues) {
   }
   trace_.clear();
   EXPECT_TRUE(f.call(x_).same(x_));
-  EXPECT_EQ(trace_, "") << "and nobody is told when nobody observes";
+  EXPECT_EQ(trace_, "") << "and no one is told when no one observes";
 }
 
 }  // namespace

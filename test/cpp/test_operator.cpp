@@ -250,7 +250,7 @@ TEST(BoxedCall, B34_AHandleOfAGoneDefinitionRaisesAndLivesAgainWithTheSameSchema
   const Tensor x = tensor_with({K::CPU});
   op.undo();
   const std::string message =
-      "t::gone(Tensor x) -> Tensor is gone: the library that defined it was taken back. Load the "
+      "t::gone(Tensor x) -> Tensor is gone: the library that defined it has ended. Load the "
       "library again, or look the operator up anew.";
   EXPECT_THROWN(who_ran(gone, {K::CPU}) == "gone" ? static_cast<void>(typed.call(x)) : void(),
                 OperatorGone, message);

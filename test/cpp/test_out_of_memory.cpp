@@ -19,7 +19,7 @@ namespace {
 
 using K = DispatchKey;
 
-// Long, so that no text lies inside its string.
+// Long, so that no text is inside its string.
 const std::string kPlace = "registered at a_file_with_a_long_name_indeed.cpp:1234";
 
 std::string picture() {
@@ -58,7 +58,7 @@ long fail_each(Scenario&& scenario) {
         if (!once) return n;
         break;
       }
-      EXPECT_TRUE(failed) << "request " << n << " was refused and nobody was told";
+      EXPECT_TRUE(failed) << "request " << n << " was refused and no one was told";
       if (testing::Test::HasFailure()) return n;
     }
   }
@@ -228,7 +228,7 @@ TEST(OutOfMemory, ACallThatFailsIsFollowedByOneThatWorks) {
   const Operator& list = registry().require("t::list");
   const auto typed =
       list.typed<std::vector<Tensor>(const std::vector<Tensor>&, const std::string&)>();
-  const std::string text = "a text that does not lie inside its string";
+  const std::string text = "a text that is not inside its string";
   for (const K key : {K::CPU, K::Meta}) {
     const std::vector<Tensor> tensors(3, tensor_with({key}));
     fail_each([&] { EXPECT_EQ(typed.call(tensors, text).size(), 3u); });

@@ -296,7 +296,7 @@ TEST(Plugin, ARebuiltFileIsReadAnew) {
   const int in_use = open((copies + ".opyard-in_use").c_str(), O_RDONLY);
   ASSERT_EQ(flock(in_use, LOCK_EX), 0);
   EXPECT_EQ(load_build(2), 2);
-  EXPECT_FALSE(fs::exists(copies + ".opyard-ended1")) << "left behind, and nobody else removes it";
+  EXPECT_FALSE(fs::exists(copies + ".opyard-ended1")) << "left behind, and no one else removes it";
   EXPECT_TRUE(fs::remove(copies + ".opyard-in_use"));
   EXPECT_TRUE(fs::remove(copies + ".opyard-mine"));
   close(in_use);
@@ -315,7 +315,7 @@ TEST(Plugin, ThreadsThatLoadTheSamePluginFindItLoadedOnce) {
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([] {
         load_library(file_of("a"));
-        EXPECT_EQ(call("plugin_a::twice", 3), 6) << "whoever returns finds it ready";
+        EXPECT_EQ(call("plugin_a::twice", 3), 6) << "a caller that returns finds it ready";
       });
     }
     for (std::thread& thread : threads) thread.join();

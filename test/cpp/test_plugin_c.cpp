@@ -27,7 +27,7 @@ TEST(PluginInC, IsAFullLibraryEachTimeThatItIsLoaded) {
     ASSERT_EQ(opyard_load_library(file_of("c").c_str()), OPYARD_OK) << opyard_last_error();
     EXPECT_EQ(call("plugin_in_c::tenfold", 7), 70);
     EXPECT_NE(dump("plugin_in_c::tenfold").find("in_c.c:"), std::string::npos)
-        << "it says where it stands";
+        << "it says where it is";
     std::size_t in_use = 77;
     EXPECT_EQ(opyard_unload_library(file_of("c").c_str(), &in_use), OPYARD_OK);
     EXPECT_EQ(in_use, 0u);

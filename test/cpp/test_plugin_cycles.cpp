@@ -114,7 +114,7 @@ void cycle(const std::string& plugin, const char* name, std::int64_t factor) {
   EXPECT_EQ(count_mappings(), mappings);
   EXPECT_EQ(count_descriptors(), descriptors);
   registry().reclaim();
-  EXPECT_EQ(inspect::retired_count(), 0u) << "nobody calls any more";
+  EXPECT_EQ(inspect::retired_count(), 0u) << "no one calls any more";
   EXPECT_TRUE(loaded_libraries().empty());
   inspect::check_invariants();
 }
@@ -174,7 +174,7 @@ TEST(PluginCycles, APluginWhoseConstructorThrowsIsRefusedEachTime) {
   }
 }
 
-// Two plugins that define one operator: the second is refused, and the first stands.
+// Two plugins that define one operator: the second is refused, and the first stays.
 TEST(PluginCycles, APluginThatDefinesWhatAnotherDefinesIsRefused) {
   const fs::path copy = fs::temp_directory_path() / ("opyard_twin_" + std::to_string(getpid()));
   fs::copy_file(file_of("a"), copy, fs::copy_options::overwrite_existing);

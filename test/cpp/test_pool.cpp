@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "in_child.h"
 #include "opyard/c_api.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
@@ -61,24 +62,6 @@ std::size_t threads_of_process() {
   while (const dirent* const entry = readdir(folder)) count += entry->d_name[0] != '.';
   closedir(folder);
   return count;
-}
-
-template <typename Body>
-int in_child(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    int answer = 99;
-    try {
-      answer = body();
-    } catch (...) {
-      answer = 98;
-    }
-    _exit(answer);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 // ---- Loops

@@ -213,7 +213,7 @@ TEST_F(Reclaim, EveryChangeLooksAgain) {
   kernel.undo();
   gate.open();
   caller.join();
-  EXPECT_EQ(witness_.use_count(), 2) << "nobody has looked since";
+  EXPECT_EQ(witness_.use_count(), 2) << "no one has looked since";
   const Registration other = define("t::other(Tensor x) -> Tensor");
   EXPECT_EQ(witness_.use_count(), 1);
 }

@@ -100,7 +100,7 @@ TEST(References, D9_SeveralOutsReturnATupleOfReferences) {
   }
 }
 
-// A result is the argument that it is, wherever that stands: not the last ones, in order.
+// A result is the argument that it is, wherever that is: not the last ones, in order.
 TEST(References, EachOfSeveralReferencesIsTheArgumentThatTheKernelReturned) {
   using Outs = std::tuple<Tensor&, Tensor&>;
   const Registration op = define(

@@ -107,7 +107,7 @@ class Player {
     std::size_t part = 0;
     for (std::size_t i = 0; i < live_.size(); ++i) part |= std::size_t{bool(live_[i])} << i;
     EXPECT_EQ(picture(), expected_[part])
-        << "made in the order " << testing::PrintToString(making) << ", taken back in the order "
+        << "made in the order " << testing::PrintToString(making) << ", unregistered in the order "
         << testing::PrintToString(taking)
         << (while_making ? ", while making" : ", while taking back");
   }

@@ -323,7 +323,7 @@ TEST(Registry, AWarningThatBecomesAnErrorTakesTheRegistrationBack) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(thrown_by([] { implement("t::strict", K::CPU, echo("b")); }).kind,
               ErrorKind::BadRegistration)
-        << "a warning that nobody saw has not been given";
+        << "a warning that no one saw has not been given";
     EXPECT_EQ(dump("t::strict"), before);
   }
   set_warning_handler(former);

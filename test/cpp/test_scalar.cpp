@@ -42,7 +42,7 @@ TEST(Scalar, RefusesAnIntThatDoesNotFit) {
     EXPECT_THROWN(Scalar(number).to_int(), BadValue,
                   float_text(number) +
                       " does not fit into an int of 64 bits; it must be finite "
-                      "and lie between -2^63 and 2^63 - 1");
+                      "and between -2^63 and 2^63 - 1");
   }
 }
 

@@ -1,7 +1,7 @@
 // test_schema_corpus.cpp: protects the schemas that people have already written.
 //
 // The first table is accepted and printed as given, the second refused with the sentence that
-// stands beside each text.
+// is beside each text.
 #include <gtest/gtest.h>
 
 #include "opyard/schema/parse.h"
@@ -78,7 +78,7 @@ TEST(SchemaCorpus, C30_EachTextIsAcceptedAndPrintedOrRefusedWithItsReason) {
     const bool unknown = line.find("unknown type") != std::string::npos;
     EXPECT_EQ(line, std::string(message) + (unknown ? kCommon : ""));
     EXPECT_NE(thrown.text.find(std::string("\n") + text + "\n"), std::string::npos)
-        << "the source line stands below the message";
+        << "the source line is below the message";
   }
 }
 

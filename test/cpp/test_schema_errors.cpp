@@ -74,7 +74,7 @@ TEST(SchemaErrors, C18_EachMistakeIsNamed) {
       {"f(Tensor(1) x) -> ()", "1:10: expected the name of an alias set but found '1'"},
       {"f(Tensor(a|a) x) -> ()", "1:12: alias set 'a' is written twice"},
       {"f(int?? x) -> ()", "1:7: '?' is written twice"},
-      {"f(int[0] x) -> ()", "1:7: '0' is no size of a list; it lies between 1 and 2147483647"},
+      {"f(int[0] x) -> ()", "1:7: '0' is no size of a list; it is between 1 and 2147483647"},
       {"f(Dict(int) x) -> ()", "1:3: 'Dict' has 2 element types but 1 was given"},
       {"f(Future(int, int) x) -> ()", "1:3: 'Future' has 1 element type but 2 were given"},
       {"f(Union(int, int) x) -> ()", "1:3: a 'Union' has two or more different types"},

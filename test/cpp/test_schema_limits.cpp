@@ -153,7 +153,7 @@ TEST(SchemaLimits, LimitsMayBeChangedButNotPastWhatTheStackBears) {
   limits.nesting = 3;
   EXPECT_NO_THROW(parse_schema("f((int, int)[] x) -> ()", limits));
   EXPECT_NE(error_of("f((int[], int)[] x) -> ()", limits).find("the limit is 3"), std::string::npos)
-      << "the deepest element counts, wherever it stands";
+      << "the deepest element counts, wherever it is";
   EXPECT_NE(error_of("f((int, int[])[] x) -> ()", limits).find("the limit is 3"),
             std::string::npos);
   limits.nodes = 2;

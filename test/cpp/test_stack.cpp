@@ -1,4 +1,4 @@
-// test_stack.cpp: protects what lies below a call's arguments, and what was only borrowed to it.
+// test_stack.cpp: protects what is below a call's arguments, and what was only borrowed to it.
 #include "opyard/value/stack.h"
 
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST(Stack, APushWithoutMemoryChangesNothing) {
     EXPECT_THROW(stack.borrow(tensor), std::bad_alloc);
   }
   EXPECT_EQ(stack.size(), 2u);
-  EXPECT_EQ(owners(tensor), 2u) << "the value that was not pushed is gone, the others stand";
+  EXPECT_EQ(owners(tensor), 2u) << "the value that was not pushed is gone, the others stay";
   stack.push(7);
   EXPECT_EQ(stack.peek().to_int(), 7);
   EXPECT_TRUE(stack.peek(1).to_tensor().same(tensor));

@@ -54,7 +54,7 @@ TEST(TypedCall, D14_NoArgumentTypeAllocates) {
   const std::optional<Tensor> maybe = x;
   const std::vector<Tensor> list = {x, with_hop};
   const std::int64_t sizes[] = {1, 2, 3};
-  const std::string text = "a text that is too long to lie in the string itself";
+  const std::string text = "a text that is too long to be in the string itself";
   const Scalar number = 2.5;
   const auto run = [&](const Tensor& a) {
     call(a, 1, 2., true, text, number, Device{}, DType::Int64, std::nullopt, maybe, sizes, list);

@@ -93,7 +93,7 @@ TEST(Types, D9_SpansOfIntegers) {
   stack.push(ints({2, 3}));
   stack.push(Value(cpu));
   span.call_boxed(stack);
-  EXPECT_EQ(stack.peek(), ints({1, 2, 3})) << "longer than any list that lies in place";
+  EXPECT_EQ(stack.peek(), ints({1, 2, 3})) << "longer than any list that is in place";
 }
 
 TEST(Types, D9_Any) {

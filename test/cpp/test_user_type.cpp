@@ -55,7 +55,7 @@ TEST(UserType, D1_ANameOrTypeThatIsTakenIsRefused) {
   counter_type();
   color_type();
   EXPECT_THROWN(register_class<Other>("test.Counter"), BadRegistration,
-                "the name test.Counter stands for the C++ class opyard::Counter already; choose "
+                "the name test.Counter already means the C++ class opyard::Counter; choose "
                 "another name for the C++ class opyard::(anonymous namespace)::Other");
   EXPECT_THROWN(register_class<Counter>("test.Counter2"), BadRegistration,
                 "the C++ class opyard::Counter is registered as test.Counter already and cannot "
@@ -64,7 +64,7 @@ TEST(UserType, D1_ANameOrTypeThatIsTakenIsRefused) {
                 "the name test.Color stands for the C++ enum opyard::Color with other members "
                 "already; choose another name for the C++ enum opyard::Color");
   EXPECT_THROWN(register_enum("test.Color", {{"Red", 1}}), BadRegistration,
-                "the name test.Color stands for the C++ enum opyard::Color already; choose another "
+                "the name test.Color already means the C++ enum opyard::Color; choose another "
                 "name for an enum without a C++ type");
   EXPECT_EQ(find_user_type("test.Counter2"), nullptr);
 }

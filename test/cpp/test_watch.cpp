@@ -227,7 +227,7 @@ TEST_F(Watch, StartingAndStoppingWhileThreadsCallAndRegister) {
   for (std::thread& thread : threads) thread.join();
   int depth = 0;
   for (const std::string& line : second.take()) depth += line.starts_with("end") ? -1 : 1;
-  EXPECT_EQ(depth, 0) << "whoever was told of a start is told of its end";
+  EXPECT_EQ(depth, 0) << "a watcher that was told of a start is told of its end";
   notes().take();
 }
 

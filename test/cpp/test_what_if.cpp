@@ -127,7 +127,7 @@ TEST(WhatIf, RefusesWhatHasNoAnswer) {
                 NotFound, "operator t::nobody does not exist");
   const Registration op = define("t::f(Tensor x) -> Tensor");
   EXPECT_THROWN(static_cast<void>(inspect::what_if(kName, K::CPU, WhatIf::Removal)), BadValue,
-                "t::f: there is no kernel at CPU that could be taken back");
+                "t::f: there is no kernel at CPU that could be unregistered");
   EXPECT_THROWN(
       static_cast<void>(inspect::what_if(kName, K::Dense, WhatIf::Kernel)), BadRegistration,
       "t::f: a kernel cannot be registered at Dense, which is a layer of many keys; name the key "

@@ -1,7 +1,7 @@
 // test/fuzz/mutator.cpp: changes texts word by word, so that many of them stay schemas.
 //
 // libFuzzer changes bytes. Most of what that makes of a schema is refused at the first wrong
-// byte, and what lies behind is never reached: with it alone the planted defect was not found in
+// byte, and what is behind is never reached: with it alone the planted defect was not found in
 // a million inputs. So every second input is changed in words instead: one is replaced by another
 // of its sort, a phrase is put in, a range is taken out, doubled or moved.
 #include <algorithm>

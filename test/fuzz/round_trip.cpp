@@ -30,7 +30,7 @@ void ask_all(const Schema& schema) {
     }
   }
   require(!written || schema.is_mutable(), "a written argument makes a schema mutable");
-  require(!aliasing || has_alias_sets(schema), "an alias set that stands is found");
+  require(!aliasing || has_alias_sets(schema), "an alias set that is there is found");
   require(!schema.is_mutable() || !is_functional(schema), "what writes is not functional");
   require(out_argument_count(schema) <= schema.arguments.size(), "out arguments are arguments");
   require(!find_difference(schema, schema), "a schema does not differ from itself");

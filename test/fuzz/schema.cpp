@@ -17,12 +17,12 @@ void check_faults(std::string_view text, const Error& error) {
   for (const SchemaFault& fault : faults) {
     require(fault.begin >= last, "faults come in the order of the text");
     last = fault.begin;
-    require(fault.begin <= fault.end && fault.end <= text.size(), "a fault lies in the text");
+    require(fault.begin <= fault.end && fault.end <= text.size(), "a fault is in the text");
     require(fault.line >= 1 && fault.column >= 1, "lines and columns count from 1");
     require(!fault.message.empty(), "a fault has words");
     if (!fault.fix) continue;
     require(fault.fix->begin <= fault.fix->end && fault.fix->end <= text.size(),
-            "a fix lies in the text");
+            "a fix is in the text");
   }
 }
 

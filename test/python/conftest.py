@@ -70,7 +70,7 @@ def ns():
 
 @pytest.fixture
 def library(ns):
-    """A Library that may define operators in `ns`, taken back at the end."""
+    """A Library that may define operators in `ns`, unregistered at the end."""
     from opyard.library import Library
 
     made = Library(ns, "FRAGMENT")
@@ -101,7 +101,7 @@ def x():
 
 
 def build_folder():
-    """The build directory that the package under test stands in."""
+    """The build directory that the package under test is in."""
     import opyard
 
     return Path(opyard.__file__).resolve().parents[2]

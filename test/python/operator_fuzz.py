@@ -3,7 +3,7 @@
     python operator_fuzz.py SEED CALLS FILE [plant]
 
 Tensors of all dtypes, shapes and strides, indices out of range, numbers at their limits, lists of
-any length: an operator answers or raises, whoever calls it. It must not read or write beyond
+any length: an operator answers or raises, whatever calls it. It must not read or write beyond
 memory (what a release build does not see, the address sanitizer does), nor hang, nor raise
 SystemError, nor call its own state impossible. FILE always names the call that is under way; the
 same seed makes the same calls. With `plant` an operator that trusts an index is among them.

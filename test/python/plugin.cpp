@@ -79,8 +79,8 @@ std::string call_and_describe(const std::string& op, const Tensor& x) {
   return "";
 }
 
-// Waits for a worker thread that calls an operator. Whoever holds the GIL meanwhile waits for ever
-// if that is one in Python.
+// Waits for a worker thread that calls an operator. A thread that holds the GIL meanwhile waits for
+// ever if that is one in Python.
 Tensor wait_for_worker(const Tensor& x, const std::string& op) {
   Tensor result;
   std::optional<opyard::Error> error;

@@ -90,7 +90,7 @@ def leaks(step) -> "list[int] | None":
     """What a step leaves, where every round leaves something: CPython's rule for its own tests.
 
     One that leaks leaves a block each time at least; Python's own caches grow now and then. Dead
-    tensors that wait for reuse are used up first: they would stand in for those that are lost.
+    tensors that wait for reuse are used up first: they would take the place of those that are lost.
     """
     import opyard
 

@@ -45,6 +45,14 @@ def spans_of(prof, native_id=None):
     ]
 
 
+def depth_of(event):
+    """How many events are around it."""
+    depth = 0
+    while (event := event.parent) is not None:
+        depth += 1
+    return depth
+
+
 def short_name(span):
     kind, label = span[0], span[1]
     if kind == "C":

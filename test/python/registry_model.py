@@ -1,7 +1,7 @@
 """registry_model.py: what the registry must publish, worked out from what is registered.
 
 A second account of the rules of B10, B21, B22, B26 and B28, which knows nothing of Opyard but the
-names and positions of the keys. It is slow and plain: from the registrations that stand, in their
+names and positions of the keys. It is slow and plain: from the registrations in force, in their
 order, it says for every runtime key which one serves it and why, which layers the operator's mask
 leaves in, and where a call goes.
 
@@ -142,7 +142,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Served:
-    """What stands at a runtime key, and by which rule."""
+    """What is at a runtime key, and by which rule."""
 
     label: str
     rule: str

@@ -15,6 +15,7 @@ import re
 import struct
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 from chromium import Chromium
@@ -173,15 +174,17 @@ def grids_of(page, names=NAMES_OF_GRIDS):
     return grids
 
 
-def _head_of(page):
-    import zlib
-
+def contents_of(page):
+    """The data of a report, unpacked."""
     encoding, data = re.search(
-        r'<script id="data" type="text/plain">(.*?),(.*?)<', page, re.DOTALL
+        r'<script id="data" type="text/plain">(.*?),(.*?)</script>', page, re.DOTALL
     ).groups()
     contents = base64.b64decode(data)
-    if encoding == "deflate-raw":
-        contents = zlib.decompress(contents, wbits=-15)
+    return zlib.decompress(contents, wbits=-15) if encoding == "deflate-raw" else contents
+
+
+def _head_of(page):
+    contents = contents_of(page)
     return contents[8 : 8 + struct.unpack_from("<I", contents, 4)[0]].decode()
 
 

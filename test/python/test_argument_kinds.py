@@ -16,10 +16,11 @@ SEED = int(os.environ.get("OPYARD_FUZZ_SEED", "20261122"))
 CALLS = 8_000  # of each of the seeds: some seconds
 
 
-def fuzz(tmp_path, seed, calls, *plant):
+def fuzz(program, tmp_path, seed, calls, *plant):
+    """How the program ended, and the call that it was in."""
     file = tmp_path / "call"
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", PROGRAM, str(seed), str(calls), file, *plant],
+        [sys.executable, "-X", "faulthandler", program, str(seed), str(calls), file, *plant],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
@@ -35,13 +36,13 @@ def died(done):
 
 @pytest.mark.parametrize("run", range(4))
 def test_any_argument_is_answered_or_refused(tmp_path, run):
-    done, call = fuzz(tmp_path, SEED + run, CALLS)
+    done, call = fuzz(PROGRAM, tmp_path, SEED + run, CALLS)
     assert not died(done), f"{call}\n{done.stderr[-3000:]}"
     assert int(done.stdout) > 700, "few functions were found"
 
 
 @pytest.mark.parametrize("plant", ["trusting", "both"])
 def test_a_function_that_trusts_its_argument_is_found(tmp_path, plant):
-    done, call = fuzz(tmp_path, SEED, CALLS, plant)
+    done, call = fuzz(PROGRAM, tmp_path, SEED, CALLS, plant)
     assert died(done)
     assert "planted" in call, call

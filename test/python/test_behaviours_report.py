@@ -52,8 +52,8 @@ def test_a_number_that_does_not_exist_in_a_test_name(project, number):
     [
         ("A4, B2", "A4, B9", "B9 is declined, a number that does not exist."),
         ("A4, B2", "A4 and B2", "'A4 and B2' should be numbers like A35, A36, nothing else."),
-        ("A4, B2", "A4, A4", "A4 stands here for the second time."),
-        ("| A3 |", "| A4 |", "A4 stands here for the second time."),
+        ("A4, B2", "A4, A4", "A4 is here for the second time."),
+        ("| A3 |", "| A4 |", "A4 is here for the second time."),
         ("| Not this model. |", "|", "a row has 2 filled cells: numbers, reason."),
         ("| Two spellings. |", "| |", "a row has 3 filled cells: numbers, part left out, reason."),
         ("| numbers | reason |", "| numbers | why |", "should be ['numbers', 'reason']."),
@@ -75,7 +75,7 @@ def test_a_malformed_declined_page(project, old, new, complaint):
     ("old", "new", "complaint"),
     [
         ("A2  Second", "A2 Second", "behaviours.txt:3: 'A2 Second' should be a number"),
-        ("A2  Second", "A3  Second", "behaviours.txt:3: A3 stands where A2 belongs."),
+        ("A2  Second", "A3  Second", "behaviours.txt:3: A3 is where A2 belongs."),
         ("B1  Other", "L1  Other", "behaviours.txt:7: 'L1  Other' should be a number"),
         (NUMBERS, "# nothing\n", "holds no numbers."),
     ],

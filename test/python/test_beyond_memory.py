@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from array_libraries import Constant
 from conftest import import_arrays
 
 import gradients
@@ -340,16 +341,6 @@ def test_F57_an_array_whose_table_lends_other_memory_later_is_refused(define):
 
 
 # memory that only its buffer calls read-only -----------------------------------------------------
-
-
-class Constant(bytes):
-    """As an array of JAX: the capsule says nothing, the buffer that it is read-only."""
-
-    def __dlpack_device__(self):
-        return 1, 0
-
-    def __dlpack__(self):
-        return np.frombuffer(bytearray(self), np.float32).__dlpack__()
 
 
 def test_P17_from_dlpack_asks_the_buffer_where_the_capsule_cannot_say_it(define):

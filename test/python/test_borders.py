@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import plain_build, plugin_path
+from raised import raised_by
 
 import opyard
 
@@ -32,12 +33,6 @@ def kinds(file, macro):
 
 ERROR_KINDS = kinds("error_kinds.def", "OPYARD_ERROR_KIND")
 WARNING_KINDS = kinds("warning_kinds.def", "OPYARD_WARNING_KIND")
-
-
-def raised_by(call, *args):
-    with pytest.raises(BaseException) as info:
-        call(*args)
-    return info.value
 
 
 def names_of(exception):
@@ -137,7 +132,7 @@ def test_X28_few_native_frames_lie_between_the_caller_and_a_kernel(run_program, 
 
 
 def frames_of_opyard(text):
-    """How many lie between two frames of CPython, the innermost first, without the kernel's own."""
+    """How many are between two frames of CPython, the innermost first, without the kernel's own."""
     counts, ours = [], 0
     for frame in text.splitlines()[2:]:
         if "opyard::" in frame or "/libopyard" in frame or "/_C." in frame:
@@ -485,7 +480,7 @@ def test_J10_native_threads_take_it_in_turn(border, threads, released):
 
 
 def test_J10_after_the_interpreter_has_ended_cpp_code_gets_an_error(run_program):
-    """The same in C++ terms stands in test_exit.py: threads that call while Python ends."""
+    """The same in C++ terms is in test_exit.py: threads that call while Python ends."""
     done = run_program(
         """
         import atexit, sys, time

@@ -147,7 +147,7 @@ def test_what_cannot_be_registered_is_refused(library, c_file):
         library.impl_c("f", c_file, 3)
     assert not opyard.dispatch.has_kernel(name)
     library._destroy()
-    with pytest.raises(RuntimeError, match="taken back already"):
+    with pytest.raises(RuntimeError, match="ended already"):
         library.impl_c("f", c_file, "c_nothing")
 
 
@@ -326,7 +326,7 @@ PROGRAM = """
     lib.impl("python", lambda x: x + 1)
     lib.define("c(float x) -> float")
     lib.impl_c("c", "libm.so.6", "exp2")
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(lib))  # nobody takes it back
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(lib))  # no one unregisters it
     f = getattr(opyard.ops.late, sys.argv[2]).default.c_function()
     library = ctypes.CDLL(sys.argv[1])
     library.c_at_exit(f)

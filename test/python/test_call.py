@@ -7,14 +7,9 @@ import array
 import sys
 
 import pytest
+from raised import message_of
 
 import opyard
-
-
-def message_of(kind, call, *args, **kwargs):
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def test_H47_past_64_kinds_calls_run_as_they_are():
     x = opyard.tensor([1.0])
     for n in range(64):
         assert made(x, n).item() == n + 1
-    with pytest.warns(jit.CompileWarning, match="64 kinds of calls are kept already"):
+    with pytest.warns(jit.CompileWarning, match="64 kinds of calls are compiled already"):
         assert made(x, 64).item() == 65
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -90,7 +90,7 @@ def test_out_of_band_no_byte_is_copied():
     made = pickle.loads(pickled, buffers=[memory])
     made[0, 0] = 5
     assert memory[:4] == bytearray(opyard.tensor([5.0]).numpy().tobytes())
-    shifted = memoryview(bytearray(17))[1:]  # where floats may not lie
+    shifted = memoryview(bytearray(17))[1:]  # where floats may not be
     shifted[:] = memory
     assert pickle.loads(pickled, buffers=[shifted]).tolist() == [[5, 2], [3, 4]]
 

@@ -2,7 +2,7 @@
 
 A row of the matrix is where C++ code runs and whether it holds the GIL; each does every entry,
 alone and on eight threads, also from inside itself, in a process of its own that is ended after ten
-seconds. The last line that such a process wrote says where it stood.
+seconds. The last line that such a process wrote says where it was.
 """
 
 import itertools

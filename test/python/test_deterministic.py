@@ -1,6 +1,6 @@
 """test_deterministic.py: the same text in every process, whatever the hash seed and the addresses.
 
-Suspect whoever walks a hash table to print something.
+Suspect what walks a hash table to print something.
 """
 
 import os
@@ -57,7 +57,7 @@ def test_X29_the_same_text_in_every_process():
     runs = [run(seed) for seed in (1, 2, 3)]
     assert len({sets for _, sets in runs}) == 3, "the seeds and addresses did differ"
     assert len({text for text, _ in runs}) == 1
-    assert "0x" not in runs[0][0], "an address stands in the text"
+    assert "0x" not in runs[0][0], "an address is in the text"
 
 
 def test_X29_the_order_of_registration_shows_only_where_it_is_meant():

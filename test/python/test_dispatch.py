@@ -9,6 +9,7 @@ import re
 import threading
 
 import pytest
+from raised import message_of
 
 import opyard
 from opyard import _C
@@ -39,12 +40,6 @@ DEFAULTS = (
     DispatchKeySet(["BackendSelect", "ADInplaceOrView"]),
     DispatchKeySet(["AutocastCPU", "AutocastCUDA"]),
 )
-
-
-def message_of(kind, call, *args, **kwargs):
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
 
 
 @pytest.fixture(autouse=True)
@@ -290,7 +285,7 @@ def test_A33_a_new_thread_starts_with_the_defaults():
 
 @pytest.fixture
 def dumped(library, ns):
-    """An operator with kernels at several keys, one of them covered, and the line it stands at."""
+    """An operator with kernels at several keys, one of them covered, and the line it is at."""
     library.define("op.ov(Tensor x) -> Tensor")
     library.impl("op.ov", lambda x: x, "AutogradCPU")
     library.impl("op.ov", lambda x: x, "CPU")

@@ -57,7 +57,7 @@ def installed(tmp_path, monkeypatch, ns):
 
 @pytest.fixture
 def fails_once(installed):
-    """Installs a distribution whose text fails the first time that FAIL stands in it."""
+    """Installs a distribution whose text fails the first time that FAIL is in it."""
 
     def install(text, points="NS = MODULE"):
         fail = """if not hasattr(opyard.testing, "_failed_once"):
@@ -224,7 +224,7 @@ def test_a_plugin_that_fails_leaves_nothing_registered(installed, ns, x):
     assert str(caught.value) == (
         f"the entry point {ns} = {name} of the group opyard.plugins (distribution {name} 1.5) "
         "failed: ModuleNotFoundError: No module named 'no_such_module_at_all'. What it "
-        "had registered was taken back. With OPYARD_PLUGINS=0 in the environment no plugin is "
+        "had registered was unregistered. With OPYARD_PLUGINS=0 in the environment no plugin is "
         "loaded"
     )
     assert isinstance(caught.value.__cause__, ModuleNotFoundError) and caught.value.name == name
@@ -506,7 +506,7 @@ def test_the_wait_for_another_thread_ends(installed, ns, monkeypatch):
     )
 
 
-# What stood before the load ---------------------------------------------------------------------
+# What was there before the load -------------------------------------------------------------------
 
 
 def of_registry(ns):
@@ -604,7 +604,7 @@ def test_what_a_plugin_that_fails_registered_with_older_libraries_is_taken_back(
 def test_what_a_plugin_registered_with_older_libraries_stays_with_them(
     installed, shared, former, ns, x, what
 ):
-    """As if it had been registered without a plugin: the library's end takes it back."""
+    """As if it had been registered without a plugin: the library's end unregisters it."""
     lib, c = shared(*former)
     name = installed(TEXT.replace("TEXT", MEANWHILE[what]))
     load_plugins(ns)
@@ -644,7 +644,7 @@ def test_what_a_plugin_that_fails_ended_of_others_is_there(installed, shared, fo
         assert of_registry(ns) == before
         assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
         assert ops(ns).k(x).tolist() == [8.0, 16.0, 24.0]
-        assert lower.__enter__() is lower, "it was not taken back"
+        assert lower.__enter__() is lower, "it was not unregistered"
         shared(lib, c, lower, upper)
         installed(text, "NS_works = MODULE")
         load_plugins(f"{ns}_works")
@@ -689,7 +689,7 @@ def test_a_shared_library_that_a_plugin_that_fails_unloaded_is_loaded(
             try:
                 opyard.library.load_plugins(ns)
             except ImportError as error:
-                print(str(error).partition("taken back")[2])
+                print(str(error).partition("unregistered")[2])
             print(plugin.path in opyard.loaded_libraries(), names == opyard._bind.operator_names())
         """
     )

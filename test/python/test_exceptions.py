@@ -2,7 +2,7 @@
 
 A matrix: every kind of callback, with every kind of exception, raised at once and below two more
 calls. The same object comes out, with nothing pending and nothing left behind. Callbacks that
-nobody waits for hand theirs to sys.unraisablehook.
+no one waits for hand theirs to sys.unraisablehook.
 """
 
 import builtins

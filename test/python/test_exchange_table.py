@@ -125,7 +125,7 @@ def test_F57_memory_can_be_allocated_without_the_gil():
     assert arrays.allocate(opyard.Tensor, (0,)).shape == (0,)
 
 
-ELEMENTS, DEVICE = "the elements of a foreign array have ", "a foreign array lies on "
+ELEMENTS, DEVICE = "the elements of a foreign array have ", "a foreign array is on "
 UNSUPPORTED, TOO_MANY = "NotImplementedError", "sizes [4611686018427387904, 4] have more elements"
 
 

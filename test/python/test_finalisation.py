@@ -1,8 +1,8 @@
 """test_finalisation.py (T9): programs end at once and silently. Suspect runtime/, module.cpp.
 
-A row is a situation in which a program ends: what it is, the exit code, and what may stand on
+A row is a situation in which a program ends: what it is, the exit code, and what may be on
 stderr. Each runs several times, since what goes wrong at exit goes wrong now and then; those with
-threads that nobody joins run forty times, which sees a crash in 7.5 % of exits with 95 %. Each also
+threads that no one joins run forty times, which sees a crash in 7.5 % of exits with 95 %. Each also
 runs as the first use of all: nothing was called before, and no plugin is loaded. test_exit.py has
 more situations, run less often.
 """

@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
-from array_libraries import LIBRARIES, Exporter, Matrix
+from array_libraries import LIBRARIES, Constant, Exporter, Matrix
 from conftest import import_arrays
 
 import opyard
@@ -648,16 +648,6 @@ def test_F57_none_in_place_of_from_dlpack_means_none(name):
     Kind = type("Kind", (Exporter,), {name: value, "__array_namespace__": value})
     result = aten.neg(Kind([1.0]))
     assert type(result) is opyard.Tensor and result.tolist() == [-1.0]
-
-
-class Constant(bytes):
-    """As JAX's arrays: the capsule has no flag for what must not be written, the buffer says it."""
-
-    def __dlpack_device__(self):
-        return 1, 0
-
-    def __dlpack__(self):
-        return np.frombuffer(bytearray(self), np.float32).__dlpack__()
 
 
 def test_F57_a_read_only_buffer_counts_where_the_capsule_cannot_say_it(library):

@@ -487,7 +487,7 @@ def test_K5_a_Python_kernel_takes_and_gives_futures(define):
 
 
 def test_X26_an_exception_that_nobody_saw_is_warned_of(collect):
-    text = "a future failed, and nobody has looked at its error: ValueError: why"
+    text = "a future failed, and no one has looked at its error: ValueError: why"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         failed(ValueError("why"))
@@ -508,7 +508,7 @@ def test_X26_a_native_threads_warning_comes_too(plugin):
                 break
             time.sleep(0.001)
     assert [str(w.message) for w in caught] == [
-        "a future failed, and nobody has looked at its error: unseen"
+        "a future failed, and no one has looked at its error: unseen"
     ]
 
 
@@ -794,7 +794,7 @@ ENDINGS = {
             threading.Thread(target=future.wait, daemon=True).start()
         time.sleep(0.06)
     """,
-    "failures that nobody saw": """
+    "failures that no one saw": """
         import sys
         keep = Future()
         keep.set_exception(ValueError("why"))

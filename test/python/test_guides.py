@@ -1,4 +1,4 @@
-"""test_guides.py: the programs of the guides in docs/guides run as they stand there.
+"""test_guides.py: the programs of the guides in docs/guides run as they are there.
 
 The C blocks of a guide become one library, lib<name>.so after the file that the text calls
 `<name>.c`; its C++ blocks, if they register something, one named after the namespace. The Python

@@ -135,7 +135,7 @@ lib = Library("interpreters", "IMPL", "CPU")
 lib.impl("add", lambda x, y: x)
 assert plugin.add(x, x) is x
 a, b = other(), other()
-a.run("assert plugin.add(x, x).tolist() == [2.0, 4.0]")     # what lies below
+a.run("assert plugin.add(x, x).tolist() == [2.0, 4.0]")     # what is below
 a.run('''
 lib = Library("interpreters", "IMPL", "CPU")
 lib.impl("add", lambda x, y: opyard.tensor([7.0]))
@@ -468,7 +468,7 @@ opyard.dispatch.check_invariants()
 
 @pytest.mark.skipif(not CAN_ISOLATE, reason="interpreters share one GIL before CPython 3.12")
 def test_X12_P14_two_isolated_interpreters_of_four_threads_override_add_on_shared_storage():
-    """The experiment that the design stands on; it holds under the thread sanitizer as well."""
+    """The experiment that the design relies on; it holds under the thread sanitizer as well."""
     ended = run(
         PRELUDE
         + """

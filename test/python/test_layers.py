@@ -87,6 +87,7 @@ UPWARD = [
     ("jit/src/ir/node.cpp", "text/value_names.h"),
     ("jit/src/files/json.cpp", "exported/zip.h"),
     ("jit/src/exported/program.cpp", "models/model_file.h"),
+    ("profiler/src/record/session.cpp", "files/journal_reader.h"),
     ("profiler/src/trace/replay.cpp", "exports/report_bars.h"),
     ("kernels/loops/unary.cpp", "kernels/src/common/check.h"),
     ("kernels/src/common/check.cpp", "pointwise/elementwise.h"),
@@ -256,27 +257,38 @@ def symbols(path):
     return defined, undefined
 
 
-def test_no_room_calls_what_a_room_above_it_defines():
+def objects_of(lint, layer):
+    """The objects of a layer's sources in the build folder, by source."""
+    version = re.escape(f"cpython-{sys.version_info[0]}{sys.version_info[1]}")
+    wanted = rf"_C(_cold)?\.{version}" if layer == "pyfallback" else r"^lib|^opyard_"
+    inside = Path("opyard") if layer == "pyfallback" else Path()
+    found = {}
+    for folder in (build_folder() / layer / inside).glob("*.p"):
+        for path in lint.listed(f"{layer}/*.cpp") if re.search(wanted, folder.name) else ():
+            source = str(path.relative_to(layer) if not inside.parts else path)
+            source = source.replace("pyfallback/", "../", 1)
+            made = folder / (source.replace("/", "_") + ".o")
+            if made.exists():
+                found[path] = made
+    return found
+
+
+@pytest.mark.parametrize("layer", ["dispatcher", "profiler", "kernels", "pyfallback"])
+def test_no_folder_calls_what_a_folder_above_it_defines(layer):
     """The includes of a declaration may point downward while the call points upward."""
     lint = load_lint()
-    suffix = re.escape(f"cpython-{sys.version_info[0]}{sys.version_info[1]}")
-    objects = {}
-    for folder in (build_folder() / "pyfallback" / "opyard").glob("*.p"):
-        if not re.search(rf"_C(_cold)?\.{suffix}", folder.name):
-            continue
-        for path in lint.listed("pyfallback/*.cpp"):
-            source = path.relative_to("pyfallback")
-            made = folder / (".._" + str(source).replace("/", "_") + ".o")
-            if made.exists():
-                objects[str(source)] = (lint.idea_of(path)[0], *symbols(made))
+    objects = {
+        path: (lint.idea_of(path)[0], *symbols(made))
+        for path, made in objects_of(lint, layer).items()
+    }
     if not objects:
         pytest.skip("no objects of this CPython are kept here")
-    home = {name: (room, source) for source, (room, mine, _) in objects.items() for name in mine}
+    home = {name: (idea, path) for path, (idea, mine, _) in objects.items() for name in mine}
     upward = {
-        (source, home[name][1], name)
-        for source, (room, _, wanted) in objects.items()
+        (str(path), str(home[name][1]), name)
+        for path, (idea, _, wanted) in objects.items()
         for name in wanted
-        if name in home and home[name][0] > room
+        if name in home and home[name][0] > idea
     }
     assert upward == set()
     assert len(home) > 100

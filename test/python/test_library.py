@@ -8,6 +8,7 @@ import warnings
 
 import pytest
 from processes import volume
+from raised import message_of
 
 import opyard
 from opyard import _bind
@@ -24,12 +25,6 @@ from opyard.library import Library, fallthrough_kernel, override
 OVERRIDING = (
     "Overriding a previously registered kernel for the same operator and the same dispatch key"
 )
-
-
-def message_of(kind, call, *args, **kwargs):
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
 
 
 def here(offset=0):
@@ -434,7 +429,7 @@ def test_a_library_that_ended_registers_nothing_more(ns):
     library = Library(ns, "FRAGMENT")
     library._destroy()
     library._destroy()
-    text = "this library was taken back already"
+    text = "this library has ended already"
     assert message_of(RuntimeError, library.define, "foo() -> ()") == text
     assert message_of(RuntimeError, library.impl, "foo", print) == text
 
@@ -592,7 +587,7 @@ def test_override_as_an_object(foo, x):
     ov.remove()
     assert foo(x) == "first"
     ov.remove()
-    with pytest.raises(RuntimeError, match="taken back already"), ov:
+    with pytest.raises(RuntimeError, match="removed already"), ov:
         pass
 
 

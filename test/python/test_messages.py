@@ -116,7 +116,7 @@ def call_it(made):
 
 
 def custom(fn=lambda x: x, schema="(Tensor x) -> Tensor", call=call_it, **more):
-    """Calls with an operator of custom_op(), which is taken back."""
+    """Calls with an operator of custom_op(), which is unregistered."""
     made = opyard.library.custom_op(
         "said::custom", fn, schema=schema, **{"mutates_args": (), **more}
     )
@@ -260,7 +260,7 @@ CASES = {
 def thrown_by(case, ops) -> tuple[str, str]:
     with pytest.raises(Exception) as caught:
         case(ops)
-    # Where a kernel of this file stands is no part of the message.
+    # Where a kernel of this file is registered is no part of the message.
     text = re.sub(
         r"registered at \S+test_messages\.py:\d+",
         "registered at test_messages.py:1",

@@ -377,8 +377,8 @@ def overlapping(whole, at):
     ("change", "error", "said"),
     [
         (field(8, "<H", 1), NotImplementedError, "entry .*weight_0 is encrypted"),
-        (field(24, "<I", 2**32 - 1), NotImplementedError, "weight_0 lies above 4 GB"),
-        (field(42, "<I", 2**32 - 1), NotImplementedError, "weight_0 lies above 4 GB"),
+        (field(24, "<I", 2**32 - 1), NotImplementedError, "weight_0 is above 4 GB"),
+        (field(42, "<I", 2**32 - 1), NotImplementedError, "weight_0 is above 4 GB"),
         (field(20, "<I", 5), ValueError, "weight_0 has 128 bytes, and 5 in the archive"),
         (field(42, "<I", 3), ValueError, "weight_0 is not where the directory says"),
         (field(42, "<I", 2**31), ValueError, "is cut: the archive's directory leaves the file"),

@@ -117,7 +117,7 @@ def test_F48_the_key_is_there_only_while_a_mode_is(f, x):
 
 def test_F48_a_key_that_a_guard_put_there_stays(f, x):
     with opyard.dispatch.IncludeDispatchKeyGuard("Python"):
-        assert f(x) is x  # nobody answers: the call goes on below
+        assert f(x) is x  # no one answers: the call goes on below
         with Through("", []):
             pass
         assert tls_is_dispatch_key_included("Python")

@@ -214,18 +214,18 @@ def test_a_line_that_has_changed_is_named_before_anything_is_built(project):
     code, lines, err = project.run()
     assert (code, lines) == (2, [])
     assert err == (
-        "no-upper-limit no longer applies: its line must stand once in "
-        f"{SOURCE}, and stands 0 times; write there what the line is now, or plant the same "
+        "no-upper-limit no longer applies: its line must be once in "
+        f"{SOURCE}, and is there 0 times; write there what the line is now, or plant the same "
         "defect elsewhere, in test/mutants.txt:\n        if number > high:\n"
     )
     assert not project.copy.exists()
 
 
-def test_a_line_that_stands_twice_needs_the_one_before_it(project):
+def test_a_line_that_is_there_twice_needs_the_one_before_it(project):
     project.source.write_text(CLAMP + CLAMP.replace("clamp", "other").replace("- ", ""))
     code, _, err = project.run("--only", "no-upper-limit")
     assert code == 2
-    assert "stands 2 times; write the line before it in front of it" in err
+    assert "is there 2 times; write the line before it in front of it" in err
     twice = CLAMP.replace("    return number", "    if number > high:\n        raise\n    return 2")
     project.source.write_text(CLAMP + twice.replace("clamp", "other"))
     context = "".join(f"  {line}\n" for line in CLAMP.splitlines()[1:4])

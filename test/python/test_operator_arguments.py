@@ -4,13 +4,10 @@ The calls are made by operator_fuzz.py, in a process of its own, as in test_argu
 the address sanitizer, what reads or writes beyond memory is found, too.
 """
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from test_argument_kinds import SEED, died
+from test_argument_kinds import SEED, died, fuzz
 
 import opyard
 
@@ -19,28 +16,16 @@ PROGRAM = Path(__file__).with_name("operator_fuzz.py")
 CALLS = 6_000  # of each of the seeds
 
 
-def fuzz(tmp_path, seed, *plant):
-    file = tmp_path / "call"
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", PROGRAM, str(seed), str(CALLS), file, *plant],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    return done, file.read_bytes().rstrip(b"\0").decode() if file.exists() else ""
-
-
 @pytest.mark.parametrize("run", range(4))
 def test_any_argument_of_an_operator_is_answered_or_refused(tmp_path, run):
-    done, call = fuzz(tmp_path, SEED + run)
+    done, call = fuzz(PROGRAM, tmp_path, SEED + run, CALLS)
     assert not died(done), f"{call}\n{done.stderr[-3000:]}"
     found, answered = map(int, done.stdout.split())
     assert found > 700 and answered > 300, done.stdout
 
 
 def test_an_operator_that_trusts_an_index_is_found(tmp_path):
-    done, call = fuzz(tmp_path, SEED, "plant")
+    done, call = fuzz(PROGRAM, tmp_path, SEED, CALLS, "plant")
     assert died(done)
     assert "fuzz_planted" in call, call
 

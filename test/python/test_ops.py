@@ -264,14 +264,14 @@ def test_an_operator_that_is_defined_again_is_alive_again(ns, x):
 
 def gone(declaration):
     return (
-        f"{declaration} is gone: the library that defined it was taken back. Load the library "
+        f"{declaration} is gone: the library that defined it has ended. Load the library "
         "again, or look the operator up anew."
     )
 
 
 @pytest.fixture
 def handle(ns):
-    """An operator whose definition was taken back: ns::foo(Tensor x) -> int."""
+    """An operator whose definition was unregistered: ns::foo(Tensor x) -> int."""
     library = opyard.library.Library(ns, "FRAGMENT")
     library.define("foo(Tensor x) -> int")
     library.impl("foo", lambda x: 1, "CPU")

@@ -335,7 +335,7 @@ def test_X4_wrong_uses_are_refused(ns, twice):
     ov.remove()
     with pytest.raises(RuntimeError) as caught:
         ov.__enter__()
-    assert str(caught.value) == "this override was taken back already; make a new one"
+    assert str(caught.value) == "this override was removed already; make a new one"
 
 
 def test_X4_stacks_change_while_threads_call(twice, x):

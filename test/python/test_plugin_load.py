@@ -9,15 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import plugin_path
+from raised import message_of
 
 import opyard
 from opyard import _bind, _build_info
-
-
-def message_of(kind, call, *args):
-    with pytest.raises(kind) as caught:
-        call(*args)
-    return str(caught.value)
 
 
 @pytest.fixture

@@ -330,7 +330,7 @@ def test_processes_of_multiprocessing_are_groups_of_tracks(folder, method):
     assert sorted(processes_with(names, "): work")) == json.loads(out)
     # The fork server is a process, too.
     assert quality["processes"] == (5 if method == "forkserver" else 4)
-    assert "interpreters of multiprocessing that kept no recording" not in quality
+    assert "interpreters of multiprocessing without a recording" not in quality
 
 
 OTHERS = """
@@ -385,7 +385,7 @@ def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
     assert (code, out, err) == (0, "here\n0\n", "")
     quality, names = traced(folder / "x.json")
     assert len(names) == 1
-    assert quality["interpreters of multiprocessing that kept no recording"] == 1
+    assert quality["interpreters of multiprocessing without a recording"] == 1
 
 
 KILLED = """
@@ -477,7 +477,7 @@ SPOIL = """
             try:
                 trace = _tracer.recover(folder)
             except ValueError as error:
-                assert "no process has kept" in str(error)
+                assert "no process has written a recording" in str(error)
                 refused += 1
                 continue
             trace.chrome(lambda piece: None, {}, "", 1)
@@ -515,4 +515,4 @@ def test_traces_are_compared_an_event_at_a_time(folder):
     )
     code, out, err = run(folder, "compare.py", profiled=False)
     assert (code, err) == (0, "")
-    assert out == "cut.json has no end: whoever wrote it did not finish\nTrue\n"
+    assert out == "cut.json has no end: what wrote it did not finish\nTrue\n"

@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 from perfetto_judge import Judge
+from profiler_traces import depth_of
 
 import opyard
 from opyard.profiler import profile, record_function
@@ -60,13 +61,6 @@ def recorded():
         for _ in range(200):
             leaf(1)
     return prof
-
-
-def depth_of(event):
-    depth = 0
-    while (event := event.parent) is not None:
-        depth += 1
-    return depth
 
 
 def slices_of(rows):

@@ -1,7 +1,6 @@
 """A profile as one HTML page. Suspect profiler/src/exports/report*.cpp and profiler/report/."""
 
 import asyncio
-import base64
 import json
 import re
 import struct
@@ -12,6 +11,8 @@ from collections import Counter
 
 import pytest
 from chromium import Chromium, find_chromium
+from profiler_traces import depth_of
+from report_pictures import contents_of
 
 import opyard
 from opyard.profiler import profile, record_function
@@ -84,12 +85,7 @@ def sparse(column):
 
 
 def unpack(text):
-    encoding, data = re.search(
-        r'<script id="data" type="text/plain">(.*?),(.*?)</script>', text, re.DOTALL
-    ).groups()
-    contents = base64.b64decode(data)
-    if encoding == "deflate-raw":
-        contents = zlib.decompress(contents, wbits=-15)
+    contents = contents_of(text)
     assert contents[:4] == b"OPR1"
     length = struct.unpack_from("<I", contents, 4)[0]
     head = json.loads(contents[8 : 8 + length])
@@ -114,13 +110,6 @@ def unpack(text):
     return head
 
 
-def depth_of(event):
-    depth = 0
-    while (event := event.parent) is not None:
-        depth += 1
-    return depth
-
-
 def rows_of(prof, most_bars=10**6):
     pieces = []
     prof._trace.report(
@@ -130,7 +119,7 @@ def rows_of(prof, most_bars=10**6):
 
 
 def nested(rows):
-    """Each bar lies within the one around it, and none overlaps its neighbour."""
+    """Each bar is within the one around it, and none overlaps its neighbour."""
     open_bars = []
     for start, end, depth, _ in rows:
         assert depth <= len(open_bars) and start <= end

@@ -11,15 +11,10 @@ import traceback
 import weakref
 
 import pytest
+from raised import message_of
 
 import opyard
 from opyard.library import override
-
-
-def message_of(kind, call, *args, **kwargs):
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
 
 
 @pytest.fixture

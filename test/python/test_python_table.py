@@ -13,6 +13,7 @@ import pytest
 from conftest import import_extension, plugin_path
 from interpreters import KINDS
 from processes import run
+from raised import raised_by
 
 import opyard
 
@@ -20,12 +21,6 @@ import opyard
 @pytest.fixture(scope="module")
 def table():
     return import_extension("opyard_test_table")
-
-
-def raised_by(call, *args):
-    with pytest.raises(BaseException) as info:
-        call(*args)
-    return info.value
 
 
 # objects ----------------------------------------------------------------------------------

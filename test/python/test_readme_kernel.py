@@ -1,7 +1,7 @@
 """test_readme_kernel.py: README's kernel, which people copy first, is right for every array.
 
-The wheel's test, test/consumer/test_readme.py, builds and runs README as it stands; here its
-operator meets arrays whose elements do not lie in a row. Suspect README.md.
+The wheel's test, test/consumer/test_readme.py, builds and runs README as it is; here its
+operator meets arrays whose elements are not in a row. Suspect README.md.
 """
 
 import re

@@ -12,6 +12,7 @@ import warnings
 
 import pytest
 from processes import volume
+from raised import message_of
 
 import opyard
 from opyard import Tensor, _bind, ops
@@ -40,13 +41,6 @@ from opyard.library import (
     register_vmap,
     scoped_library,
 )
-
-
-def message_of(kind, call, *args, **kwargs):
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    assert caught.type is kind
-    return str(caught.value)
 
 
 @pytest.fixture

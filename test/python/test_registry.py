@@ -9,6 +9,7 @@ import threading
 import weakref
 
 import pytest
+from raised import message_of
 
 import opyard
 from opyard.dispatch import (
@@ -30,13 +31,6 @@ from opyard.dispatch import (
     set_report_error_callback,
 )
 from opyard.library import Library, fallthrough_kernel
-
-
-def message_of(kind, call, *args, **kwargs):
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
-
 
 # B43: whether there is a kernel ------------------------------------------------------------
 
@@ -242,7 +236,7 @@ def test_B33_operators_come_as_the_objects_of_ops_and_can_still_be_used(library,
     other.define("f() -> int")
     assert seen == [getattr(opyard.ops, ns).f.default]
     del other
-    assert seen[1:] == [7], "it was called while its definition was being taken back"
+    assert seen[1:] == [7], "it was called while its definition was being unregistered"
     handle.remove()
     handle.remove()
     library.define("unheard() -> ()")
@@ -434,7 +428,7 @@ def test_B42_the_callback_ends_with_the_definition(library, ns, x):
     gc.collect()
     assert alive() is None
     assert message_of(LookupError, set_report_error_callback, op, print) == (
-        f"{ns}::f(Tensor x) -> Tensor is gone: its definition was taken back"
+        f"{ns}::f(Tensor x) -> Tensor is gone: its definition was unregistered"
     )
     again = Library(ns, "FRAGMENT")
     again.define("f(Tensor x) -> Tensor")

@@ -47,7 +47,7 @@ CALLS = keys_of_calls()
 
 
 def compiled(text, label):
-    """Code whose registrations seem to stand in a file called `label`."""
+    """Code whose registrations seem to be in a file called `label`."""
     return compile(text, label, "eval")
 
 
@@ -273,7 +273,7 @@ def test_B10_B21_B22_B26_B27_every_order_of_making_and_taking_back(subject, name
             subject.remove(part.label)
             subject.check(
                 calls,
-                f"made {[p.label for p in making]}, taken back {[p.label for p in taking]}, "
+                f"made {[p.label for p in making]}, unregistered {[p.label for p in taking]}, "
                 f"up to {part.label}",
             )
         assert subject.model.standing == ()
@@ -300,7 +300,7 @@ KEYS = st.sampled_from([
     "AutogradCPU", "AutogradXLA", "AutogradOther", "AutogradNestedTensor",
     "BackendSelect", "ADInplaceOrView", "Tracer", "Batched", "Python", "PythonDispatcher",
 ])  # fmt: skip
-# Where neither a kernel nor a fallback can stand, too.
+# Where neither a kernel nor a fallback can be, too.
 ANY_KEYS = st.one_of(KEYS, st.sampled_from(["Dense", "AutogradFunctionality", "Sparse"]))
 FALLS = st.sampled_from([False, False, False, True])
 STEPS = st.one_of(

@@ -118,7 +118,7 @@ def test_X5_another_schema_is_another_operator_and_old_handles_say_so(module, ns
     with pytest.raises(RuntimeError) as caught:
         old(x)
     assert str(caught.value) == (
-        f"{ns}::f(Tensor x) -> Tensor is gone: the library that defined it was taken back. Load "
+        f"{ns}::f(Tensor x) -> Tensor is gone: the library that defined it has ended. Load "
         "the library again, or look the operator up anew."
     )
     module(FIRST)  # and the first schema again is the first operator again
@@ -304,7 +304,7 @@ def test_X5_overrides_are_replaced_where_they_lie(module, ns, x):
         assert ops(ns).f(x).tolist() == [21.0, 41.0, 61.0], "below the other one"
         former.remove()
         assert ops(ns).f(x).tolist() == [21.0, 41.0, 61.0]
-        with pytest.raises(RuntimeError, match="was taken back already"):
+        with pytest.raises(RuntimeError, match="was removed already"):
             former.__enter__()
     assert ops(ns).g(x).tolist() == [3.0, 5.0, 7.0], "called once"
     sys.modules[module.name].first.remove()
@@ -517,7 +517,7 @@ def test_X5_in_ipython_a_run_is_the_cell_with_all_its_statements(monkeypatch, ns
     module.look = look
     shell.run("aa", *statements(3))
     assert seen == [2.0, 2.0, 2.0, 3.0]
-    assert not hasattr(ops(ns), "g"), "taken back at the end of the cell"
+    assert not hasattr(ops(ns), "g"), "unregistered at the end of the cell"
     assert not shell.callbacks
     shell.run("bb", f"more = Library('{ns}', 'FRAGMENT')", "more.define('h(Tensor x) -> Tensor')")
     assert handle(x).tolist() == [3.0, 6.0, 9.0] and dir(ops(ns)) == ["f", "h"]

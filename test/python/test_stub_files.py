@@ -30,7 +30,7 @@ def run(*arguments, **options):
 
 
 def mypy():
-    """How to run it, or a skip: it is among the linters, and nobody else needs it."""
+    """How to run it, or a skip: it is among the linters, and no one else needs it."""
     beside = Path(__file__).resolve().parents[2] / "build" / "venv-lint" / "bin" / "mypy"
     if importlib.util.find_spec("mypy"):
         return [sys.executable, "-m", "mypy"]
@@ -41,7 +41,7 @@ def mypy():
 
 
 def checked(folder, *files):
-    """What mypy says of files in a folder, which may import what lies there, and opyard. It may be
+    """What mypy says of files in a folder, which may import what is there, and opyard. It may be
     the mypy of another CPython, so it gets no other path of this one."""
     package = Path(_stubs.__file__).resolve().parents[2]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(package)])}

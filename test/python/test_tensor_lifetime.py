@@ -111,7 +111,7 @@ def test_a_callback_that_raises_is_reported_and_harmless(monkeypatch):
 
 
 def test_the_last_owner_may_be_a_native_thread(plugin):
-    """A foreign array is let go of by whoever drops the last tensor, with or without the GIL."""
+    """A foreign array is let go of by what drops the last tensor, with or without the GIL."""
     array = np.ones(3)
     gone = weakref.ref(array)
     plugin.call_once_in_background("test_plugin::unchanged", opyard.from_numpy(array))

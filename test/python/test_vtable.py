@@ -80,7 +80,7 @@ def trampoline(ask, x):
         ask(slot, x)
     assert str(caught.value) == (
         "test_vtable::one has no Python function of interpreter CPython "
-        f"{platform.python_version()} at CPU; what stands there is: no kernel"
+        f"{platform.python_version()} at CPU; registered there is: no kernel"
     )
     got = []
     for with_keyset in (False, True):

@@ -59,7 +59,7 @@ def test_E31_a_wrapper_has_what_it_was_given(x):
     assert made.layout is opyard.Layout.strided
     assert made.numel() == 6
     assert made.is_contiguous()
-    assert taken(made) == [], "without policies nobody is asked"
+    assert taken(made) == [], "without policies no one is asked"
     strided = Answering.make({}, (2, 3), strides=(1, 2), storage_offset=4)
     assert (strided.strides, strided.storage_offset()) == ((1, 2), 4)
     assert not strided.is_contiguous()
@@ -244,7 +244,7 @@ def test_E33_sizes_live_as_long_as_the_tensor_and_are_refreshed_in_place(slots):
     assert slots.held(first) == [6, 7]
     made.answers["size"] = [1, 2, 3, 4, 5]
     third = slots.hold_sizes(made)
-    assert third == first, "five dimensions lie in place"
+    assert third == first, "five dimensions are in place"
     made.answers["size"] = [1, 2, 3, 4, 5, 6]
     assert slots.hold_sizes(made) != first
     assert list(slots.ask("sizes", made)) == [1, 2, 3, 4, 5, 6]

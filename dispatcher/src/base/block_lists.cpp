@@ -35,9 +35,9 @@ namespace {
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     OPYARD_CLANG_HAS(address_sanitizer) || OPYARD_CLANG_HAS(thread_sanitizer)
-constexpr bool kKeep = false;  // a block that is kept hides that it is used after its end
+constexpr bool kCache = false;  // a block that is cached hides that it is used after its end
 #else
-constexpr bool kKeep = true;
+constexpr bool kCache = true;
 #endif
 #undef OPYARD_CLANG_HAS
 
@@ -215,7 +215,7 @@ namespace detail {
 
 void* take_block(std::size_t bytes, std::uint8_t& size_class) {
   size_class = 0;
-  if (!kKeep || bytes > kLargest || !memory_is_plain.load(std::memory_order_relaxed)) {
+  if (!kCache || bytes > kLargest || !memory_is_plain.load(std::memory_order_relaxed)) {
     return allocate_aligned(bytes);
   }
   const std::size_t size = class_of(bytes);
@@ -249,7 +249,7 @@ void give_back_block(void* memory, std::uint8_t size_class) noexcept {
   lists->lists[size_class].store(new (memory) Block{first}, std::memory_order_release);
 }
 
-bool empty_block_lists() noexcept { return kKeep && empty_cached_memory() > 0; }
+bool empty_block_lists() noexcept { return kCache && empty_cached_memory() > 0; }
 
 }  // namespace detail
 

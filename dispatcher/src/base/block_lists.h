@@ -1,7 +1,7 @@
 // base/block_lists.h: taking memory of a tensor from a thread's lists, and putting it back.
 //
 // [Sizes] Four sizes to each doubling, from 64 bytes to 64 MiB: a block is at most a quarter larger
-// than what was asked for. Larger memory is not kept.
+// than what was asked for. Larger memory is not cached.
 //
 // Depends on: base/alloc.h.
 #pragma once

@@ -1,4 +1,4 @@
-// base/error.cpp: the error object, the kinds' names, and the error kept per thread.
+// base/error.cpp: the error object, the kinds' names, and the error of each thread.
 #include "opyard/base/error.h"
 
 #include <fmt/format.h>

@@ -17,15 +17,15 @@ constexpr std::size_t kMostClasses = 4;
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || OPYARD_CLANG_HAS(address_sanitizer)
-constexpr bool kKeep = false;  // a block that is kept hides that it is used after its end
+constexpr bool kCache = false;  // a block that is cached hides that it is used after its end
 #else
-constexpr bool kKeep = true;
+constexpr bool kCache = true;
 #endif
 #undef OPYARD_CLANG_HAS
 
 }  // namespace
 
-// Gives back what a thread kept, when it ends.
+// Frees what a thread cached, when it ends.
 struct FreeListsOfThread {
   std::array<FreeList*, kMostClasses> all{};
   std::size_t count = 0;
@@ -41,7 +41,7 @@ struct FreeListsOfThread {
 };
 
 void FreeList::deallocate_otherwise(void* memory, std::size_t bytes) noexcept {
-  if (kKeep && !is_known_) {
+  if (kCache && !is_known_) {
     is_known_ = true;
     static thread_local FreeListsOfThread spares;
     if (spares.add(*this)) room_ = most_;

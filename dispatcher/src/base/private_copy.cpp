@@ -22,29 +22,16 @@
 #include <utility>
 
 #include "opyard/base/error.h"
+#include "opyard/detail/base/descriptor.h"
 
 namespace opyard {
 namespace {
 
 namespace fs = std::filesystem;
+using detail::Descriptor;
 
 constexpr int kTries = 8;
 constexpr std::size_t kLetters = 6;  // that mkstemp puts at the end
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  int get() const noexcept { return number_; }
-  int release() noexcept { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 bool has_name(int descriptor) {
   struct stat status{};
@@ -59,7 +46,8 @@ void remove_left_behind(const fs::path& folder, const std::string& prefix) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(prefix) || name.size() != prefix.size() + kLetters) continue;
     const Descriptor file(open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlink(entry->path().c_str());
+    if (file.number() >= 0 && flock(file.number(), LOCK_EX | LOCK_NB) == 0)
+      unlink(entry->path().c_str());
   }
 }
 
@@ -68,11 +56,11 @@ int make_locked(const fs::path& folder, const std::string& prefix, std::string& 
   for (int i = 0; i < kTries; ++i) {
     path = (folder / (prefix + std::string(kLetters, 'X'))).string();
     Descriptor file(mkostemp(path.data(), O_CLOEXEC));
-    if (file.get() < 0 || flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (file.get() < 0) return -1;
+    if (file.number() < 0 || flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+      if (file.number() < 0) return -1;
       continue;  // being looked at, and removed
     }
-    if (has_name(file.get())) return file.release();
+    if (has_name(file.number())) return file.release();
   }
   errno = EAGAIN;
   return -1;
@@ -97,13 +85,13 @@ PrivateCopy::PrivateCopy(const std::string& original) {
     const fs::path here = folder.empty() ? fs::path(".") : folder;
     remove_left_behind(here, prefix);
     const Descriptor source(open(original.c_str(), O_RDONLY | O_CLOEXEC));
-    Descriptor target(source.get() < 0 ? -1 : make_locked(here, prefix, path_));
-    if (target.get() >= 0 && copy(source.get(), target.get())) {
+    Descriptor target(source.number() < 0 ? -1 : make_locked(here, prefix, path_));
+    if (target.number() >= 0 && copy(source.number(), target.number())) {
       descriptor_ = target.release();
       return;
     }
     reason = errno;
-    if (target.get() >= 0) unlink(path_.c_str());
+    if (target.number() >= 0) unlink(path_.c_str());
   }
   fail(ErrorKind::BadPlugin,
        fmt::format("{} has changed since it was loaded, and no private copy of it can be made to "

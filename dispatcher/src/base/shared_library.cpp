@@ -3,7 +3,7 @@
 // [Once mapped, always mapped] A file is opened with RTLD_NODELETE, and the dynamic linker knows
 // open libraries by name: a second dlopen of a path never reads the file again, even where it
 // was rebuilt in the meantime. So each path is remembered with what its file looked like. An
-// unchanged one is not opened again; a changed one is opened from a private copy, which lies
+// unchanged one is not opened again; a changed one is opened from a private copy, which is
 // beside it if it can, so that what it finds relative to itself is found.
 #include "base/shared_library.h"
 

@@ -57,12 +57,12 @@ void run_kernel(const Record& record, const Operator& op, DispatchKeySet keys, S
   if (__builtin_expect(thrown != Status::Ok, 0)) status = int(thrown);
   if (__builtin_expect(status != OPYARD_OK, 0)) raise_from(op, record, status);
   take_error();  // one that the kernel did not mind
-  const std::size_t kept = window.arguments;
-  if (kept == 0) return;
-  for (std::size_t i = window.base + kept; i < stack.size(); ++i) {
-    stack[i - kept] = std::move(stack[i]);
+  const std::size_t below = window.arguments;
+  if (below == 0) return;
+  for (std::size_t i = window.base + below; i < stack.size(); ++i) {
+    stack[i - below] = std::move(stack[i]);
   }
-  stack.drop(kept);
+  stack.drop(below);
 }
 
 void run_kernel_released(const Record& record, const Operator& op, DispatchKeySet keys,

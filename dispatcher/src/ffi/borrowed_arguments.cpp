@@ -27,7 +27,7 @@ void BorrowedArguments::check_given_back() const {
     refuse_argument(
         callee_.op, position, ErrorKind::BadReturn,
         "its memory was borrowed for this call, and is still held: by a tensor that the "
-        "kernel kept, or by a result that is a view of it; keep or return a clone()");
+        "kernel holds, or by a result that is a view of it; hold or return a clone()");
   }
 }
 

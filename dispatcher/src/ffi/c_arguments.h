@@ -11,7 +11,7 @@
 
 namespace opyard::ffi {
 
-// Writes the words of one argument after another. What they point to lies in the values and in the
+// Writes the words of one argument after another. What they point to is in the values and in the
 // memory of the call.
 class ArgumentWriter {
  public:

@@ -8,7 +8,7 @@
 // [Steps] 1. The arguments become values on a stack. 2. The operator is called. 3. Its results are
 // made ready for the out-pointers or the return value. 4. What was borrowed is looked at: no one
 // may hold it any more. 5. The results are written: all of them or, where anything failed, none. 6.
-// A failure becomes a status, or a NaN, 0 or false; the error is kept for the thread. Nothing is
+// A failure becomes a status, or a NaN, 0 or false; the error is stored for the thread. Nothing is
 // thrown past the C frames that called, but for the unwinding of a thread that is being ended.
 //
 // The way in belongs to its CFunction; calls only read it, so they need no lock.
@@ -35,7 +35,7 @@ struct CFunction::State {
   const std::string prototype;
   ffi_closure* closure = nullptr;  // null if an entry point is the way in
   void* address = nullptr;
-  State* next_kept = nullptr;
+  State* next_immortal = nullptr;
 
   State(const Operator& o, CForm form)
       : op(o),
@@ -271,9 +271,10 @@ const std::string& CFunction::letters() const noexcept { return state_->signatur
 
 void CFunction::keep() noexcept {
   if (!std::exchange(owned_, false)) return;
-  static std::atomic<State*> kept{nullptr};  // reachable, so that no one takes them for lost
-  state_->next_kept = kept.load(std::memory_order_relaxed);
-  while (!kept.compare_exchange_weak(state_->next_kept, state_, std::memory_order_relaxed)) {
+  static std::atomic<State*> immortal{nullptr};  // reachable, so that no one takes them for lost
+  state_->next_immortal = immortal.load(std::memory_order_relaxed);
+  while (
+      !immortal.compare_exchange_weak(state_->next_immortal, state_, std::memory_order_relaxed)) {
   }
 }
 

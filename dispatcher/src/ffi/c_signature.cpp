@@ -82,7 +82,7 @@ std::string find_shape(const Type& outer, CPart& part) {
   std::string reason = find_element(*type, part.element);
   if (reason.empty() && part.optional_elements && is_number(part.element)) {
     reason =
-        "a list of numbers lies in C without gaps and has no room for None; take a list of "
+        "a list of numbers is in C without gaps and has no room for None; take a list of "
         "numbers and one of bool";
   }
   if (reason.empty() && part.list && part.element == CElement::Capsule) reason = kNoType;
@@ -138,7 +138,7 @@ std::string find_result(const Schema& schema, const Argument& result, CPart& par
   } else if (part.optional && is_number(part.element)) {
     return "a number that may be missing cannot come back from C; return a bool beside it";
   } else if (part.element == CElement::Capsule) {
-    return "nobody would know whose the pointer is and how it is given back; take it as an "
+    return "no one would know whose the pointer is and how it is given back; take it as an "
            "argument";
   }
   return {};

@@ -11,7 +11,7 @@
 
 namespace opyard::ffi {
 
-// The first kilobyte lies in the object itself. Given back all at once. Used by one thread.
+// The first kilobyte is in the object itself. Given back all at once. Used by one thread.
 class CallMemory {
  public:
   CallMemory() noexcept {}  // leaves the bytes as they are

@@ -1,6 +1,6 @@
 // inspect/dump.cpp: registrations and tables as text.
 //
-// People and their tools read these lines, so their form is kept to the letter:
+// People and their tools read these lines, so their form never changes:
 //
 //   name: ns::op.overload
 //   schema: ns::op.overload(Tensor x) -> Tensor
@@ -14,23 +14,12 @@
 
 #include <fmt/format.h>
 
+#include "opyard/inspect/inspect.h"
 #include "registry/built_in_records.h"
 #include "registry/signature.h"
 
 namespace opyard {
 namespace {
-
-const char* name_of(AliasAnalysis kind) {
-  switch (kind) {
-    case AliasAnalysis::FromSchema:
-      return "FROM_SCHEMA";
-    case AliasAnalysis::Conservative:
-      return "CONSERVATIVE";
-    case AliasAnalysis::PureFunction:
-      return "PURE_FUNCTION";
-  }
-  return "";
-}
 
 std::string describe(const Record& record) {
   const std::string types =
@@ -49,7 +38,7 @@ std::string dump(const OperatorEntry& entry, CallingInterpreter caller) {
   if (const auto& definition = entry.definition) {
     text +=
         fmt::format("schema: {}\ndebug: {}\nalias analysis kind: {}{}\n", entry.op->declaration(),
-                    definition->provenance.str(), name_of(definition->alias_analysis),
+                    definition->provenance.str(), inspect::name_of(definition->alias_analysis),
                     definition->alias_analysis_is_default ? " (default)" : "");
   } else {
     text += "schema: (none)\n";

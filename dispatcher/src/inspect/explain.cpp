@@ -17,7 +17,7 @@ std::string describe(const inspect::Resolution& resolution, RecordRole role) {
     case RecordRole::Missing:
       return "no kernel";
     case RecordRole::Gone:
-      return "definition taken back";
+      return "definition unregistered";
     case RecordRole::Fallthrough:
     case RecordRole::Recorder:  // if nothing needs a gradient
       return "falls through";

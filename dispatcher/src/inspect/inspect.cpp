@@ -143,12 +143,27 @@ CountedPtr<MissingKernelReporter> missing_kernel_reporter(const Operator& op) {
   return entry == nullptr ? CountedPtr<MissingKernelReporter>() : entry->reporter;
 }
 
+const char* name_of(AliasAnalysis kind) noexcept {
+  switch (kind) {
+    case AliasAnalysis::FromSchema:
+      return "FROM_SCHEMA";
+    case AliasAnalysis::Conservative:
+      return "CONSERVATIVE";
+    case AliasAnalysis::PureFunction:
+      return "PURE_FUNCTION";
+  }
+  return "";
+}
+
 Registered registered(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
   Registered found;
   const OperatorEntry* entry = state().find(name);
   if (entry == nullptr) return found;
-  if (entry->definition) found.definition = entry->definition->provenance.str();
+  if (entry->definition) {
+    found.definition = entry->definition->provenance.str();
+    found.alias_analysis = entry->definition->alias_analysis;
+  }
   const CallingInterpreter here = state().common.here();
   for (const auto& [key, stack] : entry->kernels) {
     bool covered = false;
@@ -213,7 +228,7 @@ Resolution resolve(const Operator& op, DispatchKey key) {
   const std::lock_guard lock(state().mutex);
   const OperatorEntry* entry = state().find(op);
   if (entry == nullptr) {
-    return {&gone_record(), "definition taken back", gone_record().provenance.str()};
+    return {&gone_record(), "definition unregistered", gone_record().provenance.str()};
   }
   const Resolved resolved = entry->resolve(key, state().common, state().common.here());
   return {resolved.record, resolved.rule, resolved.record->provenance.str()};

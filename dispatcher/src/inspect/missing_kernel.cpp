@@ -75,7 +75,7 @@ void refuse_ambiguous(const Operator& op, DispatchKeySet keys, Stack& stack) {
 
 void refuse_gone(const Operator& op) {
   fail(ErrorKind::OperatorGone,
-       fmt::format("{} is gone: the library that defined it was taken back. Load the library "
+       fmt::format("{} is gone: the library that defined it has ended. Load the library "
                    "again, or look the operator up anew.",
                    op.declaration()));
 }

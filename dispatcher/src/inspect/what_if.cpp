@@ -23,7 +23,7 @@ class Trial {
       const KernelStacks::Stack stack = entry.kernels.at(key);
       if (stack.empty()) {
         fail(ErrorKind::BadValue,
-             fmt::format("{}: there is no kernel at {} that could be taken back",
+             fmt::format("{}: there is no kernel at {} that could be unregistered",
                          to_string(entry.name), to_string(key)));
       }
       removed_ = entry.kernels.take(key, stack.back().id);

@@ -40,7 +40,7 @@ std::vector<KeyName> make_names() {
   return names;
 }
 
-// Former tables are kept: a reader may be in one.
+// Former tables are never freed: a reader may be in one.
 struct NameTable {
   std::vector<KeyName> names;
   const NameTable* former;

@@ -1,7 +1,7 @@
 // keys/names.h: the names of all keys, which a program may add to while others read.
 //
 // A table is never changed once it is published; naming a key publishes another one. Former
-// tables are kept, since a reader may be in one: there are as many as keys that were named.
+// tables are never freed, since a reader may be in one: there are as many as keys that were named.
 //
 // Depends on: keys/dispatch_key.h.
 #pragma once

@@ -37,7 +37,7 @@ std::unique_ptr<Library> run_block(const detail::Registrar& registrar);
 // The library of a block that was run by run_linked_block(); null if there is none.
 std::unique_ptr<Library> take_linked_library(const detail::Registrar& registrar);
 
-// Runs the block of a library that no one loaded by hand. What it throws is kept for
+// Runs the block of a library that no one loaded by hand. What it throws is stored for
 // linked_library_errors().
 void run_linked_block(const detail::Registrar& registrar);
 

@@ -1,6 +1,6 @@
 // plugin/plugin.cpp: running the blocks of shared libraries, and taking them back.
 //
-// Unloading takes registrations back and leaves the code where it is, because a thread may be
+// Unloading unregisters and leaves the code where it is, because a thread may be
 // running it. A second load finds the library still mapped, its constructors done; the list of
 // blocks is still there and is run again.
 //
@@ -40,7 +40,7 @@ struct Plugins {
   // Guards what follows, and `ready`. Never held while a file is opened or a block runs.
   Mutex mutex{LockRank::Plugins, [] { instance().after_fork_in_child(); }};
   // Replaced in the child of a fork, where the threads that waited are not: the former one could
-  // not be destroyed with waiters, and is kept.
+  // not be destroyed with waiters, and is leaked.
   struct Changed {
     std::condition_variable_any condition;
     Changed* former = nullptr;

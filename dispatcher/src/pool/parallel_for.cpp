@@ -107,7 +107,7 @@ class SharedLoop final : public detail::Loop {
     }
   }
 
-  // The first one is kept; read when all have left.
+  // The first one is stored; read when all have left.
   void remember(std::exception_ptr error) noexcept {
     next_.store(count_, std::memory_order_relaxed);
     if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::move(error);

@@ -64,7 +64,7 @@ const Record& ambiguous_record() {
 
 const Record& gone_record() {
   static const Record& record =
-      make_built_in_record(RecordRole::Gone, &refuse, "definition taken back");
+      make_built_in_record(RecordRole::Gone, &refuse, "definition unregistered");
   return record;
 }
 

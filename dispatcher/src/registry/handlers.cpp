@@ -30,7 +30,7 @@ Interpreter* interpreter_of(std::span<const Value> arguments) {
   return nullptr;
 }
 
-// Where no one answers, the key was put into the include set by hand, or a tensor with it is no
+// If no one answers, the key was put into the include set by hand, or a tensor with it is no
 // interpreter's: the call goes on below.
 void run_handlers(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::vector<ModePtr>& modes = thread_modes();

@@ -119,13 +119,13 @@ void Library::reset() noexcept {
 void Library::begin_reload() {
   check_not_moved("begin_reload()");
   // The claim of a namespace is not made again.
-  const std::size_t kept = kind_ == LibraryKind::Def && !registrations_.empty() ? 1 : 0;
+  const std::size_t claims = kind_ == LibraryKind::Def && !registrations_.empty() ? 1 : 0;
   former_.reserve(former_.size() + registrations_.size());
   const ReloadMark mark = Registry::instance().reload_mark();
   former_.insert(former_.end(),
-                 std::make_move_iterator(registrations_.begin() + std::ptrdiff_t(kept)),
+                 std::make_move_iterator(registrations_.begin() + std::ptrdiff_t(claims)),
                  std::make_move_iterator(registrations_.end()));
-  registrations_.erase(registrations_.begin() + std::ptrdiff_t(kept), registrations_.end());
+  registrations_.erase(registrations_.begin() + std::ptrdiff_t(claims), registrations_.end());
   reload_ = mark;
   python_module_.clear();
   python_context_.clear();

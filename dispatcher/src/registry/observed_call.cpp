@@ -265,7 +265,7 @@ const Record& watch_record() {
 void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack,
                  bool passed_on) {
   if (watchers.on.load(std::memory_order_relaxed) == 0) return op.run_boxed(record, keys, stack);
-  // A kernel that calls one of its own operator which it has kept passes the call on to it.
+  // A kernel that calls another one of its own operator, which it holds, passes the call on to it.
   passed_on |= is_inside(op);
   if (record.role == RecordRole::Watch) {  // it tells of itself
     const PassingOn passing(op, keys, passed_on);

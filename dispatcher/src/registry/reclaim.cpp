@@ -35,7 +35,7 @@
 //   does not know the thread any more. One mutex guards the nodes and both generations; it is a
 //   leaf: no other lock and no code of a user is reached while it is held.
 //
-// Where the operating system has no membarrier, retired records are kept for ever: calls stay
+// Where the operating system has no membarrier, retired records are never freed: calls stay
 // right, memory grows with every override, and Registry::retired_count() tells how much.
 #include "registry/reclaim.h"
 
@@ -135,7 +135,7 @@ struct Reclaimer {
 };
 
 // Runs at the end of a thread, after its C++ thread-local destructors. A call that is made
-// still later, by the destructor of another key, enters the thread once more.
+// still later, by the destructor of another key, enters the thread again.
 void leave_thread(void* membership) {
   const std::unique_ptr<ThreadNode> node(static_cast<ThreadNode*>(membership));
   Reclaimer& reclaimer = Reclaimer::instance();

@@ -329,7 +329,7 @@ void Registry::set_missing_kernel_reporter(const Operator& op,
   const auto found = state_->entries.find(op.name());
   if (found == state_->entries.end() || found->second->op != &op) {
     fail(ErrorKind::NotFound,
-         fmt::format("{} is gone: its definition was taken back", op.declaration()));
+         fmt::format("{} is gone: its definition was unregistered", op.declaration()));
   }
   std::swap(found->second->reporter, reporter);
 }

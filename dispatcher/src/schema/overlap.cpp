@@ -7,7 +7,7 @@
 //
 // Types
 //   A type stands for a set of Python objects; common_object() names one of two sets, and
-//   takes_all() says whether one set lies in the other. Each pair of parts of two types is looked
+//   takes_all() says whether one set is in the other. Each pair of parts of two types is looked
 //   at once, so that deep types cost no more than the product of their sizes.
 #include "opyard/detail/schema/overlap.h"
 

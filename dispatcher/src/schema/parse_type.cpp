@@ -182,7 +182,7 @@ std::int64_t parse_size_hint(SchemaCursor& cursor) {
       std::from_chars(token.text.data(), token.text.data() + token.text.size(), size);
   if (error == std::errc() && size >= 1) return size;
   cursor.report(token.span(),
-                fmt::format("{} is no size of a list; it lies between 1 and {}", describe(token),
+                fmt::format("{} is no size of a list; it is between 1 and {}", describe(token),
                             std::numeric_limits<std::int32_t>::max()));
   return 1;
 }

@@ -17,7 +17,7 @@
 
 namespace opyard::detail {
 
-// An alias set as it is written on an argument or result; those of a bare "!" are not kept,
+// An alias set as it is written on an argument or result; those of a bare "!" are not stored,
 // since nothing shares them.
 struct SetMark {
   AliasInfo sets;

@@ -94,11 +94,10 @@ Device require_device(DLDevice device) {
       device.device_type == kROCMHost) {
     return {Backend::CPU, -1};
   }
-  fail(
-      ErrorKind::Unsupported,
-      fmt::format("a foreign array lies on DLPack device type {} ({}); accepted is memory that the "
-                  "CPU can read, so copy the array to the CPU first",
-                  device.device_type, device_kind(device.device_type)));
+  fail(ErrorKind::Unsupported,
+       fmt::format("a foreign array is on DLPack device type {} ({}); accepted is memory that the "
+                   "CPU can read, so copy the array to the CPU first",
+                   device.device_type, device_kind(device.device_type)));
 }
 
 std::string accepted_types() {
@@ -324,10 +323,9 @@ DLDevice dlpack_device_of(const Tensor& tensor) {
   const Device device = tensor.device();
   if (device.is_cpu()) return {dlpack::kCPU, 0};
   fail(ErrorKind::Unsupported,
-       fmt::format(
-           "{} lies on {} and cannot be handed to another library; only memory of the cpu is "
-           "exchanged",
-           describe(tensor), to_string(device)));
+       fmt::format("{} is on {} and cannot be handed to another library; only memory of the cpu is "
+                   "exchanged",
+                   describe(tensor), to_string(device)));
 }
 
 Tensor borrow_dlpack(const DLTensor& array, bool read_only) {

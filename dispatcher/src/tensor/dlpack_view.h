@@ -9,7 +9,7 @@
 
 namespace opyard {
 
-// What a callee may look at while `tensor` lives and is not changed. Shape and strides lie in the
+// What a callee may look at while `tensor` lives and is not changed. Shape and strides are in the
 // tensor: no one may write to them. The tensor is defined. Raises what dlpack_device_of() raises,
 // and BadValue for symbolic sizes.
 //

@@ -1,4 +1,4 @@
-// tensor/exported_tensor.cpp: filling in a tensor for a call, and seeing whether it was kept.
+// tensor/exported_tensor.cpp: filling in a tensor for a call, and seeing whether something holds it.
 //
 // [Alone] Where tensor and storage have one owner each, and no WeakPtr that could become one, the
 // tensor's is the caller of take_back() and the storage's is the tensor: no one is left who could
@@ -167,7 +167,7 @@ void ExportedTensor::own(void* context, Storage::Deleter deleter) noexcept {
 }
 
 // Someone has given the tensor an object, parts of its own, symbolic sizes or marks, and has
-// forgotten it. What is kept beside the tensor or its storage stays for good, and they with it.
+// forgotten it. The gradient state of the tensor or its storage stays for good, and they with it.
 bool ExportedTensor::clean() noexcept {
   if (tensor_->cached_geometry_ || tensor_->gradient_state_ || storage().gradient_state_) {
     return false;

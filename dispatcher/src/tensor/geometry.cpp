@@ -4,7 +4,7 @@
 // So every product and sum here is made with overflow checks, and what does not fit in
 // an int64 is refused before any address is computed from it.
 //
-// [Extent] The elements a geometry touches lie between two offsets. From the first element
+// [Extent] The elements a geometry touches are between two offsets. From the first element
 // each dimension reaches (size - 1) * stride further, upwards or, for a negative stride,
 // downwards; the reaches of both directions add up apart from each other.
 #include "tensor/geometry.h"

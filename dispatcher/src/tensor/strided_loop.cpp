@@ -23,20 +23,20 @@ void broadcast_strides(const Tensor& x, IntSpan sizes, DimVector& strides) {
 }
 
 // A dimension of size 1 is dropped, and one is joined with the next if every tensor goes on
-// seamlessly. Order is kept, so that elements come in row-major order.
+// seamlessly. Order stays, so that elements come in row-major order.
 void join_dimensions(DimVector& sizes, DimVector* strides, std::size_t count) {
-  std::size_t kept = 0;
+  std::size_t left = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 1) continue;
-    bool seamless = kept > 0;
+    bool seamless = left > 0;
     for (std::size_t k = 0; k < count && seamless; ++k) {
-      seamless = strides[k][kept - 1] == strides[k][i] * sizes[i];
+      seamless = strides[k][left - 1] == strides[k][i] * sizes[i];
     }
-    if (!seamless) ++kept;
-    sizes[kept - 1] = seamless ? sizes[kept - 1] * sizes[i] : sizes[i];
-    for (std::size_t k = 0; k < count; ++k) strides[k][kept - 1] = strides[k][i];
+    if (!seamless) ++left;
+    sizes[left - 1] = seamless ? sizes[left - 1] * sizes[i] : sizes[i];
+    for (std::size_t k = 0; k < count; ++k) strides[k][left - 1] = strides[k][i];
   }
-  if (kept == 0) {
+  if (left == 0) {
     sizes.resize(0);
     sizes.push_back(1);
     for (std::size_t k = 0; k < count; ++k) {
@@ -45,8 +45,8 @@ void join_dimensions(DimVector& sizes, DimVector* strides, std::size_t count) {
     }
     return;
   }
-  sizes.resize(kept);
-  for (std::size_t k = 0; k < count; ++k) strides[k].resize(kept);
+  sizes.resize(left);
+  for (std::size_t k = 0; k < count; ++k) strides[k].resize(left);
 }
 
 }  // namespace opyard::detail

@@ -26,8 +26,8 @@ DispatchKeySet keys_of_view(DispatchKeySet keys) {
 }
 void check_unrecorded(const char* function, const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
-  const bool kept = impl.gradient_state() || impl.storage()->gradient_state();
-  if (__builtin_expect(!kept, 1)) return;
+  const bool has_state = impl.gradient_state() || impl.storage()->gradient_state();
+  if (__builtin_expect(!has_state, 1)) return;
   constexpr DispatchKeySet kAutograd(DispatchKey::AutogradFunctionality);
   if (!records_gradients() || !impl.keys().has(DispatchKey::AutogradFunctionality) ||
       (detail::excluded_keys() & kAutograd.raw()) != 0) {
@@ -47,7 +47,7 @@ std::size_t count_bytes(std::int64_t count, DType dtype, IntSpan sizes) {
   return std::size_t(bytes);
 }
 
-// Where in memory a geometry lies around its first element at `data`.
+// Where in memory a geometry is around its first element at `data`.
 struct Block {
   void* begin = nullptr;
   std::size_t bytes = 0;

@@ -151,7 +151,7 @@ Tensor view(const Tensor& x, IntSpan sizes) {
   const std::optional<DimVector> strides = find_view_strides(x, result);
   if (!strides) {
     fail(ErrorKind::BadShape,
-         fmt::format("view of {} with strides {} as {}: its elements do not lie so; take "
+         fmt::format("view of {} with strides {} as {}: its elements are not ordered so; take "
                      "view(contiguous(x), sizes), which copies them",
                      describe(x), describe_sizes(x.strides()), describe_sizes(result)));
   }

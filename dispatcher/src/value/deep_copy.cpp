@@ -4,7 +4,7 @@
 // worked off until it is empty. So a container inside itself finds its own copy, and nesting
 // costs no stack.
 //
-// [Failure] When something cannot be copied, the containers made so far may lie inside each other
+// [Failure] When something cannot be copied, the containers made so far may be inside each other
 // and would never be freed. They are emptied, and the memo forgets them.
 #include "opyard/value/deep_copy.h"
 
@@ -122,10 +122,9 @@ class DeepCopy {
       case Kind::Object:
         return copy_object(value);
       case Kind::Future:
-        fail(
-            ErrorKind::Unsupported,
-            "a Future cannot be copied: whoever completes it knows the one that there is; copy the "
-            "value once it is there");
+        fail(ErrorKind::Unsupported,
+             "a Future cannot be copied: what completes it knows the one that there is; copy the "
+             "value once it is there");
       case Kind::Capsule:
       case Kind::PyObject:
         fail(ErrorKind::Unsupported,

@@ -53,7 +53,7 @@ namespace opyard {
 struct FutureObject::Node {
   Callback callback;
   LocalKeys keys;                      // of the thread that added it
-  const FutureObject* completes;       // kept alive by the callback; may be null
+  const FutureObject* completes;       // owned by the callback; may be null
   Node* next;                          // the older one; in a Run, the one that comes after
   CountedPtr<FutureObject> completed;  // set when it comes into a Run
   Node* outer = nullptr;               // in a Run, the one inside of which it runs
@@ -245,7 +245,7 @@ FutureObject::FutureObject(CountedPtr<const FutureElement> element, std::vector<
 FutureObject::~FutureObject() {
   if (has_error() && !seen_.load(std::memory_order_relaxed) && !cancelled()) {
     try {
-      warn_late("a future failed, and nobody has looked at its error: " + *error_message());
+      warn_late("a future failed, and no one has looked at its error: " + *error_message());
     } catch (const std::exception&) {
       // There is no memory for the text.
     }
@@ -428,7 +428,7 @@ bool FutureObject::set_error_if_needed(std::exception_ptr error) {
   } catch (const Error& known) {
     ours = known;
   } catch (...) {
-    // Kept as it is.
+    // It stays as it is.
   }
   if (ours) return set_error_if_needed(*ours);
   if (!claim()) return false;

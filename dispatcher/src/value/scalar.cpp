@@ -37,7 +37,7 @@ std::int64_t Scalar::to_int() const {
   // -2^63 fits and 2^63 does not; both are exact as doubles. NaN fails both comparisons.
   if (!(real >= -0x1p63 && real < 0x1p63)) {
     fail(ErrorKind::BadValue, fmt::format("{} does not fit into an int of 64 bits; it must be "
-                                          "finite and lie between -2^63 and 2^63 - 1",
+                                          "finite and between -2^63 and 2^63 - 1",
                                           float_text(real)));
   }
   return std::int64_t(real);

@@ -103,12 +103,11 @@ const UserType& add(std::string_view name, const std::type_info* cpp,
       return *other.type;
     }
     fail(ErrorKind::BadRegistration,
-         fmt::format("the name {} stands for {}{} already; choose another name for {}", name,
-                     described(other),
-                     cpp != nullptr && other.cpp != nullptr && *cpp == *other.cpp
-                         ? " with other members"
-                         : "",
-                     described(row)));
+         fmt::format(
+             "the name {} already means {}{}; choose another name for {}", name, described(other),
+             cpp != nullptr && other.cpp != nullptr && *cpp == *other.cpp ? " with other members"
+                                                                          : "",
+             described(row)));
   }
   if (cpp != nullptr) {
     const auto [at, fresh] = all.by_cpp.try_emplace(*cpp, row.type.get());

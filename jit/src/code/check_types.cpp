@@ -87,7 +87,7 @@ class Check {
     }
     if (kind == prim::Eval) {
       refuse_node(*node,
-                  "runs gradients, which nobody does yet: import opyard.autograd, or link "
+                  "runs gradients, which nothing here does yet: import opyard.autograd, or link "
                   "libopyard_autograd and call autograd::join_graphs()");
     }
     call(node);
@@ -103,7 +103,7 @@ class Check {
   void uninitialized(const Node* node) {
     require_counts(node, 0, 1);
     if (find_placeholder(*node->output()->type())) return;
-    refuse_node(*node, "is of a type of which no value can stand in for it");
+    refuse_node(*node, "is of a type of which no value can take its place");
   }
 
   void type_question(const Node* node) {

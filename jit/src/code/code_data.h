@@ -120,7 +120,7 @@ struct CodeData {
   std::vector<Stage> stages;
   std::vector<RegisterInfo> registers;
   ValueTable<std::uint32_t> register_of;
-  mutable InstructionNotes notes;  // of whoever is told of instructions
+  mutable InstructionNotes notes;  // of those who are told of instructions
 
   std::uint32_t index_of(const Instruction* instruction) const {
     return std::uint32_t(instruction - instructions.data());
@@ -146,7 +146,7 @@ Callees check_types(const Graph& graph);
 
 // disassemble.cpp: what the four operands are, by the letters of instructions.def.
 const char* letters_of(Opcode opcode);
-// build_nodes.cpp: what stands in for a value that a prim::Uninitialized promises is never read.
+// build_nodes.cpp: what is given for a value that a prim::Uninitialized promises is never read.
 // Nothing for a type that has no value of its own, as a Future.
 std::optional<opyard::Value> find_placeholder(const Type& type);
 // instructions.cpp

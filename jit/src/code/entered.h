@@ -1,4 +1,4 @@
-// code/entered.h: how a state is kept for one thread.
+// code/entered.h: how a state is reserved for one thread.
 //
 // Depends on: jit/interpreter_state.h.
 #pragma once

@@ -204,9 +204,9 @@ const Instruction* run_CheckType(const Instruction* instruction, Frame& frame) {
   const Type& wanted = *static_cast<const Type*>(instruction->context);
   const Register& given = frame.read(instruction->b);
   if (!accepts(wanted, given)) refuse_type(given, wanted);
-  Register kept = given;
+  Register copy = given;
   drop_last_uses(&instruction->b, 1, frame);
-  frame.write(instruction->a) = std::move(kept);
+  frame.write(instruction->a) = std::move(copy);
   return instruction + 1;
 }
 

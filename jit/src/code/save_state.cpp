@@ -26,7 +26,7 @@ namespace {
 
 using namespace saved;  // NOLINT: the form
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written as they lie");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written as they are");
 
 class Writer {
  public:

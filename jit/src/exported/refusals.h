@@ -19,7 +19,7 @@ class Refusals {
  public:
   explicit Refusals(std::string what) : what_(std::move(what)) {}
 
-  // Of one target and reason the first place is kept, and how often it came.
+  // Of one target and reason the first place is noted, and how often it came.
   void add(const std::string& target, const SourceRange& place, const std::string& reason);
   // The names of what this node would give are refused, too.
   void refuse_outputs(const Json& node);

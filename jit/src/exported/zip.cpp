@@ -107,7 +107,7 @@ ZipEntry entry_of(const MappedFile& file, const std::string& name, std::size_t d
                   "the archive again with it",
                   file.path(), name));
   OPYARD_CHECK(bytes != ~std::uint32_t{0} && local != ~std::uint32_t{0}, Unsupported,
-               fmt::format("{}: entry {} lies above 4 GB, which is not read", file.path(), name));
+               fmt::format("{}: entry {} is above 4 GB, which is not read", file.path(), name));
   OPYARD_CHECK(packed == bytes, BadValue,
                fmt::format("{}: entry {} has {} bytes, and {} in the archive", file.path(), name,
                            bytes, packed));

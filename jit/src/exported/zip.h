@@ -1,4 +1,4 @@
-// exported/zip.h: the entries of a zip archive that lie in it as they are.
+// exported/zip.h: the entries of a zip archive that are stored without compression.
 //
 // PyTorch writes its archives without compression, so that they can be mapped; that is the one kind
 // that is read. A compressed entry is refused, and so nothing can unfold to more than the file has.

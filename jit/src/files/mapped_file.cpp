@@ -15,24 +15,12 @@
 #include <fmt/format.h>
 
 #include "opyard/base/error.h"
+#include "opyard/detail/base/descriptor.h"
 
 namespace opyard::jit {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const noexcept { return number_; }
-  int release() noexcept { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
+using opyard::detail::Descriptor;
 
 std::string reason() { return std::strerror(errno); }
 
@@ -125,7 +113,7 @@ Tensor MappedFile::strided_at(const std::string& what, std::size_t offset, std::
                            std::uint64_t(last) + 1, room, room / item_size(dtype)));
   OPYARD_CHECK(reinterpret_cast<std::uintptr_t>(data_ + offset) % item_size(dtype) == 0,
                Unsupported,
-               fmt::format("{} lies at a byte that is no address of its elements", what));
+               fmt::format("{} is at a byte that is no address of its elements", what));
   const Storage::Deleter drop = [](void* context) {
     CountedPtr<MappedFile>::steal(static_cast<MappedFile*>(context)).reset();
   };

@@ -74,8 +74,8 @@ Entry read_entry(const std::string& name, const Json& said, std::size_t data_byt
   const std::int64_t begin = require_int(place[0], what + ": data_offsets");
   const std::int64_t end = require_int(place[1], what + ": data_offsets");
   OPYARD_CHECK(0 <= begin && begin <= end && std::uint64_t(end) <= data_bytes, BadValue,
-               fmt::format("{} lies at bytes {} to {}, and the data of the file has {}", what,
-                           begin, end, data_bytes));
+               fmt::format("{} is at bytes {} to {}, and the data of the file has {}", what, begin,
+                           end, data_bytes));
   entry.begin = std::size_t(begin);
   entry.end = std::size_t(end);
   const std::size_t bytes = byte_count(what, entry.dtype, entry.sizes);
@@ -219,11 +219,11 @@ void save_tensors(const std::string& path, std::span<const NamedTensor> tensors,
   const std::uint64_t length = header.size();
   std::vector<std::string_view> pieces = {{reinterpret_cast<const char*>(&length), kLengthBytes},
                                           header};
-  std::vector<Tensor> kept;
+  std::vector<Tensor> held;
   for (const std::size_t index : order) {
     require_elements("save_tensors", tensors[index].tensor);
-    kept.push_back(contiguous(tensors[index].tensor));
-    const Tensor& tensor = kept.back();
+    held.push_back(contiguous(tensors[index].tensor));
+    const Tensor& tensor = held.back();
     const std::size_t bytes = std::size_t(tensor.numel()) * item_size(tensor.dtype());
     if (bytes > 0) pieces.emplace_back(static_cast<const char*>(tensor.raw()), bytes);
   }

@@ -7,20 +7,13 @@
 #include <charconv>
 #include <limits>
 
+#include "ir/count_nodes.h"
+
 namespace opyard::jit {
 namespace {
 
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
-
-std::size_t count_nodes(const Block* block) {
-  std::size_t count = 0;
-  for (const Node* const node : block->nodes()) {
-    ++count;
-    for (const Block* const inner : node->blocks()) count += count_nodes(inner);
-  }
-  return count;
-}
 
 }  // namespace
 

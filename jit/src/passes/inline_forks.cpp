@@ -1,7 +1,7 @@
 // passes/inline_forks.cpp: a graph that is begun and waited for in the same place runs there.
 //
 // That is a prim::fork whose future goes to nothing but aten::wait in the same block and stage:
-// whoever reaches the fork waits for it then, and an error comes out either way. Its nodes take the
+// what reaches the fork waits for it then, and an error comes out either way. Its nodes take the
 // fork's place, before what is between fork and wait; which of those ran first was not said before.
 // Other forks stay.
 #include <algorithm>

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/count_nodes.h"
 #include "opyard/jit/passes.h"
 #include "passes/callee.h"
 #include "passes/pass.h"
@@ -23,15 +24,6 @@ constexpr std::int64_t kMostTrips = 64;
 constexpr std::size_t kMostNodes = 1024;  // of all trips of one loop
 constexpr std::int64_t kTripsOfRound = 8;
 constexpr std::size_t kMostNodesOfTrip = 32;  // of a loop whose trips are not known
-
-std::size_t count_nodes(const Block* block) {
-  std::size_t count = 0;
-  for (const Node* const node : block->nodes()) {
-    ++count;
-    for (const Block* const inner : node->blocks()) count += count_nodes(inner);
-  }
-  return count;
-}
 
 bool is_always_true(const Value* condition) {
   const std::optional<opyard::Value> known = detail::known_value(condition);

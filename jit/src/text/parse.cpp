@@ -138,7 +138,7 @@ class Parser {
     cursor_.expect("=");
   }
 
-  // A stranger's text makes no new symbols, since those are kept for the life of the process: what
+  // A stranger's text makes no new symbols, since those live as long as the process: what
   // it may name are names that are known, and operators that exist.
   Symbol symbol_of(const std::string& text, Span span) const {
     if (!options_.untrusted) return Symbol::from_qual_string(text);

@@ -88,7 +88,7 @@ bool is_number(const opyard::Value& result) {
   return result.is_int() || result.is_double() || result.is_bool() || result.is_complex();
 }
 
-// A node that its call has not come back from; in no block, and destroyed unless it is kept.
+// A node that its call has not come back from; in no block, and destroyed unless it is recorded.
 class Begun {
  public:
   explicit Begun(Node* node) noexcept : node_(node) {}
@@ -156,7 +156,7 @@ Value* TraceData::value_of(const Tensor& tensor) {
       tensors.erase(tensor.impl().get());
       fail(ErrorKind::Unsupported,
            fmt::format(
-               "a tensor lies in the memory of %{}, which is another one at each run, but no "
+               "a tensor is in the memory of %{}, which is another one at each run, but no "
                "operator "
                "gave it: it went by an array of another library, or by a function that is no "
                "operator. "

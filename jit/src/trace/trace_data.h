@@ -20,13 +20,13 @@ struct TraceData {
   // ---- tensors: trace.cpp [Identity]
 
   struct Known {
-    Tensor tensor;  // kept, so that its address is its own
+    Tensor tensor;  // held, so that its address is its own
     Value* value;
     bool made = false;  // see Trace::add_made(); its value is null until it is used
   };
   std::unordered_map<const TensorImpl*, Known> tensors;
   std::unordered_set<const Storage*>
-      constant_memory;  // of constants that lie in the graph as they are
+      constant_memory;  // of constants that are in the graph as they are
   // The memory of values that are computed at each run: where it begins, where it ends, one value
   // in it.
   struct Memory {

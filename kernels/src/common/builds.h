@@ -1,6 +1,6 @@
 // kernels/common/builds.h: the loops of the build that fits this processor.
 //
-// [Choice] The builds lie beside opyard_kernels.so. The first look at loops(), which is made while
+// [Choice] The builds are beside opyard_kernels.so. The first look at loops(), which is made while
 // the plugin is loaded, opens the baseline's and the best that the processor runs, or the one that
 // the variable OPYARD_CPU names: baseline, v3 or v4.
 //

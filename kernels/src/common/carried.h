@@ -25,7 +25,7 @@ class Carrying {
   Carrying(Loop loop, const void* context) : loop_(loop), context_(context) {}
 
   // The next operand, the written one first. One of a dtype that is carried is converted; others
-  // are handed to the loop where they lie.
+  // are handed to the loop where they are.
   void add(DType dtype);
 
   // A loop whose context is a Carrying.

@@ -1,5 +1,6 @@
 // kernels/common/ops.cpp: the handles of the operators that compositions call.
 #include "common/ops.h"
+#include "common/options.h"
 
 #include <opyard/library.h>
 
@@ -8,10 +9,6 @@ namespace {
 
 using MaybeScalar = std::optional<Scalar>;
 using MaybeInt = std::optional<std::int64_t>;
-using MaybeDType = std::optional<DType>;
-using MaybeFormat = std::optional<MemoryFormat>;
-using MaybeLayout = std::optional<Layout>;
-using MaybeDevice = std::optional<Device>;
 using Indices = std::vector<std::optional<Tensor>>;
 
 template <typename Signature>

@@ -40,7 +40,7 @@ Tensor both(const Tensor& a, const Tensor& b);
 Tensor negation(const Tensor& a);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor masked(const Tensor& a, const Tensor& mask, const Scalar& value);
-// The root of order `order`, with a gradient of 0 where it is 0 and has no slope.
+// The root of order `order`, with a gradient of 0 wherever it is 0 and has no slope.
 Tensor root(const Tensor& a, double order);
 Tensor clamp(const Tensor& a, const std::optional<Scalar>& min, const std::optional<Scalar>& max);
 Tensor maximum(const Tensor& a, const Tensor& b);

@@ -1,4 +1,4 @@
-// kernels/common/order.h: in which order the dimensions of a result lie in memory.
+// kernels/common/order.h: the order in memory of a result's dimensions.
 //
 // [Order] Results of elementwise operators keep the order of their inputs' dimensions, as PyTorch's
 // do: the inputs in turn say of two dimensions which has the larger stride, if neither is broadcast
@@ -17,7 +17,7 @@
 
 namespace opyard::kernels {
 
-// How an input lies.
+// How an input is ordered.
 struct Laid {
   IntSpan sizes, strides;
 };
@@ -35,7 +35,7 @@ bool is_row_major_in(const Tensor& like, std::optional<MemoryFormat> format);
 // A new tensor with these strides, which leave no gaps.
 Tensor empty_with_strides(IntSpan sizes, IntSpan strides, DType dtype, Device device);
 
-// Whether the channels of images, [N, C, H, W] or [N, C, D, H, W], lie innermost.
+// Whether the channels of images, [N, C, H, W] or [N, C, D, H, W], are innermost.
 bool is_channels_last(const Tensor& tensor);
 // The strides of such a tensor.
 DimVector channels_last_strides(IntSpan sizes);

@@ -39,14 +39,14 @@ void Walk::add_number(const void* number) {
 
 // Dimensions of size 1 are no dimensions; of none at all one is left.
 void Walk::drop_ones() {
-  std::size_t kept = 0;
+  std::size_t left = 0;
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    if (sizes_[i] == 1 && (kept > 0 || i + 1 < sizes_.size())) continue;
-    sizes_[kept] = sizes_[i];
-    for (int k = 0; k < count_; ++k) steps_[k][kept] = steps_[k][i];
-    ++kept;
+    if (sizes_[i] == 1 && (left > 0 || i + 1 < sizes_.size())) continue;
+    sizes_[left] = sizes_[i];
+    for (int k = 0; k < count_; ++k) steps_[k][left] = steps_[k][i];
+    ++left;
   }
-  sizes_.resize(kept);
+  sizes_.resize(left);
 }
 
 // Puts the dimension in which the written operand is densest innermost. Elementwise work may

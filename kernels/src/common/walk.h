@@ -1,10 +1,10 @@
 // kernels/common/walk.h: running a loop over every element of broadcast, strided operands.
 //
-// A loop is written for one line: operand i begins at data[i] and its next element lies
+// A loop is written for one line: operand i begins at data[i] and its next element is
 // steps[i] bytes further. A walk calls it for as few and as long lines as the operands allow:
 //
 //   sizes [4, 3, 5]   one operand contiguous, one broadcast along the first dimension
-//   dimensions that lie behind each other in all operands are joined:  [4, 15]
+//   dimensions without a gap between them in all operands are joined:  [4, 15]
 //   so the loop runs four times over 15 elements
 //
 // Depends on: opyard/tensor.h.

@@ -22,7 +22,7 @@ void require_storable(const char* op, const char* argument, const Tensor& writte
 bool overlap(const Tensor& a, const Tensor& b);
 
 // The input as it may be read while `written` is written element by element: itself where the
-// two are apart or lie exactly on each other, else a copy.
+// two are apart or are exactly on each other, else a copy.
 Tensor apart_from(const char* op, const Tensor& input, const Tensor& written);
 
 }  // namespace opyard::kernels

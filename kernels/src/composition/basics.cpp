@@ -165,7 +165,7 @@ Tensor triangle(const char* op, const Tensor& self, std::int64_t diagonal, bool 
   if (self.dim() < 2) {
     refuse(ErrorKind::BadShape, {op, ": self is ", self, "; at least two dimensions are needed"});
   }
-  if (has_symbolic_sizes(self)) {  // which elements are kept does not show on meta
+  if (has_symbolic_sizes(self)) {  // which elements stay does not show on meta
     const std::array<std::int64_t, 2> one = {1, 1};
     return masked(self, Tensor::empty(one, DType::Bool, self.device()), 0);
   }

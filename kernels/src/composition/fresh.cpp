@@ -8,15 +8,12 @@
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeDType = std::optional<DType>;
-using MaybeLayout = std::optional<Layout>;
-using MaybeDevice = std::optional<Device>;
-using MaybeBool = std::optional<bool>;
 using MaybeDims = std::optional<IntSpan>;
 
 Tensor new_full(const Tensor& self, IntSpan size, const Scalar& fill_value, MaybeDType dtype,

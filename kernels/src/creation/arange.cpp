@@ -12,15 +12,11 @@
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
+#include "common/options.h"
 #include "common/releasing.h"
 
 namespace opyard::kernels {
 namespace {
-
-using MaybeDType = std::optional<DType>;
-using MaybeLayout = std::optional<Layout>;
-using MaybeDevice = std::optional<Device>;
-using MaybeBool = std::optional<bool>;
 
 struct Range {
   const char* op;

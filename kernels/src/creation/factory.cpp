@@ -13,15 +13,10 @@
 
 #include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
-
-using MaybeDType = std::optional<DType>;
-using MaybeLayout = std::optional<Layout>;
-using MaybeDevice = std::optional<Device>;
-using MaybeBool = std::optional<bool>;
-using MaybeFormat = std::optional<MemoryFormat>;
 
 void select_backend(const Operator& op, DispatchKeySet, Stack& stack) {
   const Schema& schema = op.schema();

@@ -8,16 +8,12 @@
 #include <array>
 
 #include "common/check.h"
+#include "common/options.h"
 #include "common/order.h"
 
 namespace opyard::kernels {
 namespace {
 
-using MaybeDType = std::optional<DType>;
-using MaybeLayout = std::optional<Layout>;
-using MaybeDevice = std::optional<Device>;
-using MaybeBool = std::optional<bool>;
-using MaybeFormat = std::optional<MemoryFormat>;
 using Filled = Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
 
 Tensor strided_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,

@@ -16,6 +16,7 @@
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 #include "common/symbolic_results.h"
 
@@ -99,11 +100,6 @@ std::array<std::uint32_t, 4> RandomNumbers::bits(std::int64_t i) const {
 
 namespace {
 
-using MaybeDType = std::optional<DType>;
-using MaybeLayout = std::optional<Layout>;
-using MaybeDevice = std::optional<Device>;
-using MaybeBool = std::optional<bool>;
-using MaybeFormat = std::optional<MemoryFormat>;
 using MaybeGenerator = std::optional<CountedPtr<Generator>>;
 
 Tensor made(const char* op, IntSpan size, DType dtype, MaybeLayout layout, MaybeDevice device,

@@ -18,7 +18,7 @@ Tensor view_with_sizes(const Tensor& self, IntSpan size) {
   if (!strides) {
     refuse(ErrorKind::BadShape,
            {kOp, ": self is ", self, " with strides ", self.strides(),
-            ", whose elements do not lie so that sizes ", sizes,
+            ", whose elements are not ordered so that sizes ", sizes,
             " could show them without a copy; aten::reshape copies where it has to"});
   }
   return self.as_strided(sizes, *strides, self.storage_offset());

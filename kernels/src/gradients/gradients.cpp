@@ -2,7 +2,7 @@
 //
 // They are operators like any other, and have derivatives of their own or are made of operators
 // that have: so a gradient can be differentiated again. Those that look at no element are asked
-// when a call is recorded, and what they were asked of is not kept.
+// when a call is recorded, and what they were asked of is not saved.
 #include <opyard/library.h>
 
 #include <algorithm>
@@ -178,7 +178,7 @@ Tensor clamp_backward(const Tensor& grad, const Tensor& self, std::optional<Scal
   return result;
 }
 
-// Of the dtype of a tensor, and where it is.
+// Of the dtype and the device of a tensor.
 Tensor zeros_of(IntSpan sizes, const Tensor& like) {
   Tensor zeros = empty_beside(like, sizes, like.dtype());
   fill_elements(zeros, Number());
@@ -415,7 +415,7 @@ Tensor permute_back(const Tensor& self, IntSpan dims) {
   return permute.call(self, back);
 }
 
-// What was there before a write stays where nothing was written, or was added to.
+// What was there before a write stays if it was added to, and wherever nothing was written.
 Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accumulate) {
   static const auto index =
       operator_of<Tensor(const Tensor&, const Indices&)>("aten::index.Tensor");

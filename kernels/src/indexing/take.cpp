@@ -1,6 +1,6 @@
 // kernels/indexing/take.cpp: turning positions into byte offsets, and moving what is there.
 //
-// Each place in B is one offset from where a `before` begins. Behind it lies a block of the
+// Each place in B is one offset from where a `before` begins. Behind it is a block of the
 // `after` dimensions: one element, a run of memory, or a strided block. The other side of a
 // transfer is packed: block after block, without gaps.
 #include "indexing/take.h"

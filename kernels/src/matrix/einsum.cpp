@@ -224,12 +224,12 @@ std::int64_t count_of(const DimVector& sizes) {
   return count;
 }
 
-// See [Pairs]. `kept` has the labels that are needed after this.
-Operand product(Operand a, Operand b, const Labels& kept) {
+// See [Pairs]. `needed` has the labels that are needed after this.
+Operand product(Operand a, Operand b, const Labels& needed) {
   const auto sum_own = [&](const Operand& one, const Operand& other) {
     Labels own;
     for (const int label : one.labels) {
-      if (!has(other.labels, label) && !has(kept, label)) own.push_back(label);
+      if (!has(other.labels, label) && !has(needed, label)) own.push_back(label);
     }
     return summed(one, own);
   };
@@ -241,7 +241,7 @@ Operand product(Operand a, Operand b, const Labels& kept) {
     if (!has(right.labels, label)) {
       rows.push_back(label);
     } else {
-      (has(kept, label) ? batch : inner).push_back(label);
+      (has(needed, label) ? batch : inner).push_back(label);
     }
   }
   for (const int label : right.labels) {
@@ -283,9 +283,9 @@ Operand joined_by_pairs(std::vector<Operand> operands, const Labels& output,
     const Operand a = operands[first], b = operands[second];
     operands.erase(operands.begin() + std::ptrdiff_t(second));
     operands.erase(operands.begin() + std::ptrdiff_t(first));
-    Labels kept = output;
-    for (const Operand& one : operands) kept = joined({&kept, &one.labels});
-    operands.insert(path ? operands.end() : operands.begin(), product(a, b, kept));
+    Labels needed = output;
+    for (const Operand& one : operands) needed = joined({&needed, &one.labels});
+    operands.insert(path ? operands.end() : operands.begin(), product(a, b, needed));
   }
   return operands[0];
 }

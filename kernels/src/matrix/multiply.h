@@ -17,7 +17,7 @@ namespace opyard::kernels {
 namespace detail {
 
 // For products that fill no block of the build's loops. The elements of a row of the result, or of
-// a column of b, lie next to each other.
+// a column of b, are next to each other.
 template <typename T>
 void multiply_plainly(T* out, std::int64_t out_stride, const Matrix<T>& a, const Matrix<T>& b) {
   using Word = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;

@@ -1,7 +1,7 @@
 // kernels/matrix/product.h: products of matrices in any layout.
 //
-// A matrix here is where its first element lies, its sizes, and two strides in elements. A
-// transposed view is a matrix like any other and is not copied; one whose elements lie next to
+// A matrix here is where its first element is, its sizes, and two strides in elements. A
+// transposed view is a matrix like any other and is not copied; one whose elements are next to
 // each other in neither direction is.
 //
 // Depends on: loops/matrix.h.

@@ -177,22 +177,23 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
                         (weight.dtype() == DType::Float32 || weight.dtype() == DType::Half) &&
                         (!per_sample_weights || per_sample_weights->strides()[0] == 1);
   const std::array bag_sizes = {count}, none = {std::int64_t{0}};
-  const DType kept = offsets.dtype();
-  const Tensor offset2bag = is_short ? full(bags, none, 0, kept) : to(bags, kept);
+  const DType index_dtype = offsets.dtype();
+  const Tensor offset2bag = is_short ? full(bags, none, 0, index_dtype) : to(bags, index_dtype);
   if (mode == kMax) {
     const Largest found = largest(values, rows, bags, count, is_padding);
     return {to(found.values, weight.dtype()), offset2bag,
-            to(sizes_of_bags(bags, count, is_padding), kept), to(found.rows, kept)};
+            to(sizes_of_bags(bags, count, is_padding), index_dtype), to(found.rows, index_dtype)};
   }
   if (is_padding.defined()) values = masked(values, unsqueeze(is_padding, 1), 0);
   Tensor output = add_rows(values, count, bags);
   if (mode == kSum) {
-    return {to(output, weight.dtype()), offset2bag, full(bags, bag_sizes, 0, kept),
-            full(bags, bag_sizes, 0, kept)};
+    return {to(output, weight.dtype()), offset2bag, full(bags, bag_sizes, 0, index_dtype),
+            full(bags, bag_sizes, 0, index_dtype)};
   }
   const Tensor lengths = sizes_of_bags(bags, count, is_padding);
   output = output / unsqueeze(to(clamp(lengths, 1, std::nullopt), output.dtype()), 1);
-  return {to(output, weight.dtype()), offset2bag, to(lengths, kept), clone(to(lengths, kept))};
+  return {to(output, weight.dtype()), offset2bag, to(lengths, index_dtype),
+          clone(to(lengths, index_dtype))};
 }
 
 // The gradient of the table, once the bag of each index is known.

@@ -36,7 +36,7 @@ struct Windows {
 namespace detail {
 
 // Calls run(place in the row, place in the image, first and end of what is inside, length) for each
-// stretch of the windows from begin to end whose places lie in one line of the image; a place in
+// stretch of the windows from begin to end whose places are in one line of the image; a place in
 // the image of null is outside.
 template <typename Run>
 void each_stretch(const Windows& w, std::int64_t place, std::int64_t begin, std::int64_t end,

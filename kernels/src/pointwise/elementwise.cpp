@@ -172,7 +172,7 @@ DimVector Elementwise::sizes() const {
 }
 
 // One line over all elements, where every tensor is as the result is, and nothing has to be
-// converted or copied. Gives false where that is not so.
+// converted or copied. Gives false if that is not so.
 bool Elementwise::compute_plainly(const Tensor& result, const Computation& computation, Loop loop,
                                   const void* context, bool shares_memory) const {
   const std::int64_t count = result.numel();
@@ -291,7 +291,7 @@ Tensor Elementwise::empty_result(DType dtype) const {
   return empty_with_strides(all, strides, dtype, device());
 }
 
-// Whether the tensors are what the loop takes as they lie, and the result is like each of them.
+// Whether the tensors are what the loop takes as they are, and the result is like each of them.
 bool Elementwise::are_alike(const Computation& computation) const {
   const Tensor* const first = inputs_[0].tensor;
   if (first == nullptr || is_carried(computation.computed)) return false;

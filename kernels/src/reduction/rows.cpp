@@ -1,4 +1,4 @@
-// kernels/reduction/rows.cpp: finding rows in memory, and gathering those that do not lie in one
+// kernels/reduction/rows.cpp: finding rows in memory, and gathering those that are not in one
 // piece.
 //
 // Overview. The kept dimensions are stepped through in order. The reduced ones are joined to a
@@ -9,7 +9,7 @@
 //   step is another          up to sixteen rows that are neighbours in memory are gathered
 //                            into a buffer together, since a cache line that is fetched for
 //                            one of them holds elements of the next; loops that can do so take
-//                            them where they lie
+//                            them where they are
 #include "reduction/rows.h"
 
 #include <opyard/parallel.h>

@@ -30,7 +30,7 @@ struct Point {
 // The least and the most of each of equal parts, so that no peak is lost.
 std::vector<Point> thin_out(const std::vector<Point>& points) {
   if (points.size() <= kMostPoints) return points;
-  std::vector<Point> kept;
+  std::vector<Point> thinned;
   const std::size_t parts = kMostPoints / 2;
   for (std::size_t part = 0; part < parts; ++part) {
     const auto begin = points.begin() + std::ptrdiff_t(points.size() * part / parts);
@@ -38,10 +38,10 @@ std::vector<Point> thin_out(const std::vector<Point>& points) {
     auto [low, high] = std::minmax_element(
         begin, end, [](const Point& a, const Point& b) { return a.bytes < b.bytes; });
     if (low > high) std::swap(low, high);
-    kept.push_back(*low);
-    if (high != low) kept.push_back(*high);
+    thinned.push_back(*low);
+    if (high != low) thinned.push_back(*high);
   }
-  return kept;
+  return thinned;
 }
 
 class Head {

@@ -1,6 +1,6 @@
 // profiler/files/journal_reader.h: reading the journal of one process.
 //
-// Depends on: files/journal.h, profiler/files.h.
+// Depends on: record/journal.h, profiler/files.h.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "files/journal.h"
 #include "opyard/profiler/files.h"
+#include "record/journal.h"
 
 namespace opyard::profiler {
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "files/journal.h"
 #include "opyard/detail/base/mutex.h"
+#include "record/journal.h"
 
 namespace opyard::profiler {
 namespace {

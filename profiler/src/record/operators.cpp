@@ -1,7 +1,7 @@
 // profiler/record/operators.cpp: a source: every kernel on every thread, while a session wants them.
 //
 // [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the
-// kernel. A record may be freed while its events are kept, so the name is a copy. The word that the
+// kernel. A record may be freed before its events are, so the name is a copy. The word that the
 // registry keeps for each slot remembers the key: beside it is a number of the record, so that a
 // kernel that came later gets a name of its own.
 //

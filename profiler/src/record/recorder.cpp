@@ -1,7 +1,7 @@
 // profiler/record/recorder.cpp: streams, their blocks, and windows over them.
 //
-// [Positions] A stream's thread publishes each event by storing `next_`. Whoever begins or ends a
-// window reads it under the lock, under which alone a stream changes its block; so block and
+// [Positions] A stream's thread publishes each event by storing `next_`. A thread that begins or
+// ends a window reads it under the lock, under which alone a stream changes its block; so block and
 // position fit each other.
 //
 // [Ends of threads] A thread's key destructor marks its stream as ended. A stream that has ended is
@@ -11,9 +11,10 @@
 // too long ago, the block of all threads that was full first is freed; the stream of a thread that
 // has ended goes with its last block.
 //
-// [Files] If a recording is kept in files, new blocks are parts of a mapped file: what a thread has
-// written is there, however its process ends. Only events are; what changes a block's owners and
-// successors is memory of the process. If there is no room on the disk, blocks are in memory alone.
+// [Files] If a recording is written to files, new blocks are parts of a mapped file: what a thread
+// has written is there, however its process ends. Only events are; what changes a block's owners
+// and successors is memory of the process. If there is no room on the disk, blocks are in memory
+// alone.
 //
 // [Fork] The child has one thread: the streams of the others have ended there. Its own goes on,
 // under the thread's new id, and in a new block if the last one is in the parent's file, which the
@@ -29,10 +30,10 @@
 #include <new>
 #include <utility>
 
-#include "files/journal.h"
-#include "files/mapped_blocks.h"
 #include "opyard/base/alloc.h"
 #include "opyard/detail/base/mutex.h"
+#include "record/journal.h"
+#include "record/mapped_blocks.h"
 #include "record/ring_blocks.h"
 
 namespace opyard::profiler {
@@ -59,7 +60,7 @@ class Recorder {
     ++next_number_;
     streams_.push_back(stream.get());
     if (pthread_setspecific(at_thread_end_, stream.get()) != 0) {
-      // Then it is found ended by no one, and kept: a stream too many, and no event lost.
+      // Then it is found ended by no one, and stays: a stream too many, and no event lost.
     }
     return stream.release();
   }
@@ -258,8 +259,8 @@ class Recorder {
     stream.next_.store(block->events, std::memory_order_release);
   }
 
-  // Not before the ring, nor longer ago than it reaches; nor before what the busiest thread has
-  // kept, since what others did then is half of what happened.
+  // Not before the ring, nor longer ago than it reaches; nor before the first event of the busiest
+  // thread, since what others did then is half of what happened.
   ClockPair begin_of_ring(const ClockPair& end) const {
     std::uint64_t begin = ring_begin_.ticks;
     if (end.ticks > ring_ticks_) begin = std::max(begin, end.ticks - ring_ticks_);

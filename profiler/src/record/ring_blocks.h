@@ -13,7 +13,8 @@ namespace opyard::profiler {
 // longer ago than that.
 void begin_ring_blocks(std::uint64_t blocks, std::uint64_t ticks);
 void end_ring_blocks();
-// What the threads have kept. The window is open: it holds what is copied. Throws std::bad_alloc.
+// What is in the ring of each thread. The window is open: it holds what is copied. Throws
+// std::bad_alloc.
 Recording copy_ring_blocks(Window& window);
 
 }  // namespace opyard::profiler

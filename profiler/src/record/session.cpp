@@ -4,11 +4,11 @@
 #include <atomic>
 #include <optional>
 
-#include "files/journal.h"
 #include "opyard/base/error.h"
 #include "opyard/base/warning.h"
 #include "opyard/profiler/files.h"
 #include "opyard/profiler/ring.h"
+#include "record/journal.h"
 #include "record/sources.h"
 #include "record/turn.h"
 

@@ -58,7 +58,7 @@ class Question {
   void* how_ = nullptr;  // borrowed from the type, whose version vouches for it
 };
 
-// What a package with gradients offers. Kept until the module ends, as packages mostly are.
+// What a package with gradients offers. Held until the module ends, as packages mostly are.
 struct GradientLibrary {
   Owned package;
   Owned is_grad_enabled;    // or null: gradients are always recorded
@@ -67,7 +67,7 @@ struct GradientLibrary {
 };
 
 // What arrays of some types can be asked: types that answer in the same way have the same one,
-// which is kept, too.
+// which is held, too.
 struct BeyondMemory {
   Question requires_grad;
   Question is_conj;

@@ -29,7 +29,7 @@ class BufferSource {
  public:
   // Raises, beginning with `what` if that is not empty: BadArgument for an object without the
   // buffer protocol, for elements that it cannot show and for a masked array; BadValue for elements
-  // that are no dtype or lie in another byte order.
+  // that are no dtype or have another byte order.
   BufferSource(PyObject* object, const char* what);
 
   // Raises BadValue for geometry that a tensor on the same memory cannot have: negative strides,

@@ -63,8 +63,8 @@ Owned make_keeper(Runtime& runtime) {
   return Owned::steal(object);
 }
 
-void fill_keeper(PyObject* keeper, void* kept, GiveBack give_back) noexcept {
-  keeper_of(keeper).managed = kept;
+void fill_keeper(PyObject* keeper, void* held, GiveBack give_back) noexcept {
+  keeper_of(keeper).managed = held;
   keeper_of(keeper).give_back = give_back;
 }
 

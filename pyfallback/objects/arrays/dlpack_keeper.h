@@ -1,4 +1,4 @@
-// objects/arrays/dlpack_keeper.h: DLPack structs of other libraries, kept as Python objects until they are given back.
+// objects/arrays/dlpack_keeper.h: DLPack structs of other libraries, held by Python objects until they are given back.
 //
 // A struct's deleter may need the GIL, or take it, while the last owner of a tensor may be any
 // thread, even one that outlives Python. So the memory's storage keeps a keeper, and lets go of it
@@ -30,8 +30,8 @@ Tensor take_over(Owned keeper, dlpack::DLManagedTensorVersioned* managed, bool r
 
 // Puts anything else into an empty keeper, which gives it back when it dies. A storage whose
 // context the keeper is, lets go of it with the deleter.
-using GiveBack = void (*)(void* kept);
-void fill_keeper(PyObject* keeper, void* kept, GiveBack give_back) noexcept;
+using GiveBack = void (*)(void* held);
+void fill_keeper(PyObject* keeper, void* held, GiveBack give_back) noexcept;
 void let_go_of_keeper(void* keeper);
 
 // Calls a struct's deleter, where an exception may be on its way already. With the GIL held.

@@ -123,10 +123,10 @@ bool has_read_only_buffer(PyObject* array) {
 
 Tensor as_read_only(Tensor tensor) {
   auto keep = std::make_unique<Tensor>(std::move(tensor));
-  const Tensor& kept = *keep;
-  void* const first = const_cast<void*>(kept.raw());
+  const Tensor& held = *keep;
+  void* const first = const_cast<void*>(held.raw());
   return Tensor::adopt(
-      first, kept.sizes(), kept.strides(), kept.dtype(), kept.device(), keep.release(),
+      first, held.sizes(), held.strides(), held.dtype(), held.device(), keep.release(),
       [](void* context) { delete static_cast<Tensor*>(context); }, true);
 }
 

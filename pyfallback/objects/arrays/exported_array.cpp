@@ -33,9 +33,9 @@ void give_back_struct(void* managed) {
   give_back_quietly(static_cast<Managed*>(managed));
 }
 
-// Of a keeper. See [Kept].
-void give_back_export(void* kept) {
-  const std::unique_ptr<ExportedArray> exported(static_cast<ExportedArray*>(kept));
+// Of a keeper. See [Keeper].
+void give_back_export(void* held) {
+  const std::unique_ptr<ExportedArray> exported(static_cast<ExportedArray*>(held));
   give_back_parts(*exported);
   if (exported->holds_array) drop_reference(exported->array);
 }
@@ -54,7 +54,7 @@ void resolve_with_gil_held(ExportedArray& exported) {
   exported.tensor.set_access((managed->flags & dlpack::kReadOnly) != 0);
 }
 
-// For callers that cannot raise. If the library gives no struct of its own, its array is kept, and
+// For callers that cannot raise. If the library gives no struct of its own, its array is held, and
 // is read-only.
 OPYARD_COLD void resolve_quietly(ExportedArray& exported) noexcept {
   PyObject* const pending = PyErr_Occurred() == nullptr ? nullptr : take_exception();
@@ -179,7 +179,7 @@ void ExportedArray::resolve() {
       resolve_with_gil_held(*this);
     } catch (const Error& error) {
       fail(error.kind(), std::string("an argument of type '") + Py_TYPE(array)->tp_name +
-                             "' that was exported to an operator cannot be kept: " + error.what());
+                             "' that was exported to an operator cannot be held: " + error.what());
     }
   });
 }

@@ -5,14 +5,14 @@
 // (opyard/detail/tensor/exported_tensor.h):
 //
 //   types with an exchange table      the table's borrowed struct; an owned one as soon as more is asked for
-//   exactly numpy.ndarray             its buffer; if it is kept, a reference to the array, as its __dlpack__
+//   exactly numpy.ndarray             its buffer; if it is held, a reference to the array, as its __dlpack__
 //                                     would hold
 //   types with the buffer protocol    the buffer, which stays exported
 //   structs that the caller owns      the struct
 //
 // Only for plain arrays. Any other goes the way of from_dlpack(), which says what is wrong with it.
 //
-// [Kept] If the tensor outlives the call, the export moves into a keeper
+// [Keeper] If the tensor outlives the call, the export moves into a keeper
 // (objects/arrays/dlpack_keeper.h), which owns it for the storage, and gives everything back when
 // it dies.
 //
@@ -41,7 +41,7 @@ struct ExportedArray final : Exporter {
 
   // Of a table: asks for an owned struct, once. Raises BadValue on a thread that is not Python's.
   void resolve() override;
-  // Whether the export holds its array itself, until it ends. Where the array lies in the arguments
+  // Whether the export holds its array itself, until it ends. Where the array is in the arguments
   // of a call its caller does.
   void hold_array(bool itself) noexcept {
     if (holds_array != itself) holds_array = itself;  // see [Stores] of tensor/exported_tensor.cpp
@@ -49,7 +49,7 @@ struct ExportedArray final : Exporter {
   }
 
   Runtime& runtime;
-  Owned keeper;  // empty; see [Kept]
+  Owned keeper;  // empty; see [Keeper]
   ExportedTensor tensor{*this};
 
   PyObject* array = nullptr;

@@ -3,7 +3,7 @@
 // [Moved] An array that is exported is read where it was when it was bound. Code that the
 // conversion of a later argument runs may give it other memory, as resize_() of PyTorch's tensors
 // does, even if a struct owns it. So if such code may have run, each array whose table exports is
-// looked at once more right before the call. Buffers cannot move while they are exported.
+// looked at again right before the call. Buffers cannot move while they are exported.
 #include "objects/arrays/dlpack_source.h"
 #include "objects/arrays/exported_array.h"
 #include "objects/arrays/foreign_array.h"

@@ -1,7 +1,7 @@
 // objects/arrays/foreign_array.cpp: what a type of arrays offers, and arrays as tensors.
 //
 // [Types] All is looked up on the type, as Python does with its own double-underscore methods, and
-// once: the answer is kept under the type's address and version (objects/arrays/foreign_state.h).
+// once: the answer is cached by the type's address and version (objects/arrays/foreign_state.h).
 // The exchange table is the exception that the specification makes: it is an attribute of the type
 // object, so a descriptor there is bound.
 #include "objects/arrays/foreign_array.h"

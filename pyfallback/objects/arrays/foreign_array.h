@@ -7,7 +7,7 @@
 //
 // How results go out as arrays is in objects/convert/foreign_results.h.
 //
-// Everything with the GIL held. What is known of types is kept, see objects/arrays/foreign_state.h.
+// Everything with the GIL held. What is known of types is cached: objects/arrays/foreign_state.h.
 //
 // Depends on: objects/values/refusals.h, schema/schema.h, tensor/tensor.h.
 #pragma once
@@ -56,7 +56,7 @@ class ForeignArguments {
   // null for all else, and nothing was done.
   TensorImpl* export_of_known_type(Runtime& runtime, PyObject* object);
 
-  // The tensor that stands for an array, kept here; null for an object that is none. Throws as
+  // The tensor that stands for an array, held here; null for an object that is none. Throws as
   // to_foreign_tensor() does.
   TensorImpl* convert(Runtime& runtime, PyObject* object);
 

@@ -1,6 +1,6 @@
 // objects/arrays/foreign_state.h: what an interpreter knows about the arrays of other libraries.
 //
-// Made with the first import of `_C` and kept for ever, as the Runtime is that leads to it.
+// Made with the first import of `_C` and never freed, as the Runtime is that leads to it.
 // Everything with the GIL held.
 //
 // Depends on: objects/arrays/beyond_memory.h, tensor/dlpack_exchange.h.
@@ -91,7 +91,7 @@ struct ForeignState {
   int most_free_exports = kMostFreeExports;
 };
 
-// The place where what is known of a type is kept.
+// Where what is known of a type is cached.
 inline ForeignState::Known& place_of(ForeignState& state, const PyTypeObject* type) noexcept {
   constexpr std::size_t kTypeSize = 512;  // types are about so far apart
   return state

@@ -55,8 +55,8 @@ int visit_result(const FutureParts& parts, visitproc visit, void* arg) {
   const FutureObject& future = *parts.future;
   if (future.has_value()) {
     const Value& value = future.value();
-    const bool kept = value.identical(parts.container_value);
-    return visit_value(value, kept && is_heap(value.kind()) ? 2 : 1, kDepth, visit, arg);
+    const bool held_twice = value.identical(parts.container_value) && is_heap(value.kind());
+    return visit_value(value, held_twice ? 2 : 1, kDepth, visit, arg);
   }
   const Error* const error = future.find_error();
   if (error == nullptr || !error->carried() || error->carried()->owner_count() != 1) return 0;

@@ -57,7 +57,7 @@ bool wait_in_slices(FutureObject& future, std::optional<Duration> timeout) {
   return true;
 }
 
-// The exception of a failed future, kept so that each reader gets the same one; borrowed.
+// The exception of a failed future, cached so that each reader gets the same one; borrowed.
 PyObject* exception_of(PyObject* self, const FutureObject& future) {
   FutureParts& parts = parts_of(self);
   if (parts.exception != nullptr) return parts.exception;

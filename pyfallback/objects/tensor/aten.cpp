@@ -26,9 +26,9 @@ OPYARD_COLD PyObject* look_up(Runtime& runtime, AtenName name) {
     fail(ErrorKind::NotFound, std::string("the operator aten::") + text +
                                   " is needed here, and no library that is loaded defines it");
   }
-  PyObject*& kept = runtime.aten_packets[std::size_t(name)];
-  if (kept == nullptr) kept = packet.release();
-  return kept;
+  PyObject*& cached = runtime.aten_packets[std::size_t(name)];
+  if (cached == nullptr) cached = packet.release();
+  return cached;
 }
 
 }  // namespace
@@ -48,13 +48,13 @@ Owned find_aten_method(Runtime& runtime, PyObject* name) {
     runtime.aten_methods_generation = generation;
   }
   if (runtime.aten_methods != nullptr) {
-    if (PyObject* const kept = PyDict_GetItemWithError(runtime.aten_methods, name)) {
-      return Owned::share(kept);
+    if (PyObject* const cached = PyDict_GetItemWithError(runtime.aten_methods, name)) {
+      return Owned::share(cached);
     }
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
   }
   Owned packet = find_aten(runtime, name);
-  // Kept only as what it is: found in the state of the registry that the dictionary is of. Other
+  // Cached only as what it is: found in the state of the registry that the dictionary is of. Other
   // threads may have come in between, and asking may itself have loaded the operators.
   if (packet && runtime.aten_methods_generation == generation) {
     if (runtime.aten_methods == nullptr) runtime.aten_methods = checked(PyDict_New()).release();

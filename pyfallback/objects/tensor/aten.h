@@ -2,7 +2,7 @@
 //
 // `t + u` is a call of ops.aten.add, `t.relu()` one of ops.aten.relu, whatever kernels answer
 // them. The package gives a hook, aten(name), that loads the operators on first use and gives
-// the packet, or None if there is no such operator. Packets behind arithmetic are kept.
+// the packet, or None if there is no such operator. Packets behind arithmetic are cached.
 //
 // Depends on: runtime/runtime.h, objects/tensor/aten_names.def.
 #pragma once
@@ -34,7 +34,7 @@ Owned call_aten(Runtime& runtime, AtenName name, std::initializer_list<PyObject*
 // "add"
 const char* name_of(AtenName name) noexcept;
 
-// Lets go of the packets that are kept.
+// Lets go of the packets that are cached.
 void drop_aten_packets(Runtime& runtime) noexcept;
 
 }  // namespace opyard::python

@@ -130,7 +130,7 @@ int allocate_memory(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
 int current_stream(std::int32_t type, std::int32_t, void** out) {
   if (type != dlpack::kCPU) {
     PyErr_Format(PyExc_NotImplementedError,
-                 "%stensors lie in memory of the cpu, which has no streams; asked for was DLPack "
+                 "%stensors are in memory of the cpu, which has no streams; asked for was DLPack "
                  "device type %d",
                  kPrefix, int(type));
     return -1;

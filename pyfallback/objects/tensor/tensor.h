@@ -37,7 +37,7 @@ inline bool is_tensor(const Runtime& runtime, PyObject* object) noexcept {
          PyType_IsSubtype(type, runtime.tensor_type) != 0;
 }
 
-// Makes a wrapper that its tensor kept an owner again, as it was reached from Python.
+// Makes a wrapper that its tensor owned an owner again, as it was reached from Python.
 void take_back_from_tensor(TensorObject& wrapper) noexcept;
 
 // The tensor of a wrapper. The caller has asked is_tensor().

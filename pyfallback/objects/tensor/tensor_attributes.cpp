@@ -1,8 +1,8 @@
 // objects/tensor/tensor_attributes.cpp: attributes, and methods that are aten operators.
 //
-// [Lookup] A name is looked for where every Python object looks, and then among the aten
-// operators: t.relu is ops.aten.relu bound to t. What was found is kept until the registry changes,
-// so an operator that is defined or unregistered shows at once. Names that begin with '_' are never
+// [Lookup] A name is looked for where every Python object looks, and then among the aten operators:
+// t.relu is ops.aten.relu bound to t. What was found is cached until the registry changes, so an
+// operator that is defined or unregistered shows at once. Names that begin with '_' are never
 // operators: Python, NumPy and others probe for many of them, and must not load the operators by
 // that.
 #include "objects/tensor/aten.h"
@@ -118,11 +118,11 @@ PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
 PyGetSetDef tensor_properties[] = {
     {"shape", get_shape, nullptr, "The size of each dimension: a tuple of int.", nullptr},
     {"strides", get_strides, nullptr,
-     "How many elements lie between neighbours in each dimension: a tuple of int.", nullptr},
+     "How many elements are between neighbours in each dimension: a tuple of int.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements: an opyard.dtype.", nullptr},
     {"device", get_device, nullptr, "Where the memory is: an opyard.device.", nullptr},
-    {"layout", get_layout, nullptr, "How the elements lie: an opyard.Layout.", nullptr},
+    {"layout", get_layout, nullptr, "How the elements are ordered: an opyard.Layout.", nullptr},
     {"T", get_transposed, nullptr,
      "The transpose of a matrix, as a view; a tensor with fewer dimensions as it is. Raises "
      "ValueError for more than two dimensions.",
@@ -136,8 +136,7 @@ PyGetSetDef tensor_properties[] = {
      "The function of the call that gave this tensor, or None for a leaf.",
      const_cast<char*>("grad_fn")},
     {"retains_grad", get_gradient, nullptr,
-     "Whether the gradient of a tensor that is no leaf is kept.",
-     const_cast<char*>("retains_grad")},
+     "Whether a tensor that is no leaf retains its gradient.", const_cast<char*>("retains_grad")},
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded call gave this tensor.", nullptr},
     {"output_nr", get_output_nr, nullptr, "Which output of its grad_fn it is.", nullptr},
     {"_version", get_version, nullptr,

@@ -182,7 +182,7 @@ PyObject* refuse_new(PyTypeObject* type, PyObject* args, PyObject*) {
 }
 
 void make_tensor_class(Runtime& runtime, PyObject* module) {
-  if (runtime.tensor_meta_type != nullptr) {  // the module was imported once more
+  if (runtime.tensor_meta_type != nullptr) {  // the module was imported again
     return add_type(module, meta_spec, runtime.tensor_meta_type);
   }
   meta_slots[1].pfunc = &PyType_Type;

@@ -57,7 +57,7 @@ std::byte* gather(const Tensor& tensor, std::size_t dim, const std::byte* from, 
   return to;
 }
 
-// A copy with memory of its own; where the elements lie close together, in the same order.
+// A copy with memory of its own; where the elements are close together, in the same order.
 Tensor duplicate(const Tensor& tensor, const char* what) {
   if (tensor.device() == parse_device("meta")) {
     return Tensor::empty(tensor.sizes(), tensor.dtype(), tensor.device());
@@ -136,17 +136,17 @@ PyObject* alias_tensor(PyObject* self, PyObject*) {
 }
 
 // tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory where
-// they lie so.
+// they are so.
 PyObject* bytes_of_tensor(PyObject* self, PyObject*) {
   return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     const std::byte* const from = require_readable(tensor, "pickle");
     const std::int64_t bytes = tensor.numel() * std::int64_t(item_size(tensor.dtype()));
     if (bytes != 0 && tensor.is_contiguous()) {
-      auto* const kept = new Tensor(tensor);
+      auto* const held = new Tensor(tensor);
       return wrap(here(), Tensor::adopt(
                               const_cast<std::byte*>(from), {{bytes}}, {{1}}, DType::UInt8, {},
-                              kept, [](void* owner) { delete static_cast<Tensor*>(owner); },
+                              held, [](void* owner) { delete static_cast<Tensor*>(owner); },
                               tensor.impl()->storage()->read_only()))
           .release();
     }
@@ -169,9 +169,9 @@ PyObject* typed_tensor(PyObject* self, PyObject* args) {
     const DType type = reinterpret_cast<DTypeObject*>(dtype)->dtype;
     const std::vector<std::int64_t> sizes = to_sizes(shape);
     const std::vector<std::int64_t> strides = require_strides(sizes, type, bytes.numel());
-    auto* const kept = new Tensor(bytes);
+    auto* const held = new Tensor(bytes);
     return wrap(runtime, Tensor::adopt(
-                             const_cast<void*>(bytes.raw()), sizes, strides, type, {}, kept,
+                             const_cast<void*>(bytes.raw()), sizes, strides, type, {}, held,
                              [](void* owner) { delete static_cast<Tensor*>(owner); },
                              bytes.impl()->storage()->read_only()))
         .release();

@@ -12,7 +12,7 @@
 //
 // [Keeping] Python may let go of a wrapper while C++ owners of its tensor are left. A plain one
 // dies, and no one can tell it from the next one. One with something to lose, an instance of a
-// subclass, attributes, or weak references, is kept by the tensor instead: the arrows turn round.
+// subclass, attributes, or weak references, is owned by the tensor instead: the arrows turn round.
 //
 //   C++ ──owns──> TensorImpl ──owns, object link──> TensorObject ─ ─keeper─ ─> TensorImpl
 //
@@ -199,7 +199,7 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// See [Identity]. Where another interpreter was first, or the tensor was wrapped once more, it
+// See [Identity]. If another interpreter was first, or the tensor was wrapped again, it
 // stays outside.
 OPYARD_COLD void put_into_slot(TensorObject& wrapper) noexcept {
   Runtime& runtime = *wrapper.runtime;
@@ -242,7 +242,7 @@ Owned find_live(Runtime& runtime, ObjectLink& link, Tensor& tensor) {
     return Owned::steal(live);
   }
   if (Py_REFCNT(live) == 0) return {};
-  // A __del__ may have brought it back to life: then its finaliser is to be asked once more.
+  // A __del__ may have brought it back to life: then its finaliser is to be asked again.
   if (wrapper_of(live).finalized) clear_finalized(live);
   return Owned::share(live);
 }

@@ -303,7 +303,7 @@ PyMethodDef tensor_methods[] = {
      "counts "
      "from the end. Raises IndexError."},
     {"stride", method(stride), METH_VARARGS | METH_KEYWORDS,
-     "stride($self, dim=None)\n--\n\nHow many elements lie between neighbours, for each dimension "
+     "stride($self, dim=None)\n--\n\nHow many elements are between neighbours, for each dimension "
      "or for "
      "one. Raises IndexError."},
     {"dim", dim, METH_NOARGS, "dim($self)\n--\n\nThe number of dimensions."},
@@ -312,10 +312,9 @@ PyMethodDef tensor_methods[] = {
     {"storage_offset", storage_offset, METH_NOARGS,
      "storage_offset($self)\n--\n\nThe first element's place in the memory, in elements."},
     {"is_contiguous", is_contiguous, METH_NOARGS,
-     "is_contiguous($self)\n--\n\nWhether the elements lie in row-major order without gaps."},
+     "is_contiguous($self)\n--\n\nWhether the elements are in row-major order without gaps."},
     {"data_ptr", data_ptr, METH_NOARGS,
-     "data_ptr($self)\n--\n\nThe address of the first element, as an int; 0 where there is no "
-     "memory."},
+     "data_ptr($self)\n--\n\nThe address of the first element, as an int; 0 without memory."},
     {"item", item, METH_NOARGS,
      "item($self)\n--\n\nThe only element as a Python number. Raises ValueError for any other "
      "number of "

@@ -132,9 +132,9 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> "tuple[_C.Tensor, ...]":
-        """What was kept, or None. Raises ValueError if it was written since, or freed."""
-        kept = self._saved  # read once: another thread's run may free it
-        if kept is None:
+        """What was saved, or None. Raises ValueError if it was written since, or freed."""
+        held = self._saved  # read once: another thread's run may free it
+        if held is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
                 "tensors after they have already been freed). Give keep_graph=True "
@@ -143,7 +143,7 @@ class FunctionCtx:
         if self._to_save:
             return tuple(self._to_save)
         function = self._running[-1] if self._running else None
-        return tuple(saved.take_out(function) for saved in kept)
+        return tuple(saved.take_out(function) for saved in held)
 
     def _keep(self, outputs: list) -> None:
         """Saves what save_for_backward() was given, now that the outputs are known."""

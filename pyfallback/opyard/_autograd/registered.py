@@ -23,7 +23,7 @@ class _Part:
         """What is registered again takes its place."""
 
     def end_reload(self) -> None:
-        """There is nothing to be taken back."""
+        """There is nothing to be unregistered."""
 
 
 class _OperatorCtx(FunctionCtx):

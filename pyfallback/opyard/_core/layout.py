@@ -1,10 +1,10 @@
-"""How elements lie in memory: `opyard.Layout`."""
+"""How elements are ordered in memory: `opyard.Layout`."""
 
 import enum
 
 
 class Layout(enum.IntEnum):
-    """How a tensor's elements lie; the numbers are those that schemas print."""
+    """How a tensor's elements are ordered; the numbers are those that schemas print."""
 
     strided = 0
     sparse = 1

@@ -1,12 +1,12 @@
 """opyard.ops: operators by name, and the plugins that bring them.
 
 `ops.demo` is a namespace, `ops.demo.twice` a packet (all operators of that name), and
-`ops.demo.twice.default` one operator. There is one packet for a name, kept for ever, so `is`
+`ops.demo.twice.default` one operator. There is one packet for a name, held for ever, so `is`
 compares them. A namespace keeps the packets that were asked for among its attributes, where
 finding them costs what any attribute costs; taking a library back removes those that then have
 no operator left.
 
-An operator belongs to its name and schema. Where its definition is taken back, its object raises
+An operator belongs to its name and schema. If its definition is unregistered, its object raises
 RuntimeError when it is called; the same definition made again gives the same object, which works
 again, and another schema gives another object.
 
@@ -75,7 +75,7 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
 
 
 def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
-    """Takes back all that a plugin registered; its code stays in memory.
+    """Unregisters all that a plugin registered; its code stays in memory.
 
     Gives the number of kernels that calls still under way keep alive; the same object lists what
     is left of the plugin (`survivors`), and its str() says so in words. Raises LookupError if
@@ -255,7 +255,7 @@ class _OpNamespace(_C.NameSpace):
         self.__name__ = name
 
     def _find(self, name: str) -> "_C.OpOverloadPacket":
-        # Called only for what is not kept yet. Python and others probe for dunder names.
+        # Called only for what is not cached yet. Python and others probe for dunder names.
         if not name.startswith("__"):
             packet = find_packet(f"{self.__name__}::{name}")
             if packet is not None:
@@ -271,7 +271,7 @@ class _OpNamespace(_C.NameSpace):
             try:
                 hooks["load_packages_for"](self.__name__)
             except ImportError as error:
-                # Whoever completes a name, or lists what there is, wants the others.
+                # What completes a name, or lists what there is, wants the others.
                 import warnings
 
                 warnings.warn(

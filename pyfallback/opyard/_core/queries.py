@@ -93,7 +93,7 @@ def provenance(op: object, key: "str | int | None" = None) -> str:
     from .. import _bind
 
     name = _name_of(op)
-    definition, kernels = _bind.registered(name)
+    definition, _, kernels = _bind.registered(name)
     if key is None:
         if definition:
             return definition
@@ -114,10 +114,10 @@ def alias_analysis(op: object) -> str:
     from .. import _bind
 
     name = _name_of(op)
-    for line in _bind.dump(name).splitlines():
-        if line.startswith("alias analysis kind: "):
-            return line.split()[3]
-    raise LookupError(f"no operator {name} is defined")
+    definition, kind, _ = _bind.registered(name)
+    if not definition:
+        raise LookupError(f"no operator {name} is defined")
+    return kind
 
 
 def operators_at(key: "str | int") -> list[str]:
@@ -213,10 +213,10 @@ def on_registration(
     on_undefined: "Callable[[_C.OpOverload], object] | None" = None,
 ) -> RegistrationHandle:
     """Calls back for every operator: on_defined for those that are there and each new one,
-    on_undefined before a definition is taken back, while the operator can still be used.
+    on_undefined before a definition is unregistered, while the operator can still be used.
 
     Kernels are not told of. Callbacks run on the thread that registers. What on_defined raises
-    comes out of the definition, which is taken back, or out of this function, which then does not
+    comes out of the definition, which is unregistered, or out of this function, which then does not
     listen; what on_undefined raises goes to sys.unraisablehook. Raises TypeError for what is
     neither a callable nor None.
     """

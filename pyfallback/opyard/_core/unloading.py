@@ -76,7 +76,7 @@ class Plugin:
         self._unload_library = unload_library
 
     def unload(self) -> UnloadReport:
-        """As unload_library(): takes back all that it registered. Raises LookupError after that."""
+        """As unload_library(): unregisters what it registered. Raises LookupError after that."""
         return self._unload_library(self.path)
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ class ConsideredKey:
     reason: str
     """"falls through", "kernel", "backend fallback", "no kernel", …"""
     provenance: str
-    """Where that was registered; empty where nothing was."""
+    """Where that was registered; empty if nothing was."""
 
 
 @dataclass(frozen=True)

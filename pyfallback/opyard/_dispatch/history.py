@@ -13,14 +13,14 @@ _THINGS = ("operator", "kernel", "fallback", "namespace")
 
 @dataclass(frozen=True)
 class RegistryEvent:
-    """Something that was registered, or taken back."""
+    """Something that was registered, or unregistered."""
 
     number: int
     """1 for the first of the process; a number that is missing was forgotten."""
     time: datetime
     """In UTC."""
     added: bool
-    """Else it was taken back, or replaced by its own library."""
+    """Else it was unregistered, or replaced by its own library."""
     thing: str
     """"operator", "kernel", "fallback" or "namespace"."""
     name: str
@@ -76,7 +76,7 @@ def _is_of(event: RegistryEvent, name: str) -> bool:
 
 
 def history(op: object = None) -> History:
-    """What was registered and taken back in this process, oldest first; at most 1,024 events.
+    """What was registered and unregistered in this process, oldest first; at most 1,024 events.
 
     With an operator, or its name, what concerns that one. Raises ValueError for a text that is no
     operator's name.

@@ -113,7 +113,7 @@ def get_mode(key: ModeKey) -> "DispatchMode | None":
 
 
 def _raw_attribute(kind: type, name: str) -> Any:
-    """The attribute as it lies in the class or in one of its bases; None if there is none."""
+    """The attribute as the class or one of its bases stores it; None if there is none."""
     for each in kind.__mro__:
         if name in vars(each):
             return vars(each)[name]

@@ -87,7 +87,7 @@ class PythonDispatcher:
         return _table("Computed Dispatch Table", rows)
 
     def _registered(self) -> list[str]:
-        _, kernels = _bind.registered(self.name)
+        _, _, kernels = _bind.registered(self.name)
         listed = {DispatchKey(number).name for number, _ in kernels}
         return [key for key in self.supported_keys if key in listed]
 

@@ -62,7 +62,7 @@ def what_if(
     """What would change in the operator's table if a kernel were registered at `key`.
 
     The key may be an alias. With `fallthrough` the kernel would be fallthrough_kernel, with
-    `remove` the key's active kernel would be taken back instead. Nothing is registered, and calls
+    `remove` the key's active kernel would be unregistered instead. Nothing is registered, and calls
     notice nothing. Raises LookupError for an operator that has neither definition nor kernels and
     for a key that does not exist, RuntimeError for a key that can hold no kernel, and ValueError
     for a removal if nothing is registered at the key, or together with `fallthrough`.

@@ -5,13 +5,13 @@ function gave. Then
 
     1. what was seen is checked: is a graph all that the function does?
     2. the graph is differentiated by the inputs that require a gradient, optimised and fused
-    3. it is kept under the key of the call: gradients/call_keys.cpp
+    3. it is cached under the key of the call: gradients/call_keys.cpp
 
 A later call of that kind runs the graph. Where a step finds a reason not to, calls of the kind run
 the function as it is, and explain() says why.
 
 Threads: nothing is locked. Two threads that come first with one kind both run the function, and one
-of their graphs is kept.
+of their graphs is held.
 """
 
 import functools
@@ -28,7 +28,7 @@ from . import passes
 from .containers import Shape, flatten
 from .surroundings import Surroundings
 
-LIMIT = 64  # kinds of calls that are kept
+LIMIT = 64  # kinds of calls that are cached
 _DYNAMIC = (
     *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "unique"),
     *("_unique", "_unique2", "unique_consecutive", "unique_dim"),
@@ -42,11 +42,11 @@ class CompileWarning(UserWarning):
 class _Kind:
     """What was made of one kind of calls."""
 
-    __slots__ = ("build", "graph", "kept", "label", "reason", "run")
+    __slots__ = ("build", "graph", "held", "label", "reason", "run")
 
-    def __init__(self, label: str, kept: list) -> None:
+    def __init__(self, label: str, held: list) -> None:
         self.label = label
-        self.kept = kept  # what the key names by its address
+        self.held = held  # what the key names by its address
         self.run: Any = None  # a Code or a Staged; None if calls run the function
         self.build: Any = None  # makes the result of what `run` gives
         self.graph: _graphs.Graph | None = None
@@ -134,8 +134,8 @@ class CompiledFunction:
         """The first call of a kind."""
         if len(self._kinds) >= LIMIT:
             self._run_as_it_is(
-                f"{LIMIT} kinds of calls are kept already; make sizes and numbers alike, or pass "
-                "numbers that change as Tensors"
+                f"{LIMIT} kinds of calls are compiled already; make sizes and numbers alike, or "
+                "pass numbers that change as Tensors"
             )
             return self._function(*args, **kwargs)
         self._surroundings = surroundings = Surroundings()
@@ -143,12 +143,12 @@ class CompiledFunction:
         for one in (*args, *kwargs.values()):
             if isinstance(one, Module):
                 surroundings.add(one)
-        kept: list = []
-        found = self._keys(surroundings.read(), self._owner, args, kwargs, kept)
+        held: list = []
+        found = self._keys(surroundings.read(), self._owner, args, kwargs, held)
         if type(found) is not tuple:
             return self._function(*args, **kwargs)
         key, tensors = found
-        kind = _Kind(_label(args, kwargs), kept)
+        kind = _Kind(_label(args, kwargs), held)
         if surroundings.reasons:
             kind.reason = surroundings.reasons[0]
             result = self._function(*args, **kwargs)

@@ -3,7 +3,7 @@
     graph = opyard.jit.parse_ir(text)
     opyard.jit.passes.eliminate_dead_code(graph)      # True if it changed anything
 
-A write is a barrier to all that may see it, and stages are kept. A node that is not needed does not
+A write is a barrier to all that may see it, and stages stay. A node that is not needed does not
 run: it raises no error either, and modes and overrides do not see its call. A code made before a
 pass changed its graph is stale; see compile().
 """

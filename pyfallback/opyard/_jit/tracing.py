@@ -134,7 +134,7 @@ def trace(
     """The graph of the operators that a function calls with these inputs.
 
     `example_inputs` is a tuple of arguments, or one argument alone. The function runs once for the
-    trace; then, unless `check_trace` is False, once more with copies of the inputs, and with each
+    trace; then, unless `check_trace` is False, again with copies of the inputs, and with each
     of `check_inputs`, and must give bit for bit what the graph gives, else TracingCheckError.
 
     With `stages` the result's `staged` is a graph with the derivatives of the one before in each

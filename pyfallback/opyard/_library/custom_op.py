@@ -10,7 +10,7 @@ definition that stays:
                   BackendSelect: for operators without tensor arguments, finds the kernel by device
                   AutocastCPU, AutocastCUDA: what register_autocast() adds
 
-[Made anew] Making an operator of the same name again, as running a cell of a notebook once more
+[Made anew] Making an operator of the same name again, as running a cell of a notebook again
 does, puts the new kernels on top of the old ones, exchanges the definition if it is another one,
 and then takes the old kernels back. What fails before leaves the old operator as it was.
 """
@@ -95,7 +95,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
             )
         if not self._is_live():
             raise RuntimeError(
-                f"{self._name}: this definition of {self._provenance} was taken back"
+                f"{self._name}: this definition of {self._provenance} was unregistered"
             )
 
     def _put(self, key: object, fn: Callable, *, keyset: bool = False, rule: str = "") -> None:
@@ -120,7 +120,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         )
 
     def _devices(self, device_types: "str | Iterable[str] | None") -> "list[str | None]":
-        """Device types as they are kept. Raises ValueError for what is none."""
+        """Device types as they are stored. Raises ValueError for what is none."""
         if device_types is None:
             return [None]
         given = [device_types] if isinstance(device_types, str) else list(device_types)
@@ -174,7 +174,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
                 self._fns[device] = fn
 
     def _put_back(self, fns: "dict[str | None, Callable]", fake: "Callable | None") -> None:
-        """What was registered since then was taken back, by an entry point that failed."""
+        """What was registered since then was unregistered, by an entry point that failed."""
         formers = [self._fns, self._fake]
         with self._switching:
             self._fns, self._fake = fns, fake
@@ -379,7 +379,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
                 _C.put_definitions_back(former)
 
     def _destroy(self) -> None:
-        """Takes the operator back."""
+        """Unregisters the operator."""
         if definitions.get(self._name) is self:
             del definitions[self._name]
             set_effect(self.op, None)
@@ -510,7 +510,7 @@ def custom_op(
     arguments or each other, unless the schema says so; `check_aliasing=False` leaves that
     unwatched.
 
-    Making an operator of the same name again replaces the first; objects of it that are kept
+    Making an operator of the same name again replaces the first; objects of it that are held
     somewhere are valid if the schema is the same, and raise RuntimeError otherwise.
 
     Raises ValueError for a name without a namespace, a schema that does not agree with

@@ -115,7 +115,7 @@ def defined_in_python(op: "_C.OpOverload") -> bool:
     """Whether a Library of Python defines the operator: it is in no shared library."""
     from .. import _bind
 
-    definition, _ = _bind.registered(op.name())
+    definition, _, _ = _bind.registered(op.name())
     return ".py:" in definition or "<" in definition
 
 
@@ -174,7 +174,7 @@ class Library:
         _ops.note(self._destroy)
 
     def _open(self, provenance: str) -> None:
-        """Makes the library ready, when it is new and when it was taken back."""
+        """Makes the library ready, when it is new and when it had ended."""
         self._library = _C.Library(self.ns, self.kind, self.dispatch_key, provenance)
         self._parts[:] = [self._library]
         self._end_with_this()
@@ -187,7 +187,7 @@ class Library:
     def _hand_over(self, to: "Library", provenance: str) -> bool:
         """Gives all that is registered to a library that is made again, which then replaces it."""
         if not self._end.alive:
-            return False  # it was taken back
+            return False  # it has ended
         self._end_reload()
         to._library, to._fallbacks = self._library, self._fallbacks
         to._defined.extend(self._defined)
@@ -214,7 +214,7 @@ class Library:
         return self._library if made is None else made.target_of(self)
 
     def _end_reload(self) -> None:
-        """Takes back what was not registered again; see _library/reload.py."""
+        """Unregisters what was not registered again; see _library/reload.py."""
         if self._is_reloading:
             self._is_reloading = False
             self._implemented = self._implemented_in_reload
@@ -457,7 +457,7 @@ class Library:
         return sorted(self._implemented) if self._end.alive else []
 
     def close(self) -> None:
-        """Takes back all that it has registered; once is enough.
+        """Unregisters all that it has registered; once is enough.
 
         Called by a plugin package while it is loaded, on a library that was there before, it does
         so once that has succeeded.

@@ -48,7 +48,7 @@ def _keys_of(dispatch_key: Any) -> list[str]:
 
 
 def _missing(*args: Any) -> None:
-    """Stands for the function of an override that is given later."""
+    """In place of the function of an override that is given later."""
 
 
 class override:
@@ -164,10 +164,10 @@ class override:
         return self
 
     def remove(self) -> None:
-        """Takes the kernels back; once is enough.
+        """Unregisters the kernels; once is enough.
 
         Called by a plugin package while it is loaded, on an override that was there before, it
-        takes them back once that has succeeded.
+        removes them once that has succeeded.
         """
         _ops.end(self, self._end)
 
@@ -178,7 +178,7 @@ class override:
 
     def __enter__(self) -> "override":
         if self._state == "removed":
-            raise RuntimeError("this override was taken back already; make a new one")
+            raise RuntimeError("this override was removed already; make a new one")
         if self._state == "new":
             raise RuntimeError("this override has no function; give it one before the with block")
         return self

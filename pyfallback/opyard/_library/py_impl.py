@@ -13,7 +13,7 @@ from .._dispatch.thread_block import ThreadBlock
 from .library import Library, _outer_frame, _provenance
 from .reload import site_in_run
 
-# What py_impl() registered without a library: one library for each operator, kept for ever.
+# What py_impl() registered without a library: one library for each operator, held for ever.
 _own_libraries: "dict[_C.OpOverload, Library]" = {}
 # Where it did so: the code that has called it, and where, in words.
 _own_provenance: "dict[tuple[_C.OpOverload, DispatchKey], tuple[object, str]]" = {}
@@ -39,7 +39,7 @@ def _require_first(op: "_C.OpOverload", key: DispatchKey, fn: Callable) -> objec
 
 
 class _Rule:
-    """A rule of an operator for a class, as a part of a Library: reset() takes it back."""
+    """A rule of an operator for a class, as a part of a Library: reset() removes it."""
 
     def __init__(self, op: "_C.OpOverload", cls: type, function: Callable) -> None:
         self._op, self._cls, self._function = op, cls, function
@@ -73,7 +73,7 @@ def register_rule(
         )
     rule = _Rule(op, cls, function)
     if lib is not None:
-        lib._parts.append(rule)  # taken back in reverse order
+        lib._parts.append(rule)  # unregistered in reverse order
     made = _ops.recording()
     if made is not None and not made.has_made(lib):
         made.append(functools.partial(_take_back, rule, None if lib is None else lib._parts))
@@ -206,7 +206,7 @@ def get_dispatch(op: "_C.OpOverload", key: int) -> "Callable | int":
     """What the Python dispatcher runs for an operator at a key: the Python function that is
     registered for it, else the key, for the kernel that is registered there.
 
-    It is asked once; the answer is kept until a registration changes what is at the key. While
+    It is asked once; the answer is cached until a registration changes what is at the key. While
     it runs the Python dispatcher is off.
     """
     function = _C.python_function(op, key)

@@ -1,6 +1,6 @@
 """Libraries that are made again by the same code: importlib.reload, and cells that are run again.
 
-[Same] A Library is made again where the code of a module makes one once more, at its outermost
+[Same] A Library is made again when the code of a module runs again and makes one at its outermost
 level: not in a function. The same module is one with the same `__name__` and file, whose entry in
 sys.modules the code runs in. Then the library of the same namespace, kind and key is the same;
 where the module makes several of them, the first of the new run is the first of the former run,
@@ -87,7 +87,7 @@ class _CodeRun(_Run):
 
         def gone(_: object, is_finalizing: Any = sys.is_finalizing) -> None:
             if _runs is None or is_finalizing():  # type: ignore[comparison-overlap]
-                return  # the interpreter ends, which takes everything back
+                return  # the interpreter ends, which unregisters everything
             _runs.pop(address, None)
             self.end()
 
@@ -200,7 +200,7 @@ def take_over(library: Any, frame: FrameType) -> Any:
 
 
 def former_override(override: Any, frame: FrameType) -> Any:
-    """The override that this one is once more, which the module's code in `frame` makes; or None.
+    """The override that this one, which the module's code in `frame` makes, is again; or None.
 
     From here on it is one of those that the run has made.
     """

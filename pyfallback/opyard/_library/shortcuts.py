@@ -26,7 +26,7 @@ _standing: dict[str, Library] = {}
 
 
 def standing_library(ns: str) -> Library:
-    """The library of a namespace whose registrations no one takes back."""
+    """The library of a namespace whose registrations no one ends."""
     standing = _standing.get(ns)
     if standing is None:
         made = Library(ns, "FRAGMENT")
@@ -438,7 +438,7 @@ def effect_of(
 
 
 class scoped_library:
-    """A Library for the length of a with block, which gives it; the end takes it back.
+    """A Library for the length of a with block, which gives it; the end of the block ends it.
 
         with scoped_library("demo", "FRAGMENT") as lib:
             lib.define("f(Tensor x) -> Tensor")

@@ -13,8 +13,8 @@ def dropout(x: _C.Tensor, p: float) -> _C.Tensor:
         return x
     if p == 1:
         return x * 0
-    kept = random.fractions(x.numel()).reshape(list(x.shape)) >= p
-    return x * ops.aten.to(kept, x.dtype).mul_(1 / (1 - p))
+    chosen = random.fractions(x.numel()).reshape(list(x.shape)) >= p
+    return x * ops.aten.to(chosen, x.dtype).mul_(1 / (1 - p))
 
 
 class Dropout(Module):

@@ -94,19 +94,19 @@ class Module:
             self._require_init()
             self._keep("_parameters" if isinstance(value, Parameter) else "_modules", name, value)
             return
-        kept = self._kept(name)
-        if kept is None:
+        own = self._dict_of(name)
+        if own is None:
             object.__setattr__(self, name, value)
-        elif value is None or (kept is self._buffers and isinstance(value, _C.Tensor)):
-            kept[name] = value
+        elif value is None or (own is self._buffers and isinstance(value, _C.Tensor)):
+            own[name] = value
         else:
             wanted = {id(self._parameters): "Parameter", id(self._buffers): "Tensor"}
             raise TypeError(
-                f"{type(self).__name__}.{name} is a {wanted.get(id(kept), 'Module')} or None, and "
+                f"{type(self).__name__}.{name} is a {wanted.get(id(own), 'Module')} or None, and "
                 f"cannot be set to an object of {type(value).__name__}; delete it first"
             )
 
-    def _kept(self, name: str) -> "dict[str, Any] | None":
+    def _dict_of(self, name: str) -> "dict[str, Any] | None":
         """The dictionary that has this name, if one has."""
         own = vars(self)
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -116,26 +116,26 @@ class Module:
 
     def _keep(self, kind: str, name: str, value: Any) -> None:
         """Keeps it under this name, at the place of what had the name if that was of its kind."""
-        kept = vars(self)[kind]
-        if name not in kept:
+        own = vars(self)[kind]
+        if name not in own:
             self._forget(name)
-        kept[name] = value
+        own[name] = value
 
     def _forget(self, name: str) -> None:
-        kept = self._kept(name)
-        if kept is not None:
-            del kept[name]
+        own = self._dict_of(name)
+        if own is not None:
+            del own[name]
         vars(self).pop(name, None)
         self._not_saved.discard(name)
 
     def __getattr__(self, name: str) -> Any:
-        kept = self._kept(name)
-        if kept is None:
+        own = self._dict_of(name)
+        if own is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return kept[name]
+        return own[name]
 
     def __delattr__(self, name: str) -> None:
-        if self._kept(name) is None:
+        if self._dict_of(name) is None:
             object.__delattr__(self, name)
         else:
             self._forget(name)
@@ -151,7 +151,7 @@ class Module:
             raise TypeError(f"the name of a {kind} is a str, not {type(name).__name__}")
         if not name or "." in name:
             raise KeyError(f"the name of a {kind} is not empty and has no point: {name!r}")
-        if self._kept(name) is None and hasattr(self, name):
+        if self._dict_of(name) is None and hasattr(self, name):
             raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
 
     def register_parameter(self, name: str, parameter: "Parameter | None") -> None:
@@ -374,10 +374,10 @@ class Module:
         made: dict[int, Any] = {}
         convert = functools.partial(_converted, device=device, dtype=dtype, made=made)
         for module in list(self.modules()):
-            for kept in (module._parameters, module._buffers):
-                for name, tensor in kept.items():
+            for own in (module._parameters, module._buffers):
+                for name, tensor in own.items():
                     if tensor is not None:
-                        kept[name] = convert(tensor)
+                        own[name] = convert(tensor)
         return self
 
     def float(self: _M) -> _M:
@@ -457,7 +457,7 @@ def _converted(
                 changed = tensor
             else:
                 changed = Parameter(changed, tensor.requires_grad)
-        # Kept with what it was made of, so that no other tensor gets this id meanwhile.
+        # Stored with what it was made of, so that no other tensor gets this id meanwhile.
         made[id(tensor)] = changed, tensor
     return made[id(tensor)][0]
 

@@ -95,7 +95,7 @@ class Optimizer:
             {**group, "params": [numbers[id(each)] for each in group["params"]]}
             for group in self.param_groups
         ]
-        state = {numbers[id(each)]: dict(kept) for each, kept in self.state.items()}
+        state = {numbers[id(each)]: dict(entries) for each, entries in self.state.items()}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -115,11 +115,11 @@ class Optimizer:
         numbers = [number for group in groups for number in group["params"]]
         parameters = dict(zip(numbers, self._parameters(), strict=True))
         state = {}
-        for number, kept in state_dict["state"].items():
+        for number, entries in state_dict["state"].items():
             if number not in parameters:
                 raise ValueError(f"{type(self).__name__}: the state names no parameter {number!r}")
             parameter = parameters[number]
-            state[parameter] = {key: self._taken(parameter, key, v) for key, v in kept.items()}
+            state[parameter] = {key: self._taken(parameter, key, v) for key, v in entries.items()}
         merged = [
             {**own, **{key: value for key, value in new.items() if key != "params"}}
             for own, new in zip(self.param_groups, groups, strict=True)

@@ -6,7 +6,7 @@
 The function gets an array for each tensor, on the memory of the tensor, and the other arguments as
 they are: a dtype as one of NumPy, and each default filled in. What it returns becomes tensors in
 row-major order, on memory of their own; a function marked with `keeps_order` gives its arrays the
-order of dimensions that PyTorch's results have, and that order is kept. What NumPy or the function
+order of dimensions that PyTorch's results have, and that order stays. What NumPy or the function
 itself refuses is raised with the operator's name and what came.
 
 [Halves] float16 and bfloat16 are float32 to the function, and results in float32 become the half

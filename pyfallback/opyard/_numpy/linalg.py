@@ -1,6 +1,6 @@
 """Linear algebra, by NumPy's linalg: determinants, inverses, decompositions, norms.
 
-Matrices that LAPACK computes lie column after column, as PyTorch's do; the signs of eigenvectors
+Matrices that LAPACK computes are column after column, as PyTorch's do; the signs of eigenvectors
 and singular vectors are LAPACK's. What can be computed of some matrices of a batch alone is in
 attempts.py.
 """
@@ -224,8 +224,8 @@ def _pinv(x: np.ndarray, atol: Any, rtol: Any, hermitian: bool) -> np.ndarray:
     else:
         u, values, vh = np.linalg.svd(matrices(x), False)
     sizes = np.abs(values)
-    kept = sizes > _limit(sizes, x, atol, rtol)
-    inverse = np.where(kept, 1 / np.where(kept, values, 1), 0).astype(values.dtype)
+    large = sizes > _limit(sizes, x, atol, rtol)
+    inverse = np.where(large, 1 / np.where(large, values, 1), 0).astype(values.dtype)
     return (adjoint(vh) * inverse[..., None, :]) @ adjoint(u)
 
 

@@ -76,7 +76,7 @@ def _load(module: str) -> None:
                 raise
             _loaded[module] = None
             return
-        # A plugin package that wants an operator now, and fails, does not take it back.
+        # A plugin package that wants an operator now, and fails, does not undo it.
         thread = threading.get_ident()
         recording = _ops._recording.pop(thread, None)
         try:

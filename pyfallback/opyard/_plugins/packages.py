@@ -10,8 +10,8 @@ entry points with the namespace's name are loaded, and then the operator is look
 package that serves several namespaces has an entry point for each.
 
 [Failing] What raises while it is loaded leaves the registry as it was: the libraries, overrides and
-shared libraries that its thread has made meanwhile are taken back, and what it has registered with
-older libraries (see trial.py); an operator of custom_op() that it has made again is the former
+shared libraries that its thread has made meanwhile are unregistered, and what it has registered
+with older libraries (see trial.py); an operator of custom_op() that it has made again is the former
 one. The next one who asks tries again. So that all of it is run again then, modules leave
 sys.modules that were imported meanwhile and have registered something, or made others do so, or are
 of the package itself; extension modules stay, which cannot be imported twice. Another entry point
@@ -50,7 +50,7 @@ class _Made(Recording):
         super().__init__()
         self.before = set(sys.modules)
         self.modules: set[str] = set()
-        self.kept: set[str] = set()  # of entry points that were loaded meanwhile
+        self.committed: set[str] = set()  # of entry points that were loaded meanwhile
 
     def append(self, take_back: Any) -> None:
         super().append(take_back)
@@ -73,7 +73,7 @@ class _Made(Recording):
 
     def forget_modules(self, package: str) -> None:
         """See [Failing]."""
-        for name in self.imported() - self.kept:
+        for name in self.imported() - self.committed:
             first = name.partition(".")[0]
             if first != "opyard" and (name in self.modules or first == package):
                 _forget_module(name)
@@ -168,19 +168,20 @@ class _EntryPoint:
                 found()
             made.keep()
         except BaseException as error:
-            del _ops._recording[self.thread]  # taking back is nothing to be noted
+            del _ops._recording[self.thread]  # unregistering is nothing to be noted
             failed = _take_back(made)
             made.forget_modules(self.point.module.partition(".")[0])
             if not isinstance(error, Exception):
                 raise
             raise ImportError(
-                f"{self} failed: {_says(error)}. What it had registered was taken "
-                f"back{_but(failed)}. With {_SWITCH}=0 in the environment no plugin is loaded",
+                f"{self} failed: {_says(error)}. What it had registered was "
+                f"unregistered{_but(failed)}. With {_SWITCH}=0 in the environment no plugin is "
+                "loaded",
                 name=self.point.module,
             ) from error
         else:
             if former is not None:
-                former.kept |= made.imported()
+                former.committed |= made.imported()
         finally:
             if former is None:
                 _ops._recording.pop(self.thread, None)
@@ -212,10 +213,10 @@ def _take_back(made: Recording) -> list[Exception]:
     failed = made.take_back()
     # Libraries that others would go on with.
     for module, attribute in (("shortcuts", "_standing"), ("py_impl", "_own_libraries")):
-        kept: dict = getattr(sys.modules.get(f"opyard._library.{module}"), attribute, {})
+        entries: dict = getattr(sys.modules.get(f"opyard._library.{module}"), attribute, {})
         ended = {id(getattr(each, "__self__", None)) for each in made}
-        for key in [key for key, value in kept.items() if id(value) in ended]:
-            del kept[key]
+        for key in [key for key, value in entries.items() if id(value) in ended]:
+            del entries[key]
     for name in list(_ops._packets):
         _ops.forget(name)
     return failed

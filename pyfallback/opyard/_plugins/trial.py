@@ -1,7 +1,7 @@
-"""What a thread registers while it loads a plugin package, so that it can be taken back.
+"""What a thread registers while it loads a plugin package, so that it can be unregistered.
 
 [Trial] With libraries that are made meanwhile that is simple: they end. What is registered with an
-older library is on trial: kernels lie in a part of their own, on top of those of the older one, and
+older library is on trial: kernels are in a part of their own, on top of those of the older one, and
 definitions in another part. If the package fails both of them end, and the older library is as it
 was. If not, they stay where they are, in the order of the calls, and end with the older library.
 That registers nothing, so it cannot fail. What they replace stays below them, where call_next finds
@@ -178,7 +178,7 @@ class _WithParts:
 
     def add(self, op_keys: "dict[_OpKey, int]", part: "_C.Library") -> None:
         for op_key, order in op_keys.items():
-            # A package may have loaded another one, which then was kept before.
+            # A package may have loaded another one, which then was committed before.
             if op_key not in self._latest or self._latest[op_key][0] < order:
                 self._latest[op_key] = order, part
 

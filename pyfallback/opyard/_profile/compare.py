@@ -116,7 +116,7 @@ def _events_of(file: IO[str], path: str) -> Iterator[dict[str, Any]]:
             if line.startswith("]"):
                 return
             yield json.loads(line.rstrip(",\n"))
-        raise ValueError(f"{path} has no end: whoever wrote it did not finish")
+        raise ValueError(f"{path} has no end: what wrote it did not finish")
     document = json.loads(head + begin + file.read())
     events = document.get("traceEvents") if isinstance(document, dict) else document
     if not isinstance(events, list):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class flight_recorder:
     """Records all the time, and keeps the last `seconds`, or what fits into `bytes`.
 
-    dump() gives what was kept, and may be called as often as you like. With a `path` it is written
+    dump() gives what it has, and may be called as often as you like. With a `path` it is written
     there as well: when an exception ends the program or a thread, or leaves the `with` block, and
     at each of the `signals`. A `{}` in the path is the number of the dump. The recorder may stay on
     beside a profile; there is one in a process.
@@ -51,7 +51,7 @@ class flight_recorder:
 
             format_of(self._path)  # raises if the ending says nothing
         elif self._signals:
-            raise ValueError("signals need a path, to which a signal writes what was kept")
+            raise ValueError("signals need a path, to which a signal writes what was recorded")
         options = (True, c_calls, True, True, operators, False, profile_memory, False, 0, 0)
         patterns = (read_patterns("include", include), read_patterns("exclude", exclude))
         self._options = (*options, *patterns)
@@ -79,7 +79,7 @@ class flight_recorder:
         self._on = True
 
     def stop(self) -> None:
-        """Ends it; what it has kept is lost."""
+        """Ends it; what it has recorded is lost."""
         if not self._on:
             raise RuntimeError("the flight recorder is not on; call start() before stop()")
         _tracer.stop_ring()
@@ -88,7 +88,7 @@ class flight_recorder:
         self._forget()
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> Results:
-        """What was kept, which is also written if there is a path. The recorder goes on."""
+        """What was recorded, which is also written if there is a path. The recorder goes on."""
         if not self._on:
             raise RuntimeError("the flight recorder is not on; start it before dumping")
         trace = _tracer.dump_ring()
@@ -163,7 +163,7 @@ class flight_recorder:
             if signal.getsignal(number) == self._on_signal:
                 signal.signal(number, former)
         self._former.clear()
-        # Whoever came after us stays, and calls us on.
+        # A hook that came after us stays, and calls ours.
         if sys.excepthook is self._ours[0]:
             sys.excepthook = self._hooks[0]
         if threading.excepthook is self._ours[1]:

@@ -244,7 +244,7 @@ static void* call_until_gone(void* context) {
     opyard_clear_error();
   }
 }
-/* Calls the function on a thread that nobody waits for, as long as Python lives. */
+/* Calls the function on a thread that no one waits for, as long as Python lives. */
 EXPORT void c_keep_calling(double (*function)(double)) {
   static Callback callback;
   callback.function = function;

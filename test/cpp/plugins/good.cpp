@@ -1,6 +1,6 @@
 // test/cpp/plugins/good.cpp: a plugin with a definition, kernels, and a fallback; built twice.
 //
-// OPYARD_TEST_SPACE is the namespace, so that two plugins from this source stand side by side.
+// OPYARD_TEST_SPACE is the namespace, so that two plugins from this source are side by side.
 #include <opyard/library.h>
 
 namespace {

@@ -15,7 +15,7 @@ namespace opyard {
 
 namespace detail {
 
-// Shared by all who watch one object. Kept current by base/weak.cpp.
+// Shared by all who watch one object. base/weak.cpp updates it.
 class OPYARD_API WeakCell final : public Counted {
  public:
   // The cell of an object that the caller owns. Raises std::bad_alloc.

@@ -62,9 +62,12 @@ struct RegisteredKernel {
 };
 struct Registered {
   std::string definition;
+  AliasAnalysis alias_analysis = AliasAnalysis::FromSchema;
   std::vector<RegisteredKernel> kernels;
 };
 OPYARD_API Registered registered(const OperatorName& name);
+// "FROM_SCHEMA", "CONSERVATIVE", "PURE_FUNCTION".
+OPYARD_API const char* name_of(AliasAnalysis kind) noexcept;
 // Registered kernels, a line each, in the format of B38; empty for an unknown operator.
 OPYARD_API std::string dump(const OperatorName& name);
 // The computed table, a line for each slot with a kernel, in the format of B39.

@@ -25,7 +25,7 @@
 
 namespace opyard::profiler {
 
-class MappedBlocks;  // see profiler/src/files/mapped_blocks.h
+class MappedBlocks;  // see profiler/src/record/mapped_blocks.h
 class Stream;
 
 // What a block holds, 64 KiB, in memory and in files alike. Events follow each other to the first

@@ -1,4 +1,4 @@
-// profiler/files/mapped_blocks.h: blocks that are parts of a mapped file.
+// profiler/record/mapped_blocks.h: blocks that are parts of a mapped file.
 //
 // What is written to them is in the file, whatever becomes of the process. Room on the disk is
 // taken before it is mapped, since a write to a page without room would end the program.

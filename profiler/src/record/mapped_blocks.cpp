@@ -1,5 +1,5 @@
-// profiler/files/mapped_blocks.cpp: making a file longer, and mapping it.
-#include "files/mapped_blocks.h"
+// profiler/record/mapped_blocks.cpp: making a file longer, and mapping it.
+#include "record/mapped_blocks.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
-// profiler/files/journal.cpp: writing what is kept in files beside the events.
+// profiler/record/journal.cpp: writing what goes to files besides the events.
 //
 // [Child] The files of a child of fork() are made with its first event: most children run another
 // program at once, and record nothing.
-#include "files/journal.h"
+#include "record/journal.h"
 
 #include <fcntl.h>
 #include <unistd.h>

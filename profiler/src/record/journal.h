@@ -1,4 +1,4 @@
-// profiler/files/journal.h: what of a recording is no event, appended to a file as records.
+// profiler/record/journal.h: what of a recording is no event, appended to a file as records.
 //
 //   0         4       5
 //   ┌─────────┬───────┬───────────────────────┐
@@ -16,9 +16,9 @@
 #include <string>
 #include <string_view>
 
-#include "files/mapped_blocks.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/recorder.h"
+#include "record/mapped_blocks.h"
 
 namespace opyard::profiler {
 
