@@ -9,7 +9,6 @@ import copy
 import gc
 import os
 import random
-import threading
 import warnings
 import weakref
 from typing import NamedTuple
@@ -657,58 +656,7 @@ def test_a_mode_around_a_call_is_asked():
     assert "in a mode" in made.explain()
 
 
-# ---- threads, forks
-
-
-def test_threads_share_one_compiled_function():
-    def function(x, w):
-        return aten.tanh(x * w)
-
-    made = jit.compile(function)
-    faults = []
-    start = threading.Barrier(4)
-
-    def work(seed):
-        start.wait()
-        for step in range(50):
-            values = [float(seed), float(step)]
-            x, w = leaf(values), leaf([0.5, 0.25])
-            y = made(x, w)
-            y.sum().backward()
-            other, v = leaf(values), leaf([0.5, 0.25])
-            function(other, v).sum().backward()
-            if bits(x.grad) != bits(other.grad) or bits(w.grad) != bits(v.grad):
-                faults.append((seed, step))
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not faults
-    assert len(made.graphs()) == 1
-
-
-def test_threads_run_one_backward_at_once():
-    made = compiled(lambda x: aten.exp(x) * x)
-    x = leaf([0.5] * 64)
-    made(x)
-    y = made(x).sum()
-    (wanted,) = autograd.grad(y, [x], retain_graph=True)
-    faults = []
-
-    def work():
-        for _ in range(50):
-            (found,) = autograd.grad(y, [x], retain_graph=True)
-            if bits(found) != bits(wanted):
-                faults.append(found)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not faults
+# ---- forks, copies
 
 
 def test_a_child_of_a_fork_goes_on():

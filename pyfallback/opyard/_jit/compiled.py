@@ -138,11 +138,12 @@ class CompiledFunction:
                 "pass numbers that change as Tensors"
             )
             return self._function(*args, **kwargs)
-        self._surroundings = surroundings = Surroundings()
+        surroundings = Surroundings()  # another thread sees it whole, or the one before
         surroundings.add(self._function)
         for one in (*args, *kwargs.values()):
             if isinstance(one, Module):
                 surroundings.add(one)
+        self._surroundings = surroundings
         held: list = []
         found = self._keys(surroundings.read(), self._owner, args, kwargs, held)
         if type(found) is not tuple:
@@ -153,14 +154,20 @@ class CompiledFunction:
             kind.reason = surroundings.reasons[0]
             result = self._function(*args, **kwargs)
         else:
-            result = self._observe(kind, key, tensors, args, kwargs)
+            result = self._observe(kind, key, surroundings, tensors, args, kwargs)
         self._kinds.setdefault(key, kind)
         if kind.run is None:
             self._warn(kind.reason)
         return result
 
     def _observe(
-        self, kind: _Kind, key: bytes, tensors: list, args: tuple, kwargs: dict[str, Any]
+        self,
+        kind: _Kind,
+        key: bytes,
+        surroundings: Surroundings,
+        tensors: list,
+        args: tuple,
+        kwargs: dict[str, Any],
     ) -> Any:
         """Runs the function; fills the kind with a graph, or a reason."""
         _ops.load_aten()
@@ -177,7 +184,7 @@ class CompiledFunction:
             shapes.append(shape)
             if [tensor._version for tensor in tensors] != versions:
                 return "it writes into a tensor that it is given, or finds outside"
-            now = self._keys(self._surroundings.read(), self._owner, args, kwargs, None)
+            now = self._keys(surroundings.read(), self._owner, args, kwargs, None)
             if type(now) is tuple and now[0] != key:
                 return "it changes something that it is given, or finds outside"
             return _fault_of_results(tensors, found) or found
