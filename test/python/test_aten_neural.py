@@ -142,6 +142,63 @@ def test_lstm_cell_is_its_formula():
         close(ours, wanted)
 
 
+def sequence_weights(gates, columns, hidden, cells):
+    """w_ih, w_hh, b_ih and b_hh of each cell; `columns` is what each takes."""
+    return [
+        [
+            *(random(gates * hidden, size) for size in (columns[cell], hidden)),
+            *(random(gates * hidden) for _ in range(2)),
+        ]
+        for cell in range(cells)
+    ]
+
+
+@pytest.mark.parametrize("name, gates", [("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)])
+def test_a_recurrent_network_is_its_cell_step_by_step(name, gates):
+    weights = sequence_weights(gates, [3, 3, 4, 4], 2, 4)  # two layers of two directions
+    params = [opyard.from_numpy(one) for cell in weights for one in cell]
+    input_, states = opyard.from_numpy(random(5, 7, 3)), [opyard.from_numpy(random(4, 7, 2))]
+    if name == "lstm":
+        states.append(opyard.from_numpy(random(4, 7, 2)))
+    hx = states if name == "lstm" else states[0]
+    step = getattr(aten, f"{name}_cell")
+
+    def run(rows, cell):
+        state, outputs = [one[cell] for one in states], []
+        for row in rows:
+            given = step(row, state if name == "lstm" else state[0], *params[4 * cell :][:4])
+            state = list(given) if name == "lstm" else [given]
+            outputs.append(state[0])
+        return outputs, state
+
+    rows, last = [input_[i] for i in range(5)], []
+    for layer in range(2):
+        there, state = run(rows, 2 * layer)
+        last.append(state)
+        back, state = run(rows[::-1], 2 * layer + 1)
+        last.append(state)
+        rows = [aten.cat(pair, 1) for pair in zip(there, back[::-1], strict=True)]
+    call = getattr(aten, name)
+    found = call(input_, hx, params, True, 2, 0.0, False, True, False)
+    close(found[0], np.stack([np.asarray(row) for row in rows]))
+    for ours, *wanted in zip(found[1:], *last, strict=True):
+        close(ours, np.stack([np.asarray(one) for one in wanted]))
+    turned = call(input_.transpose(0, 1), hx, params, True, 2, 0.0, False, True, True)
+    close(turned[0], np.asarray(found[0]).transpose(1, 0, 2))
+
+
+def test_a_gated_unit_is_its_formula():
+    x, h = random(3, 4), random(3, 2)
+    w_ih, w_hh, b_ih, b_hh = random(6, 4), random(6, 2), random(6), random(6)
+    sigmoid = lambda a: 1 / (1 + np.exp(-a))  # noqa: E731
+    reset_x, update_x, new_x = np.split(x @ w_ih.T + b_ih, 3, axis=1)
+    reset_h, update_h, new_h = np.split(h @ w_hh.T + b_hh, 3, axis=1)
+    update = sigmoid(update_x + update_h)
+    new = np.tanh(new_x + sigmoid(reset_x + reset_h) * new_h)
+    tensors = [opyard.from_numpy(a) for a in (x, h, w_ih, w_hh, b_ih, b_hh)]
+    close(aten.gru_cell(*tensors), update * h + (1 - update) * new)
+
+
 def test_running_moments_get_no_history():
     x = here(4, 3).requires_grad_()
     running = opyard.zeros(3, dtype=opyard.float64), opyard.ones(3, dtype=opyard.float64)

@@ -17,7 +17,12 @@ nn = torch.nn
 functional = nn.functional
 
 # Of PyTorch about itself.
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning",
+    "ignore::DeprecationWarning",
+    "ignore:The tensor attributes:UserWarning",  # of the weights of nn.LSTM and its like
+    "ignore:LSTM with projections:UserWarning",
+)
 
 
 class LeNet(nn.Module):
@@ -65,6 +70,25 @@ class Recurrent(nn.Module):
         for place in range(words.shape[1]):
             state = self.cell(words[:, place], state)
         return self.scores(state[0])
+
+
+class Sequence(nn.Module):
+    """A recurrent network of two layers and both directions over whole sequences."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.network = kind(4, 6, num_layers=2, bidirectional=True, **options)
+        self.scores = nn.LazyLinear(3)
+
+    def forward(self, words):
+        outputs, _ = self.network(words)
+        return self.scores(outputs)
+
+
+def sequence(kind, **options):
+    network = Sequence(kind, **options)
+    network(torch.randn(2, 5, 4))
+    return network
 
 
 class Block(nn.Module):
@@ -119,6 +143,10 @@ NETWORKS = {
         Recurrent,
         lambda: (torch.randn(3, 5, 4), (torch.randn(3, 8), torch.randn(3, 8))),
     ),
+    "lstm": (lambda: sequence(nn.LSTM, batch_first=True), lambda: (torch.randn(2, 5, 4),)),
+    "projected lstm": (lambda: sequence(nn.LSTM, proj_size=3), lambda: (torch.randn(5, 2, 4),)),
+    "gru": (lambda: sequence(nn.GRU, bias=False), lambda: (torch.randn(5, 2, 4),)),
+    "rnn": (lambda: sequence(nn.RNN, nonlinearity="relu"), lambda: (torch.randn(5, 2, 4),)),
     "transformer encoder": (encoder, lambda: (torch.randn(2, 6, 16),)),
     "gpt": (Language, lambda: (torch.randint(11, (2, 6)),)),
 }

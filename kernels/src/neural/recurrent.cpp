@@ -1,7 +1,15 @@
-// kernels/neural/recurrent.cpp: one step of a long short-term memory, as a composition.
+// kernels/neural/recurrent.cpp: recurrent cells, and networks of them over sequences, as
+// compositions.
 //
-// The four gates are one product each of the input and of the state, in the order input, forget,
-// cell, output.
+// [Gates] All gates of a cell are one product of the input and one of the state, next to each other
+// in the weights' rows: input, forget, cell and output of a long short-term memory; reset, update
+// and new of a gated recurrent unit.
+//
+// [Layers] The gates of the input are one product for all steps; only the state's are computed step
+// by step. Parameters of a layer are w_ih, w_hh, b_ih and b_hh, without the biases if it has none,
+// and with w_hr if the output is a projection; those of a second direction follow its first one's.
+#include <algorithm>
+
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -12,61 +20,305 @@ namespace {
 using namespace ops;
 using MaybeTensor = std::optional<Tensor>;
 
-struct Cell {
-  static constexpr const char* kOp = "aten::lstm_cell";
+// What one direction of one layer has.
+struct Weights {
+  Tensor w_ih, w_hh;
+  MaybeTensor b_ih, b_hh, w_hr;
+};
 
-  static void check_matrix(const char* name, const Tensor& x, std::int64_t rows,
-                           std::int64_t columns) {
-    if (x.dim() != 2 || x.sizes()[0] != rows || x.sizes()[1] != columns) {
-      refuse(ErrorKind::BadShape, {kOp, ": ", name, " is ", x, "; its sizes must be ", rows,
-                                   " and ", columns, " for the other arguments"});
-    }
+void require_matrix(const char* op, const char* name, const Tensor& x, std::int64_t rows,
+                    std::int64_t columns) {
+  if (x.dim() != 2 || x.sizes()[0] != rows || x.sizes()[1] != columns) {
+    refuse(ErrorKind::BadShape, {op, ": ", name, " is ", x, "; its sizes must be ", rows, " and ",
+                                 columns, " for the other arguments"});
   }
-  static Tensor gates(const char* name, const Tensor& x, const Tensor& weight,
-                      const MaybeTensor& bias) {
-    if (bias && (bias->dim() != 1 || bias->numel() != weight.sizes()[0])) {
-      refuse(ErrorKind::BadShape, {kOp, ": ", name, " is ", *bias, "; its size must be ",
-                                   weight.sizes()[0], ", that of the weights' rows"});
-    }
-    const Tensor product = matmul(x, transpose(weight, 0, 1));
-    return bias ? product + *bias : product;
+}
+void require_bias(const char* op, const char* name, const MaybeTensor& bias, std::int64_t rows) {
+  if (bias && (bias->dim() != 1 || bias->numel() != rows)) {
+    refuse(ErrorKind::BadShape, {op, ": ", name, " is ", *bias, "; its size must be ", rows,
+                                 ", that of the weights' rows"});
+  }
+}
+
+// `hidden` is the size of a gate, `output` that of the state that w_hh takes.
+void require_weights(const char* op, const Weights& weights, std::int64_t gates,
+                     std::int64_t columns, std::int64_t hidden, std::int64_t output) {
+  require_matrix(op, "w_ih", weights.w_ih, gates * hidden, columns);
+  require_matrix(op, "w_hh", weights.w_hh, gates * hidden, output);
+  require_bias(op, "b_ih", weights.b_ih, gates * hidden);
+  require_bias(op, "b_hh", weights.b_hh, gates * hidden);
+  if (weights.w_hr) require_matrix(op, "w_hr", *weights.w_hr, output, hidden);
+}
+
+Tensor product(const Tensor& x, const Tensor& weight, const MaybeTensor& bias) {
+  const Tensor result = matmul(x, transpose(weight, 0, 1));
+  return bias ? result + *bias : result;
+}
+// One of the gates that lie next to each other in the last dimension.
+Tensor gate(const Tensor& gates, std::int64_t number, std::int64_t hidden) {
+  return narrow(gates, gates.dim() - 1, number * hidden, hidden);
+}
+
+// A step of a cell: the gates of the input, which are computed already, and the state before. The
+// first tensor of a state is the output.
+using State = std::vector<Tensor>;
+
+struct LongShortTerm {
+  static constexpr std::int64_t kGates = 4;
+  static State step(const Tensor& of_input, const State& state, const Weights& weights) {
+    const std::int64_t hidden = state[1].sizes()[1];
+    const Tensor gates = of_input + product(state[0], weights.w_hh, weights.b_hh);
+    const Tensor cell = sigmoid(gate(gates, 1, hidden)) * state[1] +
+                        sigmoid(gate(gates, 0, hidden)) * tanh(gate(gates, 2, hidden));
+    const Tensor output = sigmoid(gate(gates, 3, hidden)) * tanh(cell);
+    return {weights.w_hr ? product(output, *weights.w_hr, std::nullopt) : output, cell};
   }
 };
+struct GatedUnit {
+  static constexpr std::int64_t kGates = 3;
+  static State step(const Tensor& of_input, const State& state, const Weights& weights) {
+    const std::int64_t hidden = state[0].sizes()[1];
+    const Tensor of_state = product(state[0], weights.w_hh, weights.b_hh);
+    const Tensor reset = sigmoid(gate(of_input, 0, hidden) + gate(of_state, 0, hidden));
+    const Tensor update = sigmoid(gate(of_input, 1, hidden) + gate(of_state, 1, hidden));
+    const Tensor fresh = tanh(gate(of_input, 2, hidden) + reset * gate(of_state, 2, hidden));
+    return {(state[0] - fresh) * update + fresh};
+  }
+};
+template <Tensor (*activation)(const Tensor&)>
+struct Plain {
+  static constexpr std::int64_t kGates = 1;
+  static State step(const Tensor& of_input, const State& state, const Weights& weights) {
+    return {activation(of_input + product(state[0], weights.w_hh, weights.b_hh))};
+  }
+};
+
+// ---- one step
+
+template <typename Cell>
+State run_cell(const char* op, const Tensor& input, const State& state, const Weights& weights) {
+  require_defined(op, "input", input);
+  require_defined(op, "w_ih", weights.w_ih);
+  require_defined(op, "w_hh", weights.w_hh);
+  const char* const last = state.size() == 1 ? "hx" : "the cell";
+  if (input.dim() != 2 || state.back().dim() != 2) {
+    refuse(ErrorKind::BadShape, {op, ": input is ", input, " and ", last, " is ", state.back(),
+                                 "; each must have two dimensions"});
+  }
+  const std::int64_t rows = input.sizes()[0], hidden = state.back().sizes()[1];
+  require_matrix(op, last, state.back(), rows, hidden);
+  require_matrix(op, "the output", state[0], rows, hidden);
+  require_weights(op, weights, Cell::kGates, input.sizes()[1], hidden, hidden);
+  return Cell::step(product(input, weights.w_ih, weights.b_ih), state, weights);
+}
 
 std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, const std::vector<Tensor>& hx,
                                      const Tensor& w_ih, const Tensor& w_hh,
                                      const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
-  constexpr const char* kOp = Cell::kOp;
-  require_defined(kOp, "input", input);
-  require_defined(kOp, "w_ih", w_ih);
-  require_defined(kOp, "w_hh", w_hh);
+  constexpr const char* kOp = "aten::lstm_cell";
   if (hx.size() != 2 || !hx[0].defined() || !hx[1].defined()) {
     refuse(ErrorKind::BadArgument, {kOp, ": hx holds ", std::int64_t(hx.size()),
                                     " tensors; it must hold two, the output and the cell"});
   }
-  if (input.dim() != 2 || hx[1].dim() != 2) {
-    refuse(ErrorKind::BadShape, {kOp, ": input is ", input, " and the cell is ", hx[1],
-                                 "; each must have two dimensions"});
+  const State state = run_cell<LongShortTerm>(kOp, input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
+  return {state[0], state[1]};
+}
+template <typename Cell>
+Tensor plain_cell(const char* op, const Tensor& input, const Tensor& hx, const Weights& weights) {
+  require_defined(op, "hx", hx);
+  return run_cell<Cell>(op, input, {hx}, weights)[0];
+}
+Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
+  return plain_cell<GatedUnit>("aten::gru_cell", input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
+}
+Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                     const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
+  return plain_cell<Plain<&tanh>>("aten::rnn_tanh_cell", input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
+}
+Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                     const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
+  return plain_cell<Plain<&relu>>("aten::rnn_relu_cell", input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
+}
+
+// ---- sequences
+
+struct Sequence {
+  const char* op;
+  bool has_biases;
+  std::int64_t layers;
+  double dropout;
+  bool train, bidirectional, batch_first;
+
+  std::int64_t directions() const { return bidirectional ? 2 : 1; }
+};
+
+// See [Layers]. Projections are those of a long short-term memory whose two states differ in size.
+std::vector<Weights> weights_of(const Sequence& how, const std::vector<Tensor>& params,
+                                bool is_projected) {
+  const std::size_t each = (how.has_biases ? 4U : 2U) + (is_projected ? 1U : 0U);
+  const auto cells = std::size_t(how.layers * how.directions());
+  if (how.layers < 1 || params.size() != each * cells) {
+    refuse(ErrorKind::BadArgument, {how.op, ": params holds ", std::int64_t(params.size()),
+                                    " tensors; ", how.layers, " layers of ", how.directions(),
+                                    " directions take ", std::int64_t(each), " for each of both"});
   }
-  const std::int64_t hidden = hx[1].sizes()[1];
-  Cell::check_matrix("the cell", hx[1], input.sizes()[0], hidden);
-  Cell::check_matrix("the output", hx[0], input.sizes()[0], hidden);
-  Cell::check_matrix("w_ih", w_ih, 4 * hidden, input.sizes()[1]);
-  Cell::check_matrix("w_hh", w_hh, 4 * hidden, hidden);
-  const Tensor gates =
-      Cell::gates("b_ih", input, w_ih, b_ih) + Cell::gates("b_hh", hx[0], w_hh, b_hh);
-  const auto gate = [&](std::int64_t number) { return narrow(gates, 1, number * hidden, hidden); };
-  const Tensor cell = sigmoid(gate(1)) * hx[1] + sigmoid(gate(0)) * tanh(gate(2));
-  return {sigmoid(gate(3)) * tanh(cell), cell};
+  std::vector<Weights> all;
+  for (std::size_t at = 0; at < params.size(); at += each) {
+    for (std::size_t i = 0; i < each; ++i) require_defined(how.op, "params", params[at + i]);
+    Weights one{params[at], params[at + 1], {}, {}, {}};
+    if (how.has_biases) {
+      one.b_ih = params[at + 2];
+      one.b_hh = params[at + 3];
+    }
+    if (is_projected) one.w_hr = params[at + each - 1];
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+void require_states(const Sequence& how, const Tensor& input, const State& states) {
+  require_defined(how.op, "input", input);
+  if (input.dim() != 3) {
+    refuse(ErrorKind::BadShape, {how.op, ": input is ", input,
+                                 "; it must have three dimensions: steps, rows, features"});
+  }
+  const std::int64_t rows = input.sizes()[how.batch_first ? 0 : 1];
+  for (const Tensor& state : states) {
+    require_defined(how.op, "hx", state);
+    if (state.dim() != 3 || state.sizes()[0] != how.layers * how.directions() ||
+        state.sizes()[1] != rows) {
+      refuse(ErrorKind::BadShape,
+             {how.op, ": a tensor of hx is ", state, "; its first sizes must be ",
+              how.layers * how.directions(), " and ", rows, ", for layers, directions and rows"});
+    }
+  }
+}
+
+// One direction of one layer. Gives the outputs of all steps; `state` becomes the last one.
+template <typename Cell>
+Tensor run_direction(const Sequence& how, const Tensor& input, State& state, const Weights& weights,
+                     bool is_reverse) {
+  require_weights(how.op, weights, Cell::kGates, input.sizes()[2], state.back().sizes()[1],
+                  state[0].sizes()[1]);
+  const Tensor gates = product(input, weights.w_ih, weights.b_ih);
+  const std::int64_t steps = input.sizes()[0];
+  std::vector<Tensor> outputs;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    state = Cell::step(select(gates, 0, is_reverse ? steps - 1 - i : i), state, weights);
+    outputs.push_back(state[0]);
+  }
+  if (is_reverse) std::reverse(outputs.begin(), outputs.end());
+  return stack(outputs, 0);
+}
+
+// The outputs of the last layer, and the last states of all cells.
+template <typename Cell>
+std::vector<Tensor> run_sequence(const Sequence& how, const Tensor& given, const State& states,
+                                 const std::vector<Tensor>& params) {
+  using Dropout = Tensor(const Tensor&, double, bool);
+  static const auto dropout = require_operator("aten::dropout").typed<Dropout>();
+  require_states(how, given, states);
+  const std::vector<Weights> weights =
+      weights_of(how, params, states.size() == 2 && states[0].sizes()[2] != states[1].sizes()[2]);
+  Tensor input = how.batch_first ? transpose(given, 0, 1) : given;
+  if (input.sizes()[0] == 0) {
+    refuse(ErrorKind::BadShape, {how.op, ": input is ", given, "; at least one step is needed"});
+  }
+  std::vector<std::vector<Tensor>> last(states.size());
+  for (std::int64_t layer = 0; layer < how.layers; ++layer) {
+    std::vector<Tensor> outputs;
+    for (std::int64_t direction = 0; direction < how.directions(); ++direction) {
+      const std::int64_t cell = layer * how.directions() + direction;
+      State state;
+      for (const Tensor& one : states) state.push_back(select(one, 0, cell));
+      outputs.push_back(
+          run_direction<Cell>(how, input, state, weights[std::size_t(cell)], direction == 1));
+      for (std::size_t i = 0; i < states.size(); ++i) last[i].push_back(state[i]);
+    }
+    input = outputs.size() == 1 ? outputs[0] : cat(outputs, 2);
+    if (how.dropout > 0 && how.train && layer + 1 < how.layers) {
+      input = dropout.call(input, how.dropout, true);
+    }
+  }
+  std::vector<Tensor> results = {how.batch_first ? transpose(input, 0, 1) : input};
+  for (const std::vector<Tensor>& one : last) results.push_back(stack(one, 0));
+  return results;
+}
+
+std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, const std::vector<Tensor>& hx,
+                                        const std::vector<Tensor>& params, bool has_biases,
+                                        std::int64_t num_layers, double dropout, bool train,
+                                        bool bidirectional, bool batch_first) {
+  constexpr const char* kOp = "aten::lstm.input";
+  if (hx.size() != 2) {
+    refuse(ErrorKind::BadArgument, {kOp, ": hx holds ", std::int64_t(hx.size()),
+                                    " tensors; it must hold two, the output and the cell"});
+  }
+  const auto all = run_sequence<LongShortTerm>(
+      {kOp, has_biases, num_layers, dropout, train, bidirectional, batch_first}, input, hx, params);
+  return {all[0], all[1], all[2]};
+}
+template <typename Cell>
+std::tuple<Tensor, Tensor> with_one_state(const Sequence& how, const Tensor& input,
+                                          const Tensor& hx, const std::vector<Tensor>& params) {
+  const auto all = run_sequence<Cell>(how, input, {hx}, params);
+  return {all[0], all[1]};
+}
+std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx,
+                               const std::vector<Tensor>& params, bool has_biases,
+                               std::int64_t num_layers, double dropout, bool train,
+                               bool bidirectional, bool batch_first) {
+  return with_one_state<GatedUnit>(
+      {"aten::gru.input", has_biases, num_layers, dropout, train, bidirectional, batch_first},
+      input, hx, params);
+}
+std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx,
+                                    const std::vector<Tensor>& params, bool has_biases,
+                                    std::int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional, bool batch_first) {
+  return with_one_state<Plain<&tanh>>(
+      {"aten::rnn_tanh.input", has_biases, num_layers, dropout, train, bidirectional, batch_first},
+      input, hx, params);
+}
+std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx,
+                                    const std::vector<Tensor>& params, bool has_biases,
+                                    std::int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional, bool batch_first) {
+  return with_one_state<Plain<&relu>>(
+      {"aten::rnn_relu.input", has_biases, num_layers, dropout, train, bidirectional, batch_first},
+      input, hx, params);
 }
 
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  define(m,
-         "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
-         "Tensor? b_hh=None) -> (Tensor, Tensor)");
+  const auto define_cell = [&](const std::string& name, const char* state, const char* results) {
+    define(m, name + "_cell(Tensor input, " + state + " hx, Tensor w_ih, Tensor w_hh, " +
+                  "Tensor? b_ih=None, Tensor? b_hh=None) -> " + results);
+  };
+  define_cell("lstm", "Tensor[]", "(Tensor, Tensor)");
+  for (const char* const name : {"gru", "rnn_tanh", "rnn_relu"}) {
+    define_cell(name, "Tensor", "Tensor");
+  }
+  const auto define_sequence = [&](const std::string& name, const char* state,
+                                   const char* results) {
+    define(m, name + ".input(Tensor input, " + state + " hx, Tensor[] params, bool has_biases, " +
+                  "int num_layers, float dropout, bool train, bool bidirectional, " +
+                  "bool batch_first) -> " + results);
+  };
+  define_sequence("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)");
+  for (const char* const name : {"gru", "rnn_tanh", "rnn_relu"}) {
+    define_sequence(name, "Tensor", "(Tensor, Tensor)");
+  }
   m.impl("lstm_cell", &lstm_cell);
+  m.impl("gru_cell", &gru_cell);
+  m.impl("rnn_tanh_cell", &rnn_tanh_cell);
+  m.impl("rnn_relu_cell", &rnn_relu_cell);
+  m.impl("lstm.input", &lstm);
+  m.impl("gru.input", &gru);
+  m.impl("rnn_tanh.input", &rnn_tanh);
+  m.impl("rnn_relu.input", &rnn_relu);
 }
 
 }  // namespace opyard::kernels
