@@ -39,7 +39,7 @@ IDEAS = {
         "plugin",
         "c_api",
     ],
-    "jit": ["ir", "text", "passes", "code", "trace", "files", "exported", "models"],
+    "jit": ["ir", "text", "passes", "fusion", "code", "trace", "files", "exported", "models"],
     "profiler": ["record", "trace", "files", "exports"],
     "kernels": [
         "loops",

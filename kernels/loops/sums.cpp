@@ -10,12 +10,7 @@ namespace {
 
 template <typename T>
 void write(const SumContext& context, std::int64_t position, SumOf<T> total) {
-  T* const out = static_cast<T*>(context.out) + position;
-  if constexpr (std::is_floating_point_v<T>) {
-    *out = T(context.divisor == 0 ? total : total / context.divisor);
-  } else {
-    *out = T(total);
-  }
+  static_cast<T*>(context.out)[position] = element_of_sum<T>(total, context.divisor);
 }
 
 template <typename T>

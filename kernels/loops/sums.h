@@ -147,4 +147,14 @@ SumOf<T> sum_row(const T* row, std::int64_t length) {
   return sum_row(row, left) + sum_row(row + left, length - left);
 }
 
+// The element that a sum is, or a mean if `divisor` is not 0.
+template <typename T>
+T element_of_sum(SumOf<T> total, double divisor) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return T(divisor == 0 ? total : total / divisor);
+  } else {
+    return T(total);
+  }
+}
+
 }  // namespace opyard::kernels

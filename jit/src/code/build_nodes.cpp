@@ -142,7 +142,7 @@ void Builder::emit(const Node* node) {
   if (kind == prim::fork) return emit_fork(node);
   if (kind == prim::FusionGroup) {
     const auto group = make_fused_group(*node, code_of_subgraph(node));
-    return emit_call(Opcode::CallOperation, node, {.operation = group.get(), .group = group});
+    return emit_call(Opcode::CallGroup, node, {.operation = group.get(), .group = group});
   }
   if (detail::is_wait(*node)) {
     emit_simple(Opcode::Wait, node, node->output()->type().get());

@@ -7,20 +7,18 @@
 #include <optional>
 #include <string>
 
-#include "code/fused_plan.h"
+#include "fusion/fused_plan.h"
+#include "fusion/run_part.h"
 #include "ir/node_rules.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/jit/fuse.h"
 #include "opyard/keys/gradient_mode.h"
-#include "opyard/parallel.h"
 
 namespace opyard::jit {
 namespace {
 
-// As kernels do: see their releasing.h.
-constexpr std::int64_t kReleasingElements = 32768;
-constexpr std::int64_t kElementsOfAThread = 131072;
+constexpr std::int64_t kReleasingElements = 32768;  // as kernels do: see their releasing.h
 
 constinit std::atomic<std::uint64_t> plans_made{0};
 constinit std::atomic<std::uint64_t> operators_called{0};
@@ -60,23 +58,29 @@ class Plans {
   mutable std::array<std::atomic<const FusedPlan*>, kMost> plans_{};
 };
 
-// Where the places of a plan are, for one thread.
-using Places = std::array<std::byte*, FusedProgram::kMostValues>;
-
-class FusedGroup final : public Operation {
+class BlockedGroup final : public FusedGroup {
  public:
-  FusedGroup(const Node& node, CodePtr code)
+  BlockedGroup(const Node& node, CodePtr code)
       : code_(std::move(code)),
         place_(detail::describe_node(node)),
         program_(make_fused_program(code_->graph())) {}
 
   void run(std::span<const opyard::Value> inputs,
            std::vector<opyard::Value>& outputs) const override {
+    std::vector<const opyard::Value*> lent;
+    for (const opyard::Value& input : inputs) lent.push_back(&input);
+    run_lent(lent, outputs);
+  }
+
+  void run_lent(std::span<const opyard::Value* const> inputs,
+                std::vector<opyard::Value>& outputs) const override {
     if (program_ && run_in_blocks(inputs, outputs)) return;
     operators_called.fetch_add(1, std::memory_order_relaxed);
+    std::vector<opyard::Value> given;
+    for (const opyard::Value* const input : inputs) given.push_back(*input);
     std::vector<opyard::Value> results;
     try {
-      results = code_->run(inputs);
+      results = code_->run(given);
     } catch (const Error& error) {
       throw error.with_context("in the graph of " + place_);
     }
@@ -86,7 +90,7 @@ class FusedGroup final : public Operation {
   std::string name() const override {
     std::string text = "FusionGroup";
     for (const Node* const node : code_->graph().nodes()) {
-      if (node->kind() == prim::Constant) continue;
+      if (node->kind() == prim::Constant || node->kind() == prim::ListConstruct) continue;
       text += ' ';
       text += node->kind().qual_string();
     }
@@ -94,7 +98,7 @@ class FusedGroup final : public Operation {
   }
 
  private:
-  bool run_in_blocks(std::span<const opyard::Value> inputs,
+  bool run_in_blocks(std::span<const opyard::Value* const> inputs,
                      std::vector<opyard::Value>& outputs) const;
   bool reaches_kernels(DispatchKeySet keys) const;
 
@@ -105,137 +109,156 @@ class FusedGroup final : public Operation {
 };
 
 // See block_functions.h [Kernel]: as a call finds its kernel where no tensor needs a gradient.
-bool FusedGroup::reaches_kernels(DispatchKeySet arguments) const {
+bool BlockedGroup::reaches_kernels(DispatchKeySet arguments) const {
   const opyard::detail::CallDepth depth;
-  for (const FusedStep& step : program_->steps) {
-    DispatchKeySet keys = step.op->call_keys(arguments);
-    const Record* record = &step.op->follow(keys);
+  const auto reaches = [&](const Operator& op, void (*kernel)()) {
+    DispatchKeySet keys = op.call_keys(arguments);
+    const Record* record = &op.follow(keys);
     if (record->role == RecordRole::Recorder) {
       keys = opyard::detail::below_layer(keys);
-      record = &step.op->follow(keys);
+      record = &op.follow(keys);
     }
-    if (record->role != RecordRole::Kernel || record->typed != step.function.kernel) return false;
-  }
-  return true;
-}
-
-Tensor empty_output(const FusedPlan& plan, const FusedPlan::Output& output) {
-  const Tensor plain = Tensor::empty(plan.sizes, output.dtype);
-  if (output.is_plain) return plain;
-  const TensorImpl& impl = *plain.impl();
-  return Tensor(make_counted<TensorImpl>(impl.storage(), output.dtype, plan.sizes, output.strides,
-                                         0, impl.keys()));
-}
-
-// Elements `begin` to `end` of the line that begins at `places`.
-void run_line(const FusedPlan& plan, Places& places, std::int64_t begin, std::int64_t end) {
-  constexpr std::byte kNoContext[16] = {};
-  for (const FusedPlan::Tensor& tensor : plan.tensors) {
-    places[tensor.place] += begin * tensor.step;
-  }
-  for (std::int64_t at = begin; at < end; at += plan.block) {
-    const std::int64_t count = std::min(plan.block, end - at);
-    for (const FusedPlan::Step& step : plan.steps) {
-      std::array<std::byte*, FusedPlan::kMostOperands> operands;
-      for (std::size_t i = 0; i < FusedPlan::kMostOperands; ++i) {
-        operands[i] = places[step.places[i]];
-      }
-      step.loop(operands.data(), step.steps.data(), count, kNoContext);
-    }
-    for (const FusedPlan::Tensor& tensor : plan.tensors) {
-      places[tensor.place] += count * tensor.step;
-    }
-  }
-}
-
-// Lines `begin` to `end`, or elements of the only one.
-void run_part(const FusedPlan& plan, std::span<std::byte* const> tensors, std::int64_t begin,
-              std::int64_t end) {
-  alignas(64) std::byte buffers[FusedPlan::kMostBuffers][FusedPlan::kBlockBytes];
-  Places places{};
-  for (const FusedPlan::Buffer& buffer : plan.buffers) {
-    places[buffer.place] = buffers[buffer.index];
-  }
-  for (const FusedPlan::Number& number : plan.numbers) {
-    places[number.place] = const_cast<std::byte*>(number.bytes.data());
-  }
-  const auto begin_line = [&](std::int64_t line) {
-    for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-      std::byte* at = tensors[i];
-      std::int64_t rest = line;
-      for (std::size_t dim = 0; dim < plan.outer.size(); ++dim) {
-        const bool is_last = dim + 1 == plan.outer.size();
-        at += (is_last ? rest : rest % plan.outer[dim]) * plan.tensors[i].steps[dim];
-        if (!is_last) rest /= plan.outer[dim];
-      }
-      places[plan.tensors[i].place] = at;
-    }
+    return record->role == RecordRole::Kernel && record->typed == kernel;
   };
-  if (plan.lines == 1) {
-    begin_line(0);
-    return run_line(plan, places, begin, end);
+  for (const FusedPart& part : program_->parts) {
+    for (const FusedStep& step : part.steps) {
+      if (!reaches(*step.op, step.function.kernel)) return false;
+    }
   }
-  for (std::int64_t line = begin; line < end; ++line) {
-    begin_line(line);
-    run_line(plan, places, 0, plan.inner);
+  return !program_->tail || reaches(*program_->tail->op, program_->tail->function.kernel);
+}
+
+Tensor on_storage(const FusedValue& value, const CountedPtr<Storage>& storage,
+                  DispatchKeySet keys) {
+  return Tensor(
+      make_counted<TensorImpl>(storage, value.dtype, value.sizes, value.strides, 0, keys));
+}
+Tensor empty_tensor(const FusedValue& value) {
+  const Tensor plain = Tensor::empty(value.sizes, value.dtype);
+  if (value.is_plain) return plain;
+  return on_storage(value, plain.impl()->storage(), plain.impl()->keys());
+}
+
+// Where a tensor of a part begins; null for a row.
+std::byte* begin_of(const PartPlan::Tensor& tensor, std::span<const Tensor* const> inputs,
+                    std::span<const Tensor> outputs, const Tensor& joined) {
+  const auto data = [](const Tensor& one) { return static_cast<std::byte*>(one.impl()->data()); };
+  switch (tensor.role) {
+    case PartPlan::Role::Input:
+      return data(*inputs[tensor.index]);
+    case PartPlan::Role::Output:
+      return data(outputs[tensor.index]);
+    case PartPlan::Role::Joined:
+      return data(joined) + tensor.offset;
+    case PartPlan::Role::Row:
+      break;
+  }
+  return nullptr;
+}
+
+std::vector<Tensor> empty_results(const FusedPlan& plan) {
+  std::vector<Tensor> results;
+  results.reserve(plan.results);
+  for (const PartPlan& part : plan.parts) {
+    for (const FusedValue& output : part.outputs) results.push_back(empty_tensor(output));
+  }
+  if (plan.tail && plan.tail->how != TailPlan::How::Called) {
+    results.push_back(empty_tensor(plan.tail->result));
+  }
+  return results;
+}
+
+void run_parts(const FusedPlan& plan, std::span<const Tensor* const> inputs,
+               std::span<const Tensor> results) {
+  std::array<std::byte*, FusedPart::kMostValues> tensors;
+  std::size_t first = 0;
+  for (const PartPlan& part : plan.parts) {
+    if (part.steps.empty()) continue;
+    bool has_row = false;
+    for (std::size_t i = 0; i < part.tensors.size(); ++i) {
+      const PartPlan::Tensor& tensor = part.tensors[i];
+      has_row = has_row || tensor.role == PartPlan::Role::Row;
+      tensors[i] = begin_of(tensor, inputs, results.subspan(first), results.back());
+    }
+    const std::span<std::byte* const> begins(tensors.data(), part.tensors.size());
+    if (has_row) {
+      reduce_part(part, *plan.tail, begins, static_cast<std::byte*>(results.back().impl()->data()));
+    } else {
+      run_part(part, begins);
+    }
+    first += part.outputs.size();
   }
 }
 
-void run_plan(const FusedPlan& plan, std::span<std::byte* const> tensors) {
-  const std::int64_t all = plan.lines == 1 ? plan.inner : plan.lines;
-  const std::int64_t elements = plan.lines * plan.inner;
-  if (elements < 2 * kElementsOfAThread) return run_part(plan, tensors, 0, all);
-  const std::int64_t grain = plan.lines == 1
-                                 ? kElementsOfAThread
-                                 : std::max<std::int64_t>(1, kElementsOfAThread / plan.inner);
-  parallel_for(0, all, grain,
-               [&](std::int64_t begin, std::int64_t end) { run_part(plan, tensors, begin, end); });
+// Calls the operator of a tail; nothing if it refuses its tensors.
+std::optional<opyard::Value> call_tail(const FusedTail& tail, const TailPlan& plan,
+                                       std::span<const Tensor* const> inputs,
+                                       std::span<const Tensor> results) {
+  std::vector<opyard::Value> tensors;
+  for (const TailPlan::Source& source : plan.sources) {
+    tensors.emplace_back(source.is_input ? *inputs[source.index] : results[source.index]);
+  }
+  Stack stack;
+  if (tail.function.kind == TailKind::Joined) {
+    stack.push(opyard::Value::list(std::move(tensors)));
+  } else {
+    stack.push(std::move(tensors[0]));
+  }
+  for (const opyard::Value& argument : tail.arguments) stack.push(argument);
+  try {
+    tail.op->call_boxed(stack);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return stack.pop();
 }
 
-bool FusedGroup::run_in_blocks(std::span<const opyard::Value> inputs,
-                               std::vector<opyard::Value>& outputs) const {
-  std::array<const Tensor*, FusedProgram::kMostValues> given;
+bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
+                                 std::vector<opyard::Value>& outputs) const {
+  SmallVector<const Tensor*, 16> given;
   DispatchKeySet keys;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& tensor = inputs[i].tensor_unchecked();
+  for (const opyard::Value* const input : inputs) {
+    const Tensor& tensor = input->tensor_unchecked();
     if (!tensor.defined()) return false;
     const TensorImpl& impl = *tensor.impl();
     if (impl.policies() != 0 || impl.own_device().backend != Backend::CPU) return false;
     if (records_gradients() && opyard::detail::may_need_gradient(impl)) return false;
     keys = keys | tensor.keys();
-    given[i] = &tensor;
+    given.push_back(&tensor);
   }
   if (!reaches_kernels(keys)) return false;
+  const std::span<const Tensor* const> tensors(given.begin(), given.size());
   std::unique_ptr<const FusedPlan> unkept;
-  const FusedPlan& plan = plans_.find(*program_, {given.data(), inputs.size()}, unkept);
+  const FusedPlan& plan = plans_.find(*program_, tensors, unkept);
   if (!plan.computes) return false;
 
-  std::array<std::byte*, FusedProgram::kMostValues> tensors;
-  std::vector<opyard::Value> results;
-  results.reserve(plan.outputs.size());
-  for (const FusedPlan::Output& output : plan.outputs) {
-    results.emplace_back(empty_output(plan, output));
-  }
-  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const FusedPlan::Tensor& one = plan.tensors[i];
-    const Tensor& tensor =
-        one.is_output ? results[one.index].tensor_unchecked() : *given[one.index];
-    tensors[i] = static_cast<std::byte*>(tensor.impl()->data());
-  }
-  const std::span<std::byte* const> where(tensors.data(), plan.tensors.size());
-  if (plan.lines * plan.inner >= kReleasingElements) {
-    without_gil([&] { run_plan(plan, where); });
+  std::vector<Tensor> results = empty_results(plan);
+  const bool is_large = std::ranges::any_of(
+      plan.parts, [](const PartPlan& part) { return part.elements() >= kReleasingElements; });
+  if (is_large) {
+    without_gil([&] { run_parts(plan, tensors, results); });
   } else {
-    run_plan(plan, where);
+    run_parts(plan, tensors, results);
   }
-  for (opyard::Value& result : results) outputs.push_back(std::move(result));
+  std::optional<opyard::Value> of_tail;
+  if (plan.tail && plan.tail->how == TailPlan::How::Called) {
+    of_tail = call_tail(*program_->tail, *plan.tail, tensors, results);
+    if (!of_tail) return false;
+  }
+  for (const std::uint16_t output : plan.outputs) {
+    if (output == results.size()) {
+      outputs.push_back(std::move(*of_tail));
+    } else {
+      outputs.emplace_back(std::move(results[output]));
+    }
+  }
   return true;
 }
 
 }  // namespace
 
-CountedPtr<const Operation> make_fused_group(const Node& node, CodePtr code) {
-  return make_counted<FusedGroup>(node, std::move(code));
+CountedPtr<const FusedGroup> make_fused_group(const Node& node, CodePtr code) {
+  return make_counted<BlockedGroup>(node, std::move(code));
 }
 
 FusionCounts fusion_counts() noexcept {

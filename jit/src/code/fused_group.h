@@ -1,15 +1,25 @@
 // code/fused_group.h: what a prim::FusionGroup runs. See jit/fuse.h, [Running].
 //
-// A plan (code/fused_plan.h) is made once for each kind of inputs, and kept with the code.
+// A plan (fusion/fused_plan.h) is made once for each kind of inputs, and kept with the code.
 //
 // Depends on: code/code_data.h.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "code/code_data.h"
 
 namespace opyard::jit {
 
+class FusedGroup : public Operation {
+ public:
+  // Appends one value for each output of the node.
+  virtual void run_lent(std::span<const Register* const> inputs,
+                        std::vector<Register>& outputs) const = 0;
+};
+
 // `code` is that of its Subgraph. A group that blocks cannot compute calls its operators always.
-CountedPtr<const Operation> make_fused_group(const Node& node, CodePtr code);
+CountedPtr<const FusedGroup> make_fused_group(const Node& node, CodePtr code);
 
 }  // namespace opyard::jit

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "code/code_data.h"
+#include "code/fused_group.h"
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/constant.h"
@@ -71,6 +72,22 @@ const Instruction* run_CallOperation(const Instruction* instruction, Frame& fram
     if (operands[site.inputs + i] == kNoRegister && outputs[i].is_none()) continue;
     if (!accepts(*site.node->outputs()[i]->type(), outputs[i])) refuse_output(site, i, outputs[i]);
   }
+  drop_last_uses(operands, site.inputs, frame);
+  for (std::uint32_t i = 0; i < site.outputs; ++i) {
+    const std::uint32_t target = operands[site.inputs + i];
+    if (target != kNoRegister) frame.write(target) = std::move(outputs[i]);
+  }
+  return instruction + 1;
+}
+
+const Instruction* run_CallGroup(const Instruction* instruction, Frame& frame) {
+  const CallSite& site = site_of(instruction);
+  const std::uint32_t* const operands = operands_of(instruction, frame);
+  SmallVector<const Register*, 16> inputs;
+  for (std::uint32_t i = 0; i < site.inputs; ++i) inputs.push_back(&frame.read(operands[i]));
+  std::vector<Register> outputs;
+  static_cast<const FusedGroup*>(site.operation)
+      ->run_lent({inputs.begin(), inputs.size()}, outputs);
   drop_last_uses(operands, site.inputs, frame);
   for (std::uint32_t i = 0; i < site.outputs; ++i) {
     const std::uint32_t target = operands[site.inputs + i];

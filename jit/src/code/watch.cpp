@@ -62,6 +62,7 @@ std::size_t written_by(const Frame& frame, const Instruction* done) {
     case Opcode::CallBuiltin:
     case Opcode::CallOperator:
     case Opcode::CallOperation:
+    case Opcode::CallGroup:
     case Opcode::MakeList:
     case Opcode::MakeTuple:
     case Opcode::MakeDict:

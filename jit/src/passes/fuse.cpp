@@ -3,6 +3,8 @@
 // A row is what is between two nodes that are neither fusible nor constants, in one block and
 // stage. Those of its calls that use each other's results are one group, at the place of the last
 // of them: nothing else in the row uses what they give, and all that they take is before the row.
+// A tail ends its row. The list of the tensors that one joins is next to it, and goes into its
+// group.
 #include "opyard/jit/fuse.h"
 
 #include <algorithm>
@@ -19,7 +21,7 @@ namespace {
 
 using Row = std::vector<Node*>;
 
-constexpr std::size_t kLongestRow = 32;  // see code/fused_group.h, [Slots]
+constexpr std::size_t kLongestRow = 32;  // see fusion/fused_program.h, kMostValues
 
 class Fuser {
  public:
@@ -44,14 +46,22 @@ class Fuser {
     };
     for (Node* const node : block->nodes()) {
       for (const Block* const inner : node->blocks()) find_rows(inner);
-      if (node->kind() == prim::Constant) continue;
-      const bool fusible = detail::find_fusible_call(*node).has_value();
+      if (node->kind() == prim::Constant || detail::find_tail_of_list(*node) != nullptr) continue;
+      const bool is_call = detail::find_fusible_call(*node).has_value();
+      const bool is_tail = !is_call && detail::find_fusible_tail(*node).has_value() &&
+                           (is_apart(*node) || list_comes_next(*node));
       const bool goes_on =
           row.empty() || (row.back()->stage() == node->stage() && row.size() < kLongestRow);
-      if (!fusible || !goes_on) end_row();
-      if (fusible) row.push_back(node);
+      if ((!is_call && !is_tail) || !goes_on) end_row();
+      if (is_call || is_tail) row.push_back(node);
+      if (is_tail) end_row();
     }
     end_row();
+  }
+
+  static bool is_apart(const Node& tail) { return detail::list_of_tail(tail) == nullptr; }
+  static bool list_comes_next(const Node& tail) {
+    return detail::find_tail_of_list(*detail::list_of_tail(tail)) == &tail;
   }
 
   // The parts of a row that do not use each other's results, each in order.
@@ -61,7 +71,8 @@ class Fuser {
     std::iota(part.begin(), part.end(), std::size_t{0});
     for (std::size_t i = 0; i < row.size(); ++i) {
       at[row[i]] = i;
-      for (const Value* const input : row[i]->inputs()) {
+      const Node* const list = detail::list_of_tail(*row[i]);
+      for (const Value* const input : list == nullptr ? row[i]->inputs() : list->inputs()) {
         const auto known = at.find(input->node());
         if (known == at.end()) continue;
         const std::size_t joined = part[known->second], own = part[i];
@@ -97,14 +108,18 @@ class Fuser {
       fused->add_input(value);
       return inside[value] = inner->add_input("", value->type());
     };
-    for (const Node* const node : group) {
+    Row members = group;
+    if (Node* const list = detail::list_of_tail(*group.back())) {
+      members.insert(members.end() - 1, list);
+    }
+    for (const Node* const node : members) {
       Node* const copy = inner->create_copy(node, map)->set_stage(0);
       inner->append_node(copy);
       inside[node->output()] = copy->output();
     }
-    give_outputs(group, fused, *inner, inside);
+    give_outputs(members, fused, *inner, inside);
     fused->g_(attr::Subgraph, inner);
-    for (auto node = group.rbegin(); node != group.rend(); ++node) (*node)->destroy();
+    for (auto node = members.rbegin(); node != members.rend(); ++node) (*node)->destroy();
     std::sort(constants.begin(), constants.end());
     constants.erase(std::unique(constants.begin(), constants.end()), constants.end());
     for (Node* const constant : constants) {
@@ -113,10 +128,10 @@ class Fuser {
     ++made_;
   }
 
-  static void give_outputs(const Row& group, Node* fused, Graph& inner,
+  static void give_outputs(const Row& row, Node* fused, Graph& inner,
                            const std::unordered_map<const Value*, Value*>& inside) {
-    const std::unordered_set<const Node*> members(group.begin(), group.end());
-    for (const Node* const node : group) {
+    const std::unordered_set<const Node*> members(row.begin(), row.end());
+    for (const Node* const node : row) {
       Value* const value = node->output();
       const auto uses = value->uses();
       const bool leaves = std::any_of(uses.begin(), uses.end(),

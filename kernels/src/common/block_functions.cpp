@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kMost = 96;
 
 std::array<jit::BlockFunction, kMost> functions;
+std::array<jit::BlockTail, 16> tails;
 
 jit::BlockLoop conversion(DType to, DType from) { return conversion_loop(to, from); }
 
@@ -41,25 +42,35 @@ void strides(const std::int64_t* sizes, std::size_t dims, const jit::BlockGeomet
   std::copy(found.begin(), found.end(), out);
 }
 
-jit::BlockFunctions offered{
-    jit::kBlockFunctionsBytes, {0}, functions.data(), &conversion, &pair, &strides};
+jit::BlockFunctions offered{jit::kBlockFunctionsBytes,
+                            {0},
+                            functions.data(),
+                            &conversion,
+                            &pair,
+                            &strides,
+                            {0},
+                            tails.data()};
+
+// Appends `added` unless its operator is there already.
+template <typename Offer, std::size_t most>
+void append(std::array<Offer, most>& all, std::atomic<std::size_t>& known, const Offer& added) {
+  const std::size_t count = known.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_known = std::strcmp(all[i].name, added.name) == 0 &&
+                          std::strcmp(all[i].overload, added.overload) == 0;
+    if (is_known) return;
+  }
+  if (count == most) refuse(ErrorKind::Internal, {added.name, ": there is no room for its block"});
+  all[count] = added;
+  known.store(count + 1, std::memory_order_release);
+}
 
 }  // namespace
 
 void offer_block_function(const jit::BlockFunction& function) {
-  const std::size_t count = offered.count.load(std::memory_order_relaxed);
-  for (std::size_t i = 0; i < count; ++i) {
-    const jit::BlockFunction& known = functions[i];
-    if (std::strcmp(known.name, function.name) == 0 &&
-        std::strcmp(known.overload, function.overload) == 0) {
-      return;
-    }
-  }
-  if (count == kMost)
-    refuse(ErrorKind::Internal, {function.name, ": there is no room for its block"});
-  functions[count] = function;
-  offered.count.store(count + 1, std::memory_order_release);
+  append(functions, offered.count, function);
 }
+void offer_tail(const jit::BlockTail& tail) { append(tails, offered.tail_count, tail); }
 
 OPYARD_LIBRARY_FRAGMENT(opyard_fusion, m) {
   m.def("block_functions() -> int", [] { return std::int64_t(std::intptr_t(&offered)); });

@@ -20,6 +20,7 @@ const PairLoops& pair_loops();
 
 // Called while the plugin registers; a second offer of the same operator is ignored.
 void offer_block_function(const jit::BlockFunction& function);
+void offer_tail(const jit::BlockTail& tail);
 
 // How an operator differs from one that computes the result's dtype from its operands in order.
 struct Fusible {
@@ -49,6 +50,16 @@ void fusible(const char* name, const char* overload, Tensor (*kernel)(A...), con
     if (at >= 0) function.loops[std::size_t(at)] = loops.of[std::size_t(computed_index(dtype))];
   }
   offer_block_function(function);
+}
+
+// A reduction, of the dimensions that the second argument names, or of all if it takes none.
+using RowsOfDTypes = std::array<jit::BlockRows, jit::BlockFunction::kDTypes>;
+template <typename... A>
+void fusible_reduction(const char* name, const char* overload, Tensor (*kernel)(A...),
+                       const RowsOfDTypes& rows) {
+  constexpr bool kTakesDims = sizeof...(A) > 2;
+  offer_tail({name, overload, reinterpret_cast<void (*)()>(kernel),
+              kTakesDims ? jit::TailKind::Reduced : jit::TailKind::ReducedAll, rows});
 }
 
 // An operator that copies its first argument, into the dtype that the second one names.

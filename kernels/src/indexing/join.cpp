@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/block_functions.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
@@ -112,6 +113,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("stack(Tensor[] tensors, int dim=0) -> Tensor", &stack);
 }
 
-OPYARD_KERNELS(m) { m.impl("cat", &cat); }
+OPYARD_KERNELS(m) {
+  m.impl("cat", &cat);
+  offer_tail({"aten::cat", "", reinterpret_cast<void (*)()>(&cat), jit::TailKind::Joined, {}});
+}
 
 }  // namespace opyard::kernels

@@ -5,6 +5,9 @@
 // There is no extreme of nothing: reducing a dimension of size 0 raises BadValue.
 #include <opyard/library.h>
 
+#include <cstring>
+
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
@@ -70,6 +73,23 @@ std::tuple<Tensor, Tensor> extreme_both(const char* op, bool largest, const Tens
                  {true, true});
 }
 
+// For groups of fused operators: see opyard/jit/block_functions.h [Tails].
+template <typename T, bool largest>
+void extreme_of(const std::byte* row, std::int64_t length, void* extreme) {
+  ExtremeContext target{extreme, nullptr};
+  const RowsOf& all = largest ? loops().extremes.largest : loops().extremes.smallest;
+  all.of[std::size_t(computed_index(dtype_of<T>))].row(row, length, 0, &target);
+}
+template <typename T>
+void give_extreme(const void* extreme, std::int64_t, std::byte* element) {
+  std::memcpy(element, extreme, sizeof(T));
+}
+template <typename T, bool largest>
+constexpr jit::BlockRows kRows = {&extreme_of<T, largest>, nullptr, nullptr, &give_extreme<T>};
+template <bool largest>
+constexpr RowsOfDTypes kExtremeRows = {
+    {{}, kRows<std::int64_t, largest>, kRows<float, largest>, kRows<double, largest>}};
+
 Tensor amax(const Tensor& self, IntSpan dim, bool keepdim) {
   return extreme_value("aten::amax", true, self, dim, keepdim);
 }
@@ -116,6 +136,10 @@ OPYARD_KERNELS(m) {
   m.impl("min", &min);
   m.impl("max.dim", &max_dim);
   m.impl("min.dim", &min_dim);
+  fusible_reduction("aten::amax", "", &amax, kExtremeRows<true>);
+  fusible_reduction("aten::amin", "", &amin, kExtremeRows<false>);
+  fusible_reduction("aten::max", "", &max, kExtremeRows<true>);
+  fusible_reduction("aten::min", "", &min, kExtremeRows<false>);
   m.impl("argmax", &argmax);
   m.impl("argmin", &argmin);
 }

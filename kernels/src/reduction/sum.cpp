@@ -5,6 +5,9 @@
 #include <opyard/library.h>
 #include <opyard/parallel.h>
 
+#include <cstring>
+
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/complex_parts.h"
 #include "common/copy.h"
@@ -77,11 +80,7 @@ bool sum_long_row(const Tensor& input, const Reduction& reduction, const SumCont
     visit_computed(input.dtype(), [&](auto sample) {
       using T = decltype(sample);
       const auto total = sum.total<SumOf<T>>(reduction.length());
-      if constexpr (std::is_floating_point_v<T>) {
-        *static_cast<T*>(context.out) = T(context.divisor == 0 ? total : total / context.divisor);
-      } else {
-        *static_cast<T*>(context.out) = T(total);
-      }
+      *static_cast<T*>(context.out) = element_of_sum<T>(total, context.divisor);
     });
   });
   return true;
@@ -144,6 +143,28 @@ Tensor mean_dims(const char* op, const Tensor& self, std::optional<IntSpan> dims
   return sum_as(op, self, dims, keepdim, dtype.value_or(self.dtype()), true);
 }
 
+// For groups of fused operators: see opyard/jit/block_functions.h [Tails].
+template <typename T>
+void total_of(const std::byte* row, std::int64_t length, void* total) {
+  loops().sums.pieces[std::size_t(computed_index(dtype_of<T>))](row, length, total);
+}
+template <typename T>
+void join_totals(void* total, const void* next) {
+  *static_cast<SumOf<T>*>(total) += *static_cast<const SumOf<T>*>(next);
+}
+template <typename T, bool is_mean>
+void give_total(const void* total, std::int64_t length, std::byte* element) {
+  const T value =
+      element_of_sum<T>(*static_cast<const SumOf<T>*>(total), is_mean ? double(length) : 0);
+  std::memcpy(element, &value, sizeof(value));
+}
+template <typename T, bool is_mean>
+constexpr jit::BlockRows kRows = {&total_of<T>, &join_totals<T>, &cut_sum, &give_total<T, is_mean>};
+
+constexpr RowsOfDTypes kSumRows = {
+    {{}, kRows<std::int64_t, false>, kRows<float, false>, kRows<double, false>}};
+constexpr RowsOfDTypes kMeanRows = {{{}, {}, kRows<float, true>, kRows<double, true>}};
+
 Tensor sum(const Tensor& self, std::optional<DType> dtype) {
   return sum_dims("aten::sum", self, std::nullopt, false, dtype);
 }
@@ -178,6 +199,10 @@ OPYARD_KERNELS(m) {
   m.impl("sum.dim_IntList", &sum_dim);
   m.impl("mean", &mean);
   m.impl("mean.dim", &mean_dim);
+  fusible_reduction("aten::sum", "", &sum, kSumRows);
+  fusible_reduction("aten::sum", "dim_IntList", &sum_dim, kSumRows);
+  fusible_reduction("aten::mean", "", &mean, kMeanRows);
+  fusible_reduction("aten::mean", "dim", &mean_dim, kMeanRows);
 }
 
 }  // namespace opyard::kernels

@@ -17,6 +17,10 @@
 // bool, int64, float32 and float64 are asked for. A number among the operands is one of that dtype,
 // of which a float is not among int64s and nothing is among bools.
 //
+// [Tails] The last operator of a group may be a reduction of its last dimensions, or one that joins
+// tensors. The elements that it takes are computed a block at a time, and lie only where it takes
+// them: in a row that fits into the nearest cache, or in the result of what is joined.
+//
 // Depends on: opyard/tensor/dtype.h.
 #pragma once
 
@@ -73,6 +77,33 @@ struct BlockFunction {
   std::array<BlockLoop, kDTypes> loops;            // null: not there
 };
 
+// How a reduction makes one element of a row, which has one element or more, all of the result's
+// dtype. A total is eight bytes.
+struct BlockRows {
+  void (*total)(const std::byte* row, std::int64_t length, void* total);  // null: not there
+  // Adds the total of what follows. Null if a row is not cut, else it is cut where cut() says: it
+  // gives the length of the left one of two parts, for more than 512 elements.
+  void (*join)(void* total, const void* next);
+  std::int64_t (*cut)(std::int64_t length);
+  void (*give)(const void* total, std::int64_t length, std::byte* element);
+};
+
+// What arguments a tail takes; all others are None.
+enum class TailKind : std::uint32_t {
+  Reduced,     // a tensor, the dimensions (a list, or None for all), and whether they are kept
+  ReducedAll,  // a tensor
+  Joined,      // a list of tensors, and the dimension along which they are joined
+};
+
+// See [Tails].
+struct BlockTail {
+  const char* name;
+  const char* overload;
+  void (*kernel)();  // see [Kernel]
+  TailKind kind;
+  std::array<BlockRows, BlockFunction::kDTypes> rows;  // of a reduction
+};
+
 // How a tensor is laid out in memory.
 struct BlockGeometry {
   const std::int64_t* sizes;
@@ -93,9 +124,11 @@ struct BlockFunctions {
   // row-major.
   void (*strides)(const std::int64_t* sizes, std::size_t dims, const BlockGeometry* operands,
                   std::size_t count, std::int64_t* strides);
+  std::atomic<std::size_t> tail_count;
+  const BlockTail* tails;
 };
 
 inline constexpr std::uint64_t kBlockFunctionsBytes =
-    sizeof(BlockFunction) * 1024 + sizeof(BlockFunctions);
+    (sizeof(BlockTail) * 1024 + sizeof(BlockFunction)) * 1024 + sizeof(BlockFunctions);
 
 }  // namespace opyard::jit

@@ -4,13 +4,16 @@
 //
 // Operators in a row that have block functions (jit/block_functions.h) and take each other's
 // results become one prim::FusionGroup, whose Subgraph has them. Nothing that is between them
-// moves: a write, a call of anything else, a branch and a stage end a row.
+// moves: a write, a call of anything else, a branch and a stage end a row. So does a reduction, or
+// tensors that are joined, which is the last operator of its group.
 //
 // [Running] A group reads its inputs a block at a time if they are on the CPU, are in memory in any
 // order, and broadcast to the sizes that every operator's result has, where the dtypes that each
 // operator's tensors have are one: float32, float64 or int64, and bool for what is compared.
-// Otherwise, and where gradients are recorded or a call would not reach the kernels, it calls its
-// operators. The results have the same bits either way.
+// A reduction of the last dimensions, or what joins row-major tensors, is computed with what it
+// takes; others are called behind the blocks. For other inputs, and where gradients are recorded or
+// a call would not reach the kernels, a group calls its operators. The results have the same bits
+// either way.
 //
 // What a group does for inputs of certain dtypes, sizes and strides is planned once: a code keeps
 // the plans of 16 such kinds for each group.

@@ -1,0 +1,379 @@
+// fusion/part_plan.cpp: dtypes, pairs, places and lines of one kind of inputs.
+//
+//   1  the dtype, the sizes and the strides of each value; loops for them
+//   2  pairs
+//   3  a place for each value
+//   4  lines
+#include "fusion/part_plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace opyard::jit {
+namespace {
+
+bool is_row_major(IntSpan sizes, IntSpan strides) {
+  std::int64_t next = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != next) return false;
+    next *= sizes[i];
+  }
+  return true;
+}
+
+std::array<std::byte, 8> number_in(const detail::FusibleNumber& number, DType dtype) {
+  std::array<std::byte, 8> bytes{};
+  const auto put = [&](auto value) { std::memcpy(bytes.data(), &value, sizeof(value)); };
+  if (dtype == DType::Float32) {
+    put(float(number.value));
+  } else if (dtype == DType::Float64) {
+    put(number.value);
+  } else {
+    put(std::int64_t(number.value));
+  }
+  return bytes;
+}
+
+DimVector without_first(const DimVector& all) {
+  return all.empty() ? DimVector() : DimVector(IntSpan(all).subspan(1));
+}
+
+}  // namespace
+
+PartPlanner::PartPlanner(const FusedProgram& program, const FusedPart& part,
+                         std::span<const Tensor* const> inputs)
+    : program_(program),
+      part_(part),
+      inputs_(inputs),
+      known_(part.value_count()),
+      outputs_(part.outputs) {}
+
+bool PartPlanner::is_number(std::uint16_t value) const {
+  return value < part_.value_count() && part_.numbers[value].has_value();
+}
+// Not in a buffer, since the caller or the tail wants it.
+bool PartPlanner::is_in_memory(std::uint16_t value) const {
+  return std::ranges::count(outputs_, value) > 0 ||
+         std::ranges::count(targets_, value, &Target::place) > 0;
+}
+
+// 1.
+
+bool PartPlanner::find_loops() {
+  const Tensor* full = nullptr;  // of the most elements, to which all others have to broadcast
+  for (std::size_t i = 0; i < part_.inputs.size(); ++i) {
+    const Tensor& input = *inputs_[part_.inputs[i]];
+    if (input.numel() == 0) return false;
+    known_[i] = {input.dtype(), DimVector(input.sizes()), DimVector(input.strides()),
+                 input.is_contiguous()};
+    if (full == nullptr || input.numel() > full->numel() ||
+        (input.numel() == full->numel() && input.dim() > full->dim())) {
+      full = &input;
+    }
+  }
+  if (full == nullptr) return false;
+  sizes_ = DimVector(full->sizes());
+  for (const std::uint16_t input : part_.inputs) {
+    if (!broadcasts(inputs_[input]->sizes())) return false;
+  }
+  return std::ranges::all_of(part_.steps, [&](const FusedStep& step) { return find_loop(step); });
+}
+
+bool PartPlanner::broadcasts(IntSpan sizes) const {
+  if (sizes.size() > sizes_.size()) return false;
+  for (std::size_t back = 1; back <= sizes.size(); ++back) {
+    const std::int64_t size = sizes[sizes.size() - back];
+    if (size != 1 && size != sizes_[sizes_.size() - back]) return false;
+  }
+  return true;
+}
+
+// Each result has the full sizes, so that each element is computed as often as it would be.
+bool PartPlanner::find_loop(const FusedStep& step) {
+  const std::size_t count = step.function.operands;
+  std::optional<DType> dtype;
+  bool any_full = false, has_float = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint16_t read = step.reads[i];
+    if (is_number(read)) {
+      has_float = has_float || !part_.numbers[read]->is_int;
+      continue;
+    }
+    any_full = any_full || is_full(known_[read]);
+    if (i == 0 && step.function.kind == BlockKind::Selected) {
+      if (known_[read].dtype != DType::Bool) return false;
+    } else if (!dtype) {
+      dtype = known_[read].dtype;
+    } else if (dtype != known_[read].dtype) {
+      return false;
+    }
+  }
+  if (!any_full || !dtype) return false;
+  const int at = BlockFunction::index_of(*dtype);
+  if (at < 0) return false;
+  const bool has_number = std::any_of(step.reads.begin(), step.reads.begin() + long(count),
+                                      [&](std::uint16_t read) { return is_number(read); });
+  if (has_number && (dtype == DType::Bool || (dtype == DType::Int64 && has_float))) return false;
+  if (step.function.kind == BlockKind::Same && dtype == DType::Bool) return false;
+  BlockLoop loop = step.function.loops[std::size_t(at)];
+  DType result = step.function.kind == BlockKind::Compared ? DType::Bool : *dtype;
+  if (step.function.kind == BlockKind::Converted) {
+    result = *step.converted;
+    loop = program_.conversion(result, *dtype);
+  }
+  if (loop == nullptr) return false;
+  known_[step.gives] = result_of(step, result);
+  operations_.push_back({loop,
+                         step.function.arithmetic,
+                         *dtype,
+                         {step.reads.begin(), step.reads.begin() + long(count)},
+                         step.gives});
+  return true;
+}
+
+FusedValue PartPlanner::result_of(const FusedStep& step, DType dtype) const {
+  FusedValue result{dtype, sizes_, contiguous_strides(sizes_)};
+  std::array<BlockGeometry, BlockFunction::kMostOperands> operands{};
+  std::size_t count = 0;
+  bool all_row_major = true;
+  for (std::size_t i = 0; i < step.function.operands; ++i) {
+    if (is_number(step.reads[i])) continue;
+    const FusedValue& one = known_[step.reads[i]];
+    operands[count++] = {one.sizes.begin(), one.strides.begin(), one.sizes.size()};
+    all_row_major = all_row_major && one.is_row_major;
+  }
+  if (all_row_major) return result;
+  program_.strides(sizes_.begin(), sizes_.size(), operands.data(), count, result.strides.begin());
+  result.is_row_major = is_row_major(result.sizes, result.strides);
+  result.is_plain = std::ranges::equal(result.strides, contiguous_strides(sizes_));
+  return result;
+}
+
+// See [Operands].
+
+std::optional<std::size_t> PartPlanner::add_output(std::size_t operand) {
+  const std::uint16_t value = part_.operands[operand];
+  if (value < part_.inputs.size()) return std::nullopt;
+  const auto found = std::ranges::find(outputs_, value);
+  if (found != outputs_.end()) return std::size_t(found - outputs_.begin());
+  outputs_.push_back(value);
+  return outputs_.size() - 1;
+}
+
+void PartPlanner::write_operand(std::size_t operand, PartPlan::Role role, const DimVector& strides,
+                                std::int64_t offset) {
+  const std::uint16_t value = part_.operands[operand];
+  std::uint16_t place = value;
+  if (value < part_.inputs.size() || is_in_memory(value)) {
+    place = std::uint16_t(known_.size());
+    known_.push_back(known_[value]);
+    const DType dtype = known_[value].dtype;
+    operations_.push_back({program_.conversion(dtype, dtype), -1, dtype, {value}, place});
+  }
+  targets_.push_back({place, std::uint16_t(operand), role, strides, offset});
+}
+
+std::optional<PartPlan> PartPlanner::finish() {
+  if (operations_.empty()) return std::move(plan_);
+  find_pairs();
+  if (!find_places() || !find_lines()) return std::nullopt;
+  return std::move(plan_);
+}
+
+// 2. See [Pairs].
+
+void PartPlanner::find_pairs() {
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    const Operation& first = operations_[i];
+    if (first.arithmetic < 0 || first.reads.size() != 2 || is_in_memory(first.gives)) continue;
+    const auto second = only_reader(first.gives);
+    if (second == operations_.end() || second->arithmetic < 0 || second->dtype != first.dtype) {
+      continue;
+    }
+    const bool is_right = second->reads[1] == first.gives;
+    const BlockLoop loop =
+        program_.pair(first.arithmetic, second->arithmetic, is_right, first.dtype);
+    if (loop == nullptr) continue;
+    const std::uint16_t other = second->reads[is_right ? 0 : 1];
+    *second = {loop, -1, first.dtype, {first.reads[0], first.reads[1], other}, second->gives};
+    operations_.erase(operations_.begin() + long(i--));
+  }
+}
+
+std::vector<PartPlanner::Operation>::iterator PartPlanner::only_reader(std::uint16_t value) {
+  auto found = operations_.end();
+  for (auto one = operations_.begin(); one != operations_.end(); ++one) {
+    const auto times = std::ranges::count(one->reads, value);
+    if (times == 0) continue;
+    if (times > 1 || found != operations_.end()) return operations_.end();
+    found = one;
+  }
+  return found;
+}
+
+// 3. See [Places]. A value's number is its place.
+
+bool PartPlanner::find_places() {
+  std::size_t widest = 1;
+  for (const Operation& one : operations_) {
+    widest = std::max({widest, item_size(one.dtype), item_size(known_[one.gives].dtype)});
+  }
+  plan_.block = PartPlan::kBlockBytes / std::int64_t(std::max<std::size_t>(widest, 4));
+  buffer_of_.assign(known_.size(), 0);
+  std::vector<std::uint16_t> free;
+  std::size_t buffers = 0;
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    for (const std::uint16_t read : operations_[i].reads) {
+      if (is_number(read) && !add_number(read, operations_[i].dtype)) return false;
+    }
+    find_buffers(i, free, buffers);
+  }
+  return buffers <= PartPlan::kMostBuffers;
+}
+
+void PartPlanner::find_buffers(std::size_t at, std::vector<std::uint16_t>& free,
+                               std::size_t& count) {
+  const Operation& one = operations_[at];
+  const auto release = [&](bool of_equal_size) {
+    for (std::size_t k = 0; k < one.reads.size(); ++k) {
+      const std::uint16_t read = one.reads[k];
+      const bool twice = std::find(one.reads.begin(), one.reads.begin() + long(k), read) !=
+                         one.reads.begin() + long(k);
+      const bool is_buffer = read >= part_.inputs.size() && !is_number(read) && !is_in_memory(read);
+      if (!is_buffer || twice || is_read_after(read, at)) continue;
+      const bool equal = item_size(known_[read].dtype) == item_size(known_[one.gives].dtype);
+      if (equal == of_equal_size) free.push_back(buffer_of_[read]);
+    }
+  };
+  release(true);
+  if (!is_in_memory(one.gives)) {
+    if (free.empty()) free.push_back(std::uint16_t(count++));
+    buffer_of_[one.gives] = free.back();
+    free.pop_back();
+    plan_.buffers.push_back({one.gives, buffer_of_[one.gives]});
+  }
+  release(false);
+}
+
+bool PartPlanner::is_read_after(std::uint16_t value, std::size_t at) const {
+  return std::any_of(
+      operations_.begin() + long(at) + 1, operations_.end(),
+      [&](const Operation& one) { return std::ranges::count(one.reads, value) > 0; });
+}
+
+// A number has one form, so those of several dtypes are not computed in blocks.
+bool PartPlanner::add_number(std::uint16_t value, DType dtype) {
+  const auto found = std::ranges::find(numbers_dtypes_, value, &NumberDType::value);
+  if (found != numbers_dtypes_.end()) return found->dtype == dtype;
+  numbers_dtypes_.push_back({value, dtype});
+  plan_.numbers.push_back({value, number_in(*part_.numbers[value], dtype)});
+  return true;
+}
+
+// 4. See [Lines].
+
+bool PartPlanner::find_lines() {
+  for (const Target& target : targets_) {
+    FusedValue value = known_[target.place];
+    value.strides = target.strides;
+    add_tensor(target.place, target.operand, target.role, value, target.offset);
+  }
+  for (const std::uint16_t output : outputs_) {
+    plan_.outputs.push_back(known_[output]);
+    add_tensor(output, plan_.outputs.size() - 1, PartPlan::Role::Output, known_[output]);
+  }
+  for (std::size_t i = 0; i < part_.inputs.size(); ++i) {
+    add_tensor(std::uint16_t(i), part_.inputs[i], PartPlan::Role::Input, known_[i]);
+  }
+  for (std::size_t i = sizes_.size(); i-- > 0;) outer_.push_back(sizes_[i]);
+  drop_ones();
+  sort();
+  join();
+  plan_.inner = outer_.empty() ? 1 : outer_[0];
+  for (PartPlan::Tensor& tensor : plan_.tensors) {
+    tensor.step = tensor.steps.empty() ? 0 : tensor.steps[0];
+    tensor.steps = without_first(tensor.steps);
+  }
+  plan_.outer = without_first(outer_);
+  for (const std::int64_t size : plan_.outer) plan_.lines *= size;
+  if (plan_.lines > 1 && plan_.inner < PartPlan::kShortestLine) return false;
+  for (const Operation& one : operations_) plan_.steps.push_back(step_of(one));
+  return true;
+}
+
+void PartPlanner::add_tensor(std::uint16_t place, std::size_t index, PartPlan::Role role,
+                             const FusedValue& value, std::int64_t offset) {
+  const auto item = std::int64_t(item_size(value.dtype));
+  DimVector steps(sizes_.size(), 0);
+  for (std::size_t back = 1; back <= value.sizes.size(); ++back) {
+    const std::size_t from = value.sizes.size() - back;
+    if (value.sizes[from] != 1) steps[back - 1] = value.strides[from] * item;
+  }
+  plan_.tensors.push_back({place, std::uint16_t(index), role, offset, 0, std::move(steps)});
+}
+
+void PartPlanner::drop_ones() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < outer_.size(); ++i) {
+    if (outer_[i] == 1) continue;
+    outer_[kept] = outer_[i];
+    for (PartPlan::Tensor& tensor : plan_.tensors) tensor.steps[kept] = tensor.steps[i];
+    ++kept;
+  }
+  resize(kept);
+}
+
+void PartPlanner::sort() {
+  const DimVector& steps = plan_.tensors[0].steps;
+  for (std::size_t i = 1; i < outer_.size(); ++i) {
+    for (std::size_t j = i; j > 0 && std::llabs(steps[j - 1]) > std::llabs(steps[j]); --j) {
+      std::swap(outer_[j - 1], outer_[j]);
+      for (PartPlan::Tensor& tensor : plan_.tensors) {
+        std::swap(tensor.steps[j - 1], tensor.steps[j]);
+      }
+    }
+  }
+}
+
+void PartPlanner::join() {
+  if (outer_.empty()) return;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < outer_.size(); ++i) {
+    const bool seamless = std::ranges::all_of(plan_.tensors, [&](const PartPlan::Tensor& one) {
+      return one.steps[i] == one.steps[last] * outer_[last];
+    });
+    if (seamless) {
+      outer_[last] *= outer_[i];
+      continue;
+    }
+    ++last;
+    outer_[last] = outer_[i];
+    for (PartPlan::Tensor& one : plan_.tensors) one.steps[last] = one.steps[i];
+  }
+  resize(last + 1);
+}
+
+void PartPlanner::resize(std::size_t dims) {
+  outer_.resize(dims, 0);
+  for (PartPlan::Tensor& tensor : plan_.tensors) tensor.steps.resize(dims, 0);
+}
+
+PartPlan::Step PartPlanner::step_of(const Operation& one) const {
+  PartPlan::Step step{one.loop, std::uint32_t(one.reads.size() + 1), {}, {}};
+  const auto put = [&](std::size_t at, std::uint16_t value) {
+    step.places[at] = value;
+    const auto tensor = std::ranges::find(plan_.tensors, value, &PartPlan::Tensor::place);
+    if (tensor != plan_.tensors.end()) {
+      step.steps[at] = tensor->step;
+    } else {
+      step.steps[at] = is_number(value) ? 0 : std::int64_t(item_size(known_[value].dtype));
+    }
+  };
+  put(0, one.gives);
+  for (std::size_t i = 0; i < one.reads.size(); ++i) put(i + 1, one.reads[i]);
+  return step;
+}
+
+}  // namespace opyard::jit

@@ -1,0 +1,162 @@
+// fusion/part_plan.h: how one part of a fused group computes, for inputs of certain dtypes, sizes
+// and strides.
+//
+// [Places] What a step reads and writes is a place: a number, a tensor, or a buffer of one block on
+// the thread's stack. A buffer is used again behind the last use of what was in it, and by the very
+// step that reads it last, if its elements have the size of what is written.
+//
+// [Lines] Elements are computed a line at a time: `inner` elements in the order in which the first
+// written tensor lies, and of each tensor how far its line is from the line before, for each
+// dimension outside. Tensors that lie alike without gaps are one line.
+//
+// [Pairs] Where two steps of arithmetic follow each other and no one else needs what is between
+// them, they are one step.
+//
+// [Operands] What the tail takes is a tensor of its own: where it lies in the result of what is
+// joined, or the elements of a row, which are computed in row-major order. A copy is a step if the
+// same value is an output, too, or an operand before.
+//
+// Depends on: fusion/fused_program.h.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fusion/fused_program.h"
+#include "opyard/tensor.h"
+
+namespace opyard::jit {
+
+// What a value is, before it is computed.
+struct FusedValue {
+  DType dtype = DType::Bool;
+  DimVector sizes, strides;
+  bool is_row_major = true;
+  bool is_plain = true;  // strides are those that a new tensor has
+};
+
+struct PartPlan {
+  static constexpr std::size_t kMostBuffers = 16;
+  static constexpr std::int64_t kBlockBytes = 2048;
+  // A line of fewer elements costs more to begin than blocks save.
+  static constexpr std::int64_t kShortestLine = 32;
+  static constexpr std::size_t kMostOperands = 4;  // of a pair: what is written, and three
+
+  struct Step {
+    BlockLoop loop;
+    std::uint32_t operands;  // with the written one
+    std::array<std::uint16_t, kMostOperands> places;
+    std::array<std::int64_t, kMostOperands> steps;  // in bytes
+  };
+  enum class Role : std::uint8_t { Input, Output, Joined, Row };
+  struct Tensor {
+    std::uint16_t place;
+    std::uint16_t index;  // among the group's inputs, this part's outputs, or its operands
+    Role role;
+    std::int64_t offset;  // of what is joined, in bytes
+    std::int64_t step;    // within a line, in bytes
+    DimVector steps;      // from line to line, as `outer`
+  };
+  struct Buffer {
+    std::uint16_t place;
+    std::uint16_t index;
+  };
+  struct Number {
+    std::uint16_t place;
+    alignas(8) std::array<std::byte, 8> bytes;
+  };
+
+  std::vector<Step> steps;
+  std::vector<Tensor> tensors;
+  std::vector<Buffer> buffers;
+  std::vector<Number> numbers;
+  std::vector<FusedValue> outputs;
+  DimVector outer;  // dimensions outside of a line, the fastest first
+  std::int64_t inner = 1;
+  std::int64_t lines = 1;
+  std::int64_t block = 0;  // elements
+
+  std::int64_t elements() const noexcept { return lines * inner; }
+};
+
+// Finds the plan of a part in three steps, between which the caller may look at its values.
+class PartPlanner {
+ public:
+  // The inputs are those of the group, defined, on the CPU, and without policies.
+  PartPlanner(const FusedProgram& program, const FusedPart& part,
+              std::span<const opyard::Tensor* const> inputs);
+
+  // Of each value. False if blocks cannot compute a step for such inputs.
+  bool find_loops();
+  const FusedValue& operand(std::size_t index) const { return known_[part_.operands[index]]; }
+
+  // Makes an operand of the tail an output, unless it is one, or an input. Gives its index there.
+  std::optional<std::size_t> add_output(std::size_t operand);
+  // Has an operand written as a row, or into what is joined, where it begins at `offset` bytes and
+  // has these strides. See [Operands].
+  void write_operand(std::size_t operand, PartPlan::Role role, const DimVector& strides,
+                     std::int64_t offset);
+
+  // The plan, or nothing if there are too many buffers, or lines are too short.
+  std::optional<PartPlan> finish();
+
+ private:
+  struct Operation {
+    BlockLoop loop;
+    std::int32_t arithmetic;  // -1 behind a pair
+    DType dtype;              // that it computes in
+    std::vector<std::uint16_t> reads;
+    std::uint16_t gives;
+  };
+  struct Target {
+    std::uint16_t place, operand;
+    PartPlan::Role role;
+    DimVector strides;
+    std::int64_t offset;
+  };
+  struct NumberDType {
+    std::uint16_t value;
+    DType dtype;
+  };
+
+  bool is_number(std::uint16_t value) const;
+  bool is_full(const FusedValue& one) const { return std::ranges::equal(one.sizes, sizes_); }
+  bool is_in_memory(std::uint16_t value) const;
+  bool broadcasts(IntSpan sizes) const;
+  bool find_loop(const FusedStep& step);
+  FusedValue result_of(const FusedStep& step, DType dtype) const;
+
+  void find_pairs();
+  std::vector<Operation>::iterator only_reader(std::uint16_t value);
+
+  bool find_places();
+  void find_buffers(std::size_t at, std::vector<std::uint16_t>& free, std::size_t& count);
+  bool is_read_after(std::uint16_t value, std::size_t at) const;
+  bool add_number(std::uint16_t value, DType dtype);
+
+  bool find_lines();
+  void add_tensor(std::uint16_t place, std::size_t index, PartPlan::Role role,
+                  const FusedValue& value, std::int64_t offset = 0);
+  void drop_ones();
+  void sort();
+  void join();
+  void resize(std::size_t dims);
+  PartPlan::Step step_of(const Operation& one) const;
+
+  const FusedProgram& program_;
+  const FusedPart& part_;
+  const std::span<const opyard::Tensor* const> inputs_;
+  std::vector<FusedValue> known_;  // of each value, then of each copy for an operand
+  std::vector<Operation> operations_;
+  std::vector<std::uint16_t> outputs_;  // values
+  std::vector<Target> targets_;
+  std::vector<std::uint16_t> buffer_of_;
+  std::vector<NumberDType> numbers_dtypes_;
+  DimVector sizes_;  // of each result
+  DimVector outer_;
+  PartPlan plan_;
+};
+
+}  // namespace opyard::jit
