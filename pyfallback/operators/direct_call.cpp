@@ -225,10 +225,8 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
 }
 
 // Whether nothing of the call has to be recorded. What has to goes through the stack.
-[[gnu::always_inline]] inline bool DirectCall::passes_recorder(const Record& recorder,
-                                                               PyObject* const* args,
-                                                               std::size_t count,
-                                                               PyObject* names) const {
+[[gnu::noinline]] bool DirectCall::passes_recorder(const Record& recorder, PyObject* const* args,
+                                                   std::size_t count, PyObject* names) const {
   bool may_need = false;
   if (only_tensors_ && names == nullptr) {
     for (std::size_t i = 0; i < count; ++i) {

@@ -167,18 +167,26 @@ using MadeOfNumbers = std::unique_ptr<std::vector<Owned>>;
   refuse_all(overloads, mismatches, names);
 }
 
+// Whether the overload that is asked first would convert an argument, so that others go before it.
+[[gnu::noinline]] bool first_would_convert(PyObject* self, PyObject* const* args, std::size_t flags,
+                                           PyObject* names) {
+  const PacketObject& packet = packet_of(self);
+  return plan_of(PyTuple_GET_ITEM(packet.overloads, 0))
+      .needs_conversion(*packet.runtime, args, PyVectorcall_NARGS(flags), names);
+}
+
 // The overload that is asked first, where it takes the arguments as they are.
 PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   refresh(packet_of(self));
   PyObject* const overloads = packet_of(self).overloads;
   if (PyTuple_GET_SIZE(overloads) == 0) return nullptr;
-  const Owned first = Owned::share(PyTuple_GET_ITEM(overloads, 0));
-  const CallPlan& plan = plan_of(first.get());
-  if (PyTuple_GET_SIZE(overloads) > 1 &&
-      plan.needs_conversion(*packet_of(self).runtime, args, PyVectorcall_NARGS(flags), names)) {
+  if (PyTuple_GET_SIZE(overloads) > 1 && first_would_convert(self, args, flags, names)) {
     return nullptr;
   }
-  return plan.direct().try_call(*packet_of(self).runtime, first.get(), args, flags, names);
+  const Owned first = Owned::share(PyTuple_GET_ITEM(overloads, 0));
+  return plan_of(first.get())
+      .direct()
+      .try_call(*packet_of(self).runtime, first.get(), args, flags, names);
 }
 
 // With a frame of its own: calls without a stack of values take no C stack for it (test_depth.py).

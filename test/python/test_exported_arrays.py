@@ -247,7 +247,7 @@ def test_P17_an_array_that_is_exported_and_not_given_away(plugin, define):
         op(a)
     assert str(caught.value) == (
         "an argument of type 'opyard_test_arrays.Array' that was exported to an operator cannot be "
-        "kept: its exchange table failed without an exception"
+        "held: its exchange table failed without an exception"
     )
 
 

@@ -38,6 +38,10 @@ def on_meta(*sizes):
     return aten.empty(list(sizes), device="meta")
 
 
+def places_on_meta(count):
+    return aten.empty([count], dtype=opyard.int64, device="meta")
+
+
 def at(*numbers):
     return opyard.tensor(list(numbers), dtype=opyard.int64)
 
@@ -53,6 +57,8 @@ REFUSED = [
     (lambda: aten.slice_backward(ones(5, 3), [2, 3], 0, 0, 2, 1), ValueError, "sizes must be"),
     (lambda: inner.narrow_backward(ones(5, 3), [2, 3], 0, 0, 2), ValueError, "sizes must be"),
     (lambda: aten.copy_(ones(2), on_meta(2)), NotImplementedError, "on meta"),
+    (lambda: aten.index_select(ones(2), 0, places_on_meta(1)), TypeError, "says no place"),
+    (lambda: aten.embedding(ones(2, 3), places_on_meta(1)), TypeError, "says no place"),
     (lambda: aten.add.out(ones(2), on_meta(2), out=ones(2)), NotImplementedError, "on meta"),
     (lambda: aten.matmul.out(ones(2, 2), on_meta(2, 2), out=ones(2, 2)), RuntimeError, "on meta"),
 ]

@@ -59,6 +59,15 @@ void require_mask_fits(const char* op, const std::string& name, const Tensor& ma
   }
 }
 
+// An index on meta has no elements, and a tensor with elements is to be read or written at some.
+void require_says_places(const char* op, const std::string& name, const Tensor& index,
+                         const Tensor& self) {
+  if (!is_meta(index) || is_meta(self)) return;
+  refuse(ErrorKind::BadArgument,
+         {op, ": ", name, " is ", index, " on meta, where it says no place, and self is ", self,
+          "; pass indices on the cpu"});
+}
+
 // The indices as positions, masks taken apart.
 std::vector<Positions> positions_of(const char* op, const Tensor& self,
                                     const std::vector<std::optional<Tensor>>& indices) {
@@ -72,11 +81,7 @@ std::vector<Positions> positions_of(const char* op, const Tensor& self,
     const Tensor& index = *indices[i];
     const std::string name = text_of({"indices[", i, "]"});
     require_cpu(op, name.c_str(), index);
-    if (is_meta(index) && !is_meta(self)) {
-      refuse(ErrorKind::BadArgument,
-             {op, ": ", name, " is ", index, " on meta, where it says no place, and self is ", self,
-              "; pass indices on the cpu"});
-    }
+    require_says_places(op, name, index, self);
     if (index.dtype() == DType::Bool) {
       require_mask_fits(op, name, index, self, dim);
       if (is_meta(index)) {
@@ -122,6 +127,7 @@ Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
     refuse(ErrorKind::BadShape, {kOp, ": index is ", index, "; accepted is one dimension"});
   }
   require_index_dtype(kOp, "index", index);
+  require_says_places(kOp, "index", index, self);
   const std::array count = {index.numel()}, step = {index.dim() == 0 ? 1 : index.strides()[0]};
   const Tensor list =
       converted(kOp, index.as_strided(count, step, index.storage_offset()), DType::Int64);

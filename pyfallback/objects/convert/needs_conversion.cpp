@@ -1,7 +1,8 @@
 // objects/convert/needs_conversion.cpp: which objects a type accepts only as others.
+#include "objects/convert/convert.h"
+
 #include <algorithm>
 
-#include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/symbolic.h"
 
