@@ -61,8 +61,8 @@ TEST(UserType, D1_ANameOrTypeThatIsTakenIsRefused) {
                 "the C++ class opyard::Counter is registered as test.Counter already and cannot "
                 "be test.Counter2 as well");
   EXPECT_THROWN(register_enum<Color>("test.Color", {{"Red", Color::Red}}), BadRegistration,
-                "the name test.Color stands for the C++ enum opyard::Color with other members "
-                "already; choose another name for the C++ enum opyard::Color");
+                "the name test.Color already means the C++ enum opyard::Color with other members; "
+                "choose another name for the C++ enum opyard::Color");
   EXPECT_THROWN(register_enum("test.Color", {{"Red", 1}}), BadRegistration,
                 "the name test.Color already means the C++ enum opyard::Color; choose another "
                 "name for an enum without a C++ type");
