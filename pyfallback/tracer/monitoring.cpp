@@ -4,9 +4,9 @@
 // built-in functions (measured). Each gets (code, offset, …) and returns None. CPython runs no
 // callback of this tool within one.
 //
-// [Short] Nearly every event is recorded by a function that calls no other, since what a function
-// saves for those that it calls would be a third of the event. Whatever needs a look is handed on:
-// a code or a callable that is seen first, filters, a block that is full.
+// [Short] Nearly every event is recorded by a function that calls no other, and so saves no
+// registers for one. Whatever needs a look is handed on: a code or a callable that is seen first,
+// filters, a block that is full.
 //
 // [Calls of C] CALL, C_RETURN and C_RAISE ask the same question of the same object, so an exit fits
 // its enter: `with` calls __exit__ by CALL through a bound method of Python, and sends a C_RETURN
