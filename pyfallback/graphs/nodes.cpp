@@ -9,6 +9,13 @@ py::object find_or_none(const jit::GraphPtr& graph, jit::Node* node) {
   return node == nullptr ? py::object(py::none()) : py::cast(share(graph, node));
 }
 
+SharedNode node_of(const SharedValue& self) {
+  jit::Node* const node = self.item->node();
+  OPYARD_CHECK(node != nullptr, BadGraph,
+               "value %" + self.item->printed_name() + " was erased, and no node gives it");
+  return share(self.graph, node);
+}
+
 // (user, offset) of each use.
 py::list uses_of(const SharedValue& self) {
   py::list uses;
@@ -46,9 +53,7 @@ void add_value(py::class_<SharedValue>& value) {
           "stage", [](const SharedValue& self) { return self.item->stage(); },
           [](const SharedValue& self, int stage) { self.item->set_stage(stage); },
           "the stage that computes it, or takes it as an input")
-      .def(
-          "node", [](const SharedValue& self) { return share(self.graph, self.item->node()); },
-          "the node that gives it")
+      .def("node", &node_of, "the node that gives it; ValueError for a value that was erased")
       .def_property_readonly(
           "offset", [](const SharedValue& self) { return self.item->offset(); },
           "which output of its node it is")

@@ -96,9 +96,12 @@ class TestStructure:
         with pytest.raises(ValueError):
             node.destroy()  # its output is used
         other = graph.insert_node(graph.create("aten::neg", [x]))
-        node.output().replace_all_uses_with(other.output())
+        output = node.output()
+        output.replace_all_uses_with(other.output())
         node.destroy()
         assert node.is_destroyed
+        with pytest.raises(ValueError, match=r"value %\d+ was erased, and no node gives it"):
+            output.node()
         assert jit.compile(graph)(t(3)).tolist() == [-3.0]
 
     def test_a_constant_is_made_of_a_python_object(self):
