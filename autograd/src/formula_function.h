@@ -3,9 +3,9 @@
 // It holds what the formulas need, and no more; a run takes it out, checks that it was not written
 // meanwhile, and runs the code.
 //
-// [Giving up] Only tensors are given up: a function that saved none runs again though the graph was
-// not kept, as in PyTorch, and touches no atomic. Otherwise runs count themselves while they read
-// what is saved. A run that does not keep the graph takes what is saved if no one reads it, in one
+// [Giving up] Only tensors are given up: a function that saved none runs again without
+// retain_graph, as in PyTorch, and touches no atomic. Otherwise runs count themselves while they
+// read what is saved. A run without retain_graph takes what is saved if no one reads it, in one
 // step, and drops it at its end; if others read, it says in the same word that it is given up, and
 // the last of them drops it. So runs on several threads take no lock.
 //

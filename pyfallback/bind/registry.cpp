@@ -144,13 +144,15 @@ void add_questions(py::module_& module) {
       },
       "whether a call that goes to this key finds a kernel");
   module.def(
-      "rule_at",
+      "resolve",
       [](const std::string& name, int key) {
         const OperatorName op = parse_operator_name(name);
         inspect::has_computed_kernel(op, DispatchKey(key));  // raises for what is no runtime key
-        return inspect::resolve(registry().require(op), DispatchKey(key)).rule;
+        const inspect::Resolution found =
+            inspect::resolve(registry().require(op), DispatchKey(key));
+        return py::make_tuple(show_text(found.provenance), found.rule);
       },
-      "the rule by which a kernel serves this key, as in dump_table()");
+      "what serves this key, and by which rule, as in dump_table()");
   module.def(
       "alias_includes",
       [](int alias, int key) { return alias_includes(DispatchKey(alias), DispatchKey(key)); },

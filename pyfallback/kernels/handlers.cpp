@@ -155,7 +155,7 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
                                                          kTypeSize % Runtime::kCachedHandlers];
   const TypeVersion version = type_version(runtime, type);
   if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
-    return Owned::share(near.kept);
+    return Owned::share(near.cached);
   }
   Owned cached = find_handler(runtime, type);
   // What was just made changed the class; then it is remembered the next time. A class that takes

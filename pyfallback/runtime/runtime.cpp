@@ -61,8 +61,8 @@ struct CloseAtExit {
 constexpr const char* kCapsuleName = "opyard.runtime";
 
 Runtime* find_in_interpreter() {
-  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* const capsule = kept == nullptr ? nullptr : find_item(kept, kCapsuleName);
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* const capsule = dict == nullptr ? nullptr : find_item(dict, kCapsuleName);
   if (capsule == nullptr) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     return nullptr;
@@ -91,11 +91,11 @@ std::string name_of(PyInterpreterState* interpreter) {
 }  // namespace
 
 Runtime& require_runtime(const InterpreterVTable& vtable) {
-  if (Runtime* const kept = find_in_interpreter()) {
-    OPYARD_CHECK(!kept->gate.closed(), Unsupported,
+  if (Runtime* const former = find_in_interpreter()) {
+    OPYARD_CHECK(!former->gate.closed(), Unsupported,
                  "opyard was imported while the Python interpreter is ending, after it was closed; "
                  "import it before, and keep it");
-    return *kept;
+    return *former;
   }
   static const CloseAtExit close_at_exit;
   static_cast<void>(close_at_exit);
@@ -105,12 +105,12 @@ Runtime& require_runtime(const InterpreterVTable& vtable) {
   runtime->is_main = interpreter == PyInterpreterState_Main();
   runtime->tag = Interpreter::create(&vtable, runtime.get());
   runtime->interpreter.store(interpreter);
-  // What is there is of an import that failed.
-  if (Runtime* const former = find_runtime(interpreter)) {
-    former->gate.close();
-    former->tag->disarm();
-    Registry::instance().leave(former->tag);
-    former->interpreter.store(nullptr);
+  // One that is found now was made by an import that failed.
+  if (Runtime* const failed = find_runtime(interpreter)) {
+    failed->gate.close();
+    failed->tag->disarm();
+    Registry::instance().leave(failed->tag);
+    failed->interpreter.store(nullptr);
   }
   Registry::instance().join(runtime->tag);
   runtime->older = newest.load(std::memory_order_relaxed);
@@ -121,12 +121,12 @@ Runtime& require_runtime(const InterpreterVTable& vtable) {
 }
 
 void keep_runtime(Runtime& runtime) {
-  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  OPYARD_CHECK(dict != nullptr, OutOfMemory, "the interpreter has no dictionary");
   if (find_in_interpreter() != nullptr) return;
   const Owned capsule = checked(PyCapsule_New(&runtime, kCapsuleName, end_runtime));
   Py_INCREF(runtime.module);
-  if (PyDict_SetItemString(kept, kCapsuleName, capsule.get()) < 0) throw PythonErrorSet();
+  if (PyDict_SetItemString(dict, kCapsuleName, capsule.get()) < 0) throw PythonErrorSet();
 }
 
 Runtime* find_runtime(const PyInterpreterState* interpreter) noexcept {

@@ -126,7 +126,7 @@ struct Runtime {
   struct CachedHandler {
     PyTypeObject* type = nullptr;
     TypeVersion version = 0;
-    PyObject* kept = nullptr;
+    PyObject* cached = nullptr;
   };
   static constexpr std::size_t kCachedHandlers = 16;
   CachedHandler cached_handlers[kCachedHandlers];

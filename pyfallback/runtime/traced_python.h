@@ -26,10 +26,10 @@ struct CodeWords {
   void* words[1];
 };
 inline std::uintptr_t code_word_unchecked(PyObject* code, Py_ssize_t index) noexcept {
-  const auto* const kept =
+  const auto* const extra =
       static_cast<const CodeWords*>(reinterpret_cast<PyCodeObject*>(code)->co_extra);
-  if (kept == nullptr || kept->count <= index) return 0;
-  return reinterpret_cast<std::uintptr_t>(kept->words[index]);
+  if (extra == nullptr || extra->count <= index) return 0;
+  return reinterpret_cast<std::uintptr_t>(extra->words[index]);
 }
 // False, with an exception set, if there is no memory.
 inline bool set_code_word(PyObject* code, Py_ssize_t index, std::uintptr_t word) noexcept {

@@ -38,9 +38,9 @@ CodeWord make_word(PyCodeObject* code) {
 }  // namespace
 
 void CodeKeys::prepare() {
-  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  if (kept == nullptr) throw std::bad_alloc();
-  if (PyObject* const former = find_item(kept, kIndexName)) {
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (dict == nullptr) throw std::bad_alloc();
+  if (PyObject* const former = find_item(dict, kIndexName)) {
     index_ = PyLong_AsSsize_t(former);
     return;
   }
@@ -60,7 +60,7 @@ void CodeKeys::prepare() {
     throw PythonErrorSet();
   }
   PyObject* const number = PyLong_FromSsize_t(index);
-  const bool stored = number != nullptr && PyDict_SetItemString(kept, kIndexName, number) == 0;
+  const bool stored = number != nullptr && PyDict_SetItemString(dict, kIndexName, number) == 0;
   Py_XDECREF(number);
   if (!stored) throw PythonErrorSet();
   index_ = index;

@@ -57,19 +57,19 @@ constexpr const char* kCapsuleName = "opyard.tracer";
 
 // The tracer of the interpreter that this thread is in; null if it has none.
 Tracer* find_tracer() {
-  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  if (kept == nullptr) return nullptr;
-  PyObject* const capsule = find_item(kept, kCapsuleName);
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (dict == nullptr) return nullptr;
+  PyObject* const capsule = find_item(dict, kCapsuleName);
   if (capsule == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
   return capsule == nullptr ? nullptr
                             : static_cast<Tracer*>(PyCapsule_GetPointer(capsule, kCapsuleName));
 }
 
 void keep_tracer(Tracer& tracer) {
-  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  if (kept == nullptr) throw std::bad_alloc();
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (dict == nullptr) throw std::bad_alloc();
   PyObject* const capsule = checked_new(PyCapsule_New(&tracer, kCapsuleName, nullptr));
-  const int failed = PyDict_SetItemString(kept, kCapsuleName, capsule);
+  const int failed = PyDict_SetItemString(dict, kCapsuleName, capsule);
   Py_DECREF(capsule);
   if (failed != 0) throw PythonErrorSet();
 }
@@ -196,7 +196,7 @@ PyObject* start(PyObject* module, PyObject* args) {
   });
 }
 
-// start_in(options, folder, program): what is recorded is kept in the folder, too.
+// start_in(options, folder, program): what is recorded is written to the folder, too.
 PyObject* start_in(PyObject* module, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* given = nullptr;
@@ -213,7 +213,7 @@ PyObject* start_in(PyObject* module, PyObject* args) {
   });
 }
 
-// begin_child(): in the child of a fork; whether its recording is kept in a folder.
+// begin_child(): in the child of a fork; whether its recording is written to a folder.
 PyObject* begin_child(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     Tracer& tracer = *state_of(module).tracer;
@@ -240,7 +240,7 @@ PyObject* count_of_started(PyObject*, PyObject*) {
   return PyLong_FromUnsignedLongLong(programs_started());
 }
 
-// recover(folder) -> Trace, of all processes that have kept something there
+// recover(folder) -> Trace, of all processes that have written to it
 PyObject* recover(PyObject* module, PyObject* argument) {
   return enter_tracer([&]() -> PyObject* {
     return recovered_trace(state_of(module).trace_type, path_of(argument));
@@ -351,7 +351,7 @@ PyObject* show_instances(PyObject* module, PyObject* args) {
 }
 
 // begin_range(name, arguments or None, key) -> the key, for exit() and the next time. While nothing
-// records, it is the one that came: a name that is used once is not kept for ever then.
+// records, the key that was passed is returned, so that a name that is used once is not stored.
 PyObject* begin_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count == 3 && !profiler::Session::is_active()) return Py_NewRef(args[2]);
   return enter_tracer([&]() -> PyObject* {

@@ -187,9 +187,9 @@ constexpr PythonTable kTable = {kPythonTableVersion,
 }  // namespace
 
 void add_python_table(Runtime& runtime, PyObject* module) {
-  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
-  Owned capsule = Owned::share(find_item(kept, kName));
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  OPYARD_CHECK(dict != nullptr, OutOfMemory, "the interpreter has no dictionary");
+  Owned capsule = Owned::share(find_item(dict, kName));
   if (!capsule) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     auto made = std::make_unique<LastingTable>(LastingTable{kTable, nullptr});
@@ -198,7 +198,7 @@ void add_python_table(Runtime& runtime, PyObject* module) {
     LastingTable* const lasting = made.release();
     lasting->next = all_tables.load(std::memory_order_relaxed);
     while (!all_tables.compare_exchange_weak(lasting->next, lasting)) continue;
-    if (PyDict_SetItemString(kept, kName, capsule.get()) < 0) throw PythonErrorSet();
+    if (PyDict_SetItemString(dict, kName, capsule.get()) < 0) throw PythonErrorSet();
   }
   if (PyModule_AddObjectRef(module, "python_table", capsule.get()) < 0) throw PythonErrorSet();
 }

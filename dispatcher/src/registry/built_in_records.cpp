@@ -21,6 +21,12 @@ void run_thread_entry(const Record&, const Operator& op, DispatchKeySet keys, St
   op.run_boxed(record, keys, stack);
 }
 
+// Run as a call of its own, too.
+void run_for_interpreter(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const Record& record = op.record_here(keys);
+  op.run_boxed(record, keys, stack);
+}
+
 }  // namespace
 
 void set_refuse_call(RefuseCall refuse) noexcept { refuse_call = refuse; }
@@ -31,19 +37,6 @@ const Record& make_built_in_record(RecordRole role, BoxedFunction boxed, const c
   record->boxed = boxed;
   record->provenance = provenance;
   return *record;
-}
-
-void make_built_in_records() {
-  missing_record();
-  ambiguous_record();
-  gone_record();
-  thread_entry_record();
-  watch_record();
-  per_interpreter_record();
-  built_in_fallback(DispatchKey::Observe);
-  handlers_record();
-  dispatcher_record();
-  key_snapshot_record();
 }
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -74,38 +67,10 @@ const Record& thread_entry_record() {
   return record;
 }
 
-const Record* built_in_fallback(DispatchKey key) {
-  static const Record& fallthrough =
-      make_built_in_record(RecordRole::Fallthrough, &run_fallthrough, "built in");
-  switch (layer_of(key)) {
-    case DispatchKey::Observe:
-      return &observe_record();
-    case DispatchKey::Python:
-      return &handlers_record();
-    case DispatchKey::PythonDispatcher:
-      return &dispatcher_record();
-    case DispatchKey::PythonTLSSnapshot:
-      return &key_snapshot_record();
-    case DispatchKey::BackendSelect:
-    case DispatchKey::AboveBackendSelect1:
-    case DispatchKey::AboveBackendSelect2:
-    case DispatchKey::ADInplaceOrView:
-    case DispatchKey::AboveADInplaceOrView1:
-    case DispatchKey::AboveADInplaceOrView2:
-    case DispatchKey::AutogradOther:
-    case DispatchKey::AutogradFunctionality:
-    case DispatchKey::AutogradNestedTensor:
-    case DispatchKey::AboveAutograd1:
-    case DispatchKey::AboveAutograd2:
-    case DispatchKey::Tracer:
-    case DispatchKey::AutocastCPU:
-    case DispatchKey::AutocastCUDA:
-    case DispatchKey::OnTop1:
-    case DispatchKey::OnTop2:
-      return &fallthrough;
-    default:
-      return nullptr;
-  }
+const Record& per_interpreter_record() {
+  static const Record& record = make_built_in_record(
+      RecordRole::PerInterpreter, &run_for_interpreter, "as the interpreter sees it");
+  return record;
 }
 
 }  // namespace opyard

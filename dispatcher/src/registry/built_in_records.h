@@ -40,7 +40,7 @@ const Record& thread_entry_record();
 const Record& observe_record();
 // Tells the watchers, and goes on to what the slot would lead to. registry/observed_call.cpp
 const Record& watch_record();
-// Goes on to what is there for the interpreter that calls. registry/interpreter_tables.cpp
+// Goes on to what the calling interpreter sees.
 const Record& per_interpreter_record();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
 const Record& handlers_record();
@@ -51,6 +51,7 @@ const Record& dispatcher_record();
 
 // The records that serve a layer where no one registered anything for it: layers that mean
 // nothing to most operators fall through, Observe tells the observers. Null for the others.
+// registry/built_in_fallbacks.cpp
 const Record* built_in_fallback(DispatchKey key);
 
 // The boxed function of every fallthrough record: goes on below the layer it is at.

@@ -1,28 +1,16 @@
-// registry/interpreter_tables.cpp: making tables, finding the one of a call, and who takes part.
+// registry/interpreter_tables.cpp: making tables, and finding the one of a call.
 #include "registry/interpreter_tables.h"
 
-#include "registry/built_in_records.h"
-#include "registry/state.h"
+#include <utility>
 
 namespace opyard {
 namespace {
-
-void run_view(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const Record& record = op.record_here(keys);
-  op.run_boxed(record, keys, stack);
-}
 
 const Record& slot_of_table(const InterpreterTable& table, DispatchKeySet keys) noexcept {
   return *table.slots[runtime_index(keys)].load(std::memory_order_acquire);
 }
 
 }  // namespace
-
-const Record& per_interpreter_record() {
-  static const Record& record =
-      make_built_in_record(RecordRole::PerInterpreter, &run_view, "as the interpreter sees it");
-  return record;
-}
 
 const InterpreterTable* InterpreterTable::find(const Operator& op, Who who,
                                                const Interpreter* interpreter) noexcept {
@@ -42,7 +30,8 @@ void InterpreterTable::add(Operator& op, Who who, const Interpreter* interpreter
     for (std::size_t slot = 0; slot < std::size_t(kSlotCount); ++slot) {
       const auto& from = others == nullptr ? op.table_.slots[slot] : others->slots[slot];
       const Record* record = from.load(std::memory_order_acquire);
-      if (record == &watch_record()) record = behind->slots[slot].load(std::memory_order_acquire);
+      if (record->role == RecordRole::Watch)
+        record = behind->slots[slot].load(std::memory_order_acquire);
       table.slots[slot].store(record, std::memory_order_relaxed);
     }
   };
@@ -120,32 +109,6 @@ const Record& Operator::record_here(DispatchKeySet keys) const noexcept {
   const InterpreterTable* const table =
       InterpreterTable::find(*this, inside ? Who::Others : Who::Outside, nullptr);
   return table == nullptr ? record(keys) : slot_of_table(*table, keys);
-}
-
-void Registry::join(const Interpreter* interpreter) {
-  const std::lock_guard lock(state_->mutex);
-  Common& common = state_->common;
-  common.interpreters.push_back(interpreter);
-  try {
-    for (const auto& [name, entry] : state_->entries) {
-      if (entry->op != nullptr) entry->prepare_views(*entry->op, common);
-    }
-  } catch (...) {
-    common.interpreters.pop_back();
-    throw;
-  }
-  several_interpreters.store(common.several());
-  state_->publish_all();
-}
-
-void Registry::leave(const Interpreter* interpreter) noexcept {
-  const std::lock_guard lock(state_->mutex);
-  if (std::erase(state_->common.interpreters, interpreter) == 0) return;
-  several_interpreters.store(state_->common.several());
-  for (const auto& [name, entry] : state_->entries) {
-    for (const auto& op : entry->former) InterpreterTable::release(*op, *interpreter);
-  }
-  state_->publish_all();
 }
 
 }  // namespace opyard

@@ -7,20 +7,19 @@
 #include "opyard/detail/registry/observed_call.h"
 
 #include <algorithm>
-#include <bit>
 #include <exception>
-#include <memory>
-#include <mutex>
 #include <utility>
 
 #include "opyard/observe/observer.h"
 #include "opyard/registry/next.h"
-#include "opyard/registry/registry.h"
 #include "registry/built_in_records.h"
 #include "registry/interpreter_tables.h"
-#include "registry/state.h"
+#include "registry/watcher_list.h"
 
 namespace opyard {
+
+constinit WatcherList watchers;
+
 namespace {
 
 // Tells a chain of guards, the outermost first, with observing switched off.
@@ -58,43 +57,6 @@ void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& 
   op.redispatch_boxed(below, stack);
   exit.threw = false;
 }
-
-// Written under the registry's lock; a bit of `on` after its watcher.
-struct Watchers {
-  static constexpr unsigned kMost = 8;
-  std::atomic<std::uint8_t> on{0};
-  std::atomic<Watcher*> list[kMost]{};
-
-  template <typename Tell>
-  void tell(std::uint8_t which, const Tell& what) noexcept {
-    for (unsigned rest = which; rest != 0; rest &= rest - 1) {
-      what(*list[std::countr_zero(rest)].load(std::memory_order_relaxed));
-    }
-  }
-  // The bit of a watcher that watches, else 0.
-  std::uint8_t bit_of(const Watcher& watcher) noexcept {
-    const std::uint8_t now = on.load(std::memory_order_acquire);
-    for (unsigned n = 0; n < kMost; ++n) {
-      const auto bit = std::uint8_t(1u << n);
-      if ((now & bit) != 0 && list[n].load(std::memory_order_relaxed) == &watcher) return bit;
-    }
-    return 0;
-  }
-  std::uint8_t add(Watcher& watcher) {
-    for (unsigned n = 0; n < kMost; ++n) {
-      Watcher* const there = list[n].load(std::memory_order_relaxed);
-      // A place stays that of its watcher, who may be told of an end still.
-      if (there != nullptr && there != &watcher) continue;
-      list[n].store(&watcher, std::memory_order_relaxed);
-      return std::uint8_t(1u << n);
-    }
-    fail(ErrorKind::Unsupported,
-         "start_watching() was given a ninth watcher: a process has places for eight, and each "
-         "watcher keeps its place for ever, since a call may still tell it of its end. Start one "
-         "of those eight again, or let one watcher serve several listeners");
-  }
-};
-constinit Watchers watchers;
 
 // How many kernels of observed calls this thread is inside of, and the innermost: its operator, and
 // below it whether it is a handler, and the depth of calls. A kernel that calls raises the depth;
@@ -273,37 +235,6 @@ void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, 
   }
   const CoveredCall covered(op, record, keys, stack, passed_on);
   op.run_boxed(record, keys, stack);
-}
-
-void start_watching(Watcher& watcher) {
-  Registry& registry = Registry::instance();
-  const std::lock_guard lock(registry.state_->mutex);
-  if (watchers.bit_of(watcher) != 0) return;
-  const std::uint8_t bit = watchers.add(watcher);
-  if (watchers.on.load(std::memory_order_relaxed) == 0) registry.set_watch(true);
-  watchers.on.fetch_or(bit, std::memory_order_release);
-}
-
-void stop_watching(Watcher& watcher) noexcept {
-  Registry& registry = Registry::instance();
-  const std::lock_guard lock(registry.state_->mutex);
-  const std::uint8_t bit = watchers.bit_of(watcher);
-  if (bit == 0) return;
-  const auto rest =
-      std::uint8_t(watchers.on.fetch_and(std::uint8_t(~bit), std::memory_order_release) & ~bit);
-  if (rest == 0) registry.set_watch(false);
-}
-
-bool is_watching(const Watcher& watcher) noexcept { return watchers.bit_of(watcher) != 0; }
-
-void Registry::set_watch(bool on) {
-  if (on) {
-    for (const auto& [name, entry] : state_->entries) {
-      if (entry->op != nullptr) WatchTable::require(*entry->op);
-    }
-  }
-  state_->common.watching = on;
-  for (const auto& [name, entry] : state_->entries) entry->set_watch(on);
 }
 
 }  // namespace opyard

@@ -132,7 +132,7 @@ class Active {
   // Without those at `without` from this order on.
   Active(const OperatorEntry& entry, CallingInterpreter caller, DispatchKey without,
          std::uint64_t order)
-      : viewer_(caller), recording_(entry.recording.get()) {
+      : caller_(caller), recording_(entry.recording.get()) {
     for (const auto& [key, stack] : entry.kernels) {
       const std::uint64_t end = key == without ? order : ~std::uint64_t{0};
       const Record* const record = entry.kernels.newest(key, caller, end);
@@ -194,7 +194,7 @@ class Active {
       return {found, "batched kernel"};
     }
     if (!common.fallbacks.empty()) {
-      if (const Record* found = common.fallbacks.newest(facts.key, viewer_)) {
+      if (const Record* found = common.fallbacks.newest(facts.key, caller_)) {
         return {found, "backend fallback"};
       }
     }
@@ -202,7 +202,7 @@ class Active {
     return {&missing_record(), "missing"};
   }
 
-  const CallingInterpreter viewer_;
+  const CallingInterpreter caller_;
   const Recording* const recording_;
   std::array<const Record*, kSlotCount> exact_{};
   const Record* alias_[std::size(kAliases)] = {};
@@ -222,21 +222,21 @@ Table table_for(const OperatorEntry& entry, const Common& common, CallingInterpr
   return table;
 }
 
-// What slots lead to that all read, but for watchers: a built-in record if the views differ. Gives
-// each view and its table to `see`.
+// What slots lead to that all read, but for watchers: a built-in record if interpreters see
+// different ones. Gives each interpreter's table, with what belongs into it, to `see`.
 template <typename See>
 Table stored_table(const OperatorEntry& entry, const Common& common, const See& see) {
-  InterpreterTable* const views = common.several() ? InterpreterTable::first(*entry.op) : nullptr;
+  InterpreterTable* const tables = common.several() ? InterpreterTable::first(*entry.op) : nullptr;
   Table stored =
-      table_for(entry, common, views == nullptr ? common.usual() : CallingInterpreter::outside());
+      table_for(entry, common, tables == nullptr ? common.usual() : CallingInterpreter::outside());
   Table differs{};
-  for (InterpreterTable* view = views; view != nullptr; view = view->next) {
-    if (!view->is_seen()) continue;
-    const Table table = table_for(entry, common, view->caller());
+  for (InterpreterTable* one = tables; one != nullptr; one = one->next) {
+    if (!one->is_seen()) continue;
+    const Table table = table_for(entry, common, one->caller());
     for (std::size_t slot = 0; slot < table.size(); ++slot) {
       if (table[slot] != stored[slot]) differs[slot] = &per_interpreter_record();
     }
-    see(*view, table);
+    see(*one, table);
   }
   for (std::size_t slot = 0; slot < stored.size(); ++slot) {
     if (differs[slot] != nullptr) stored[slot] = differs[slot];
@@ -256,7 +256,7 @@ Resolved OperatorEntry::resolve(DispatchKey key, const Common& common,
   return Active(*this, caller).resolve(slot_of(key), common);
 }
 
-void OperatorEntry::prepare_views(Operator& live, const Common& common) const {
+void OperatorEntry::prepare_tables(Operator& live, const Common& common) const {
   if (common.watching) WatchTable::require(live);
   if (!common.several()) return;
   const auto require = [&](const auto& registered) {
@@ -277,9 +277,9 @@ Resolved OperatorEntry::resolve_below(DispatchKey key, DispatchKey at, std::uint
 
 void OperatorEntry::publish(const Common& common) const {
   if (op == nullptr) return;
-  const Table table = stored_table(*this, common, [](InterpreterTable& view, const Table& seen) {
+  const Table table = stored_table(*this, common, [](InterpreterTable& one, const Table& seen) {
     for (std::size_t slot = 0; slot < seen.size(); ++slot) {
-      view.slots[slot].store(seen[slot], std::memory_order_release);
+      one.slots[slot].store(seen[slot], std::memory_order_release);
     }
   });
   WatchTable* const behind = common.watching ? WatchTable::find(*op) : nullptr;
@@ -354,16 +354,17 @@ std::string OperatorEntry::find_drift(const Common& common) const {
   if (op->name() != name) {
     return fmt::format("{} holds the operator {}", to_string(name), to_string(op->name()));
   }
-  std::string drift_of_view;
+  std::string drift_of_interpreter;
   const Table computed =
-      stored_table(*this, common, [&](const InterpreterTable& view, const Table& seen) {
+      stored_table(*this, common, [&](const InterpreterTable& one, const Table& seen) {
         for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
-          if (view.slots[slot].load(std::memory_order_acquire) == seen[slot]) continue;
-          drift_of_view = fmt::format("{} at {}: an interpreter's table is not the computed one",
-                                      to_string(name), to_string(key_of_slot(slot)));
+          if (one.slots[slot].load(std::memory_order_acquire) == seen[slot]) continue;
+          drift_of_interpreter =
+              fmt::format("{} at {}: an interpreter's table is not the computed one",
+                          to_string(name), to_string(key_of_slot(slot)));
         }
       });
-  if (!drift_of_view.empty()) return drift_of_view;
+  if (!drift_of_interpreter.empty()) return drift_of_interpreter;
   const WatchTable* const behind = common.watching ? WatchTable::find(*op) : nullptr;
   if (common.watching && behind == nullptr) {
     return fmt::format("{} does not lead to the watchers, while others do", to_string(name));

@@ -119,8 +119,8 @@ struct OperatorEntry {
   Resolved resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
                          const Common& common) const;
 
-  // Makes the views that publish() will write. Raises bad_alloc.
-  void prepare_views(Operator& op, const Common& common) const;
+  // Makes the tables that publish() will write. Raises bad_alloc.
+  void prepare_tables(Operator& op, const Common& common) const;
 
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Common& common) const;

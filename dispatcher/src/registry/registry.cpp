@@ -263,7 +263,7 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
   }
   KnownDefinition known(std::move(definition));
   state_->share(known.provenance);
-  entry.prepare_views(op, state_->common);
+  entry.prepare_tables(op, state_->common);
   const std::uint64_t id = state_->add_target({State::What::Definition, &entry});
   if (const auto [kernel, key] = entry.first_signature();
       kernel != nullptr && !op.fix_signature(*kernel->signature, false)) {

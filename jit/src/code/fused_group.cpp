@@ -35,22 +35,22 @@ class Plans {
   }
 
   const FusedPlan& find(const FusedProgram& program, std::span<const Tensor* const> inputs,
-                        std::unique_ptr<const FusedPlan>& unkept) const {
+                        std::unique_ptr<const FusedPlan>& uncached) const {
     std::size_t at = 0;
     for (; at < kMost; ++at) {
       const FusedPlan* const plan = plans_[at].load(std::memory_order_acquire);
       if (plan == nullptr) break;
       if (plan->fits(inputs)) return *plan;
     }
-    unkept = make_fused_plan(program, inputs);
+    uncached = make_fused_plan(program, inputs);
     plans_made.fetch_add(1, std::memory_order_relaxed);
     for (; at < kMost; ++at) {
       const FusedPlan* none = nullptr;
-      if (plans_[at].compare_exchange_strong(none, unkept.get(), std::memory_order_acq_rel)) {
-        return *unkept.release();
+      if (plans_[at].compare_exchange_strong(none, uncached.get(), std::memory_order_acq_rel)) {
+        return *uncached.release();
       }
     }
-    return *unkept;
+    return *uncached;
   }
 
  private:
@@ -228,8 +228,8 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
   }
   if (!reaches_kernels(keys)) return false;
   const std::span<const Tensor* const> tensors(given.begin(), given.size());
-  std::unique_ptr<const FusedPlan> unkept;
-  const FusedPlan& plan = plans_.find(*program_, tensors, unkept);
+  std::unique_ptr<const FusedPlan> uncached;
+  const FusedPlan& plan = plans_.find(*program_, tensors, uncached);
   if (!plan.computes) return false;
 
   std::vector<Tensor> results = empty_results(plan);

@@ -1,6 +1,6 @@
 // code/fused_group.h: what a prim::FusionGroup runs. See jit/fuse.h, [Running].
 //
-// A plan (fusion/fused_plan.h) is made once for each kind of inputs, and kept with the code.
+// A plan (fusion/fused_plan.h) is made once for each kind of inputs, and cached with the code.
 //
 // Depends on: code/code_data.h.
 #pragma once

@@ -4,7 +4,7 @@
 // of a part is an input, a number or what a step gives; values are numbered, inputs first. Without
 // a tail that joins tensors, a group has one part.
 //
-// Depends on: passes/fusible.h.
+// Depends on: fusion/fusible.h.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "passes/fusible.h"
+#include "fusion/fusible.h"
 
 namespace opyard::jit {
 

@@ -3,14 +3,14 @@
 #include <optional>
 #include <string_view>
 
+#include "fusion/fusible.h"
 #include "ir/builtins.h"
+#include "ir/callee.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/resolve.h"
-#include "passes/callee.h"
-#include "passes/fusible.h"
 
 namespace opyard::jit {
 namespace {
@@ -27,7 +27,7 @@ bool says_nothing(const Type& type) {
   const Type& plain = without_optional(type);
   if (plain.kind() == TypeKind::Tensor) return false;
   if (plain.kind() != TypeKind::List) return true;
-  return Aliases::has_memory(plain.element()) && says_nothing(plain.element());
+  return detail::has_memory(plain.element()) && says_nothing(plain.element());
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ class AliasBuilder {
   }
   // kNone for a value without memory.
   std::uint32_t set_of(const Value* value) {
-    if (!Aliases::has_memory(*value->type())) return kNone;
+    if (!detail::has_memory(*value->type())) return kNone;
     const auto [found, is_new] = to_.values_.try_emplace(value, 0);
     if (is_new) found->second = fresh();
     return to_.find(found->second);
@@ -132,7 +132,7 @@ class AliasBuilder {
 
   void constant(const Node* node) {
     const Type& type = without_optional(*node->output()->type());
-    const bool is_own = type.kind() == TypeKind::List && !Aliases::has_memory(type.element());
+    const bool is_own = type.kind() == TypeKind::List && !detail::has_memory(type.element());
     if (!is_own) join_outside(node->output());
   }
 
@@ -209,7 +209,7 @@ class AliasBuilder {
     if (callee.builtin == nullptr || callee.builtin->run != &detail::dict_items) return false;
     const auto& elements = node->inputs()[0]->type()->elements();
     return std::any_of(elements.begin(), elements.end(),
-                       [](const TypePtr& type) { return Aliases::has_memory(*type); });
+                       [](const TypePtr& type) { return detail::has_memory(*type); });
   }
 
   void call(const Node* node, const Callee& callee) {

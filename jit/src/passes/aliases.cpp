@@ -5,36 +5,6 @@
 
 namespace opyard::jit {
 
-bool Aliases::has_memory(const Type& type) {
-  switch (type.kind()) {
-    case TypeKind::Int:
-    case TypeKind::Float:
-    case TypeKind::Bool:
-    case TypeKind::Complex:
-    case TypeKind::Str:
-    case TypeKind::Scalar:
-    case TypeKind::SymInt:
-    case TypeKind::SymFloat:
-    case TypeKind::SymBool:
-    case TypeKind::Device:
-    case TypeKind::DeviceIndex:
-    case TypeKind::ScalarType:
-    case TypeKind::Layout:
-    case TypeKind::MemoryFormat:
-    case TypeKind::QScheme:
-    case TypeKind::Dimname:
-    case TypeKind::None:
-      return false;
-    case TypeKind::Optional:
-      return has_memory(type.element());
-    case TypeKind::Tuple:
-      return std::any_of(type.elements().begin(), type.elements().end(),
-                         [](const TypePtr& element) { return has_memory(*element); });
-    default:
-      return true;
-  }
-}
-
 std::uint32_t Aliases::find(std::uint32_t set) const {
   while (sets_[set].parent != set) set = sets_[set].parent;
   return set;

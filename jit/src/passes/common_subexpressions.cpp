@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/callee.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/passes.h"
-#include "passes/callee.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {
@@ -78,7 +78,7 @@ class Common {
     for (std::size_t i = 0; i < a->outputs().size(); ++i) {
       const Value* const left = a->outputs()[i];
       const Value* const right = b->outputs()[i];
-      if (!Aliases::has_memory(*left->type())) continue;
+      if (!detail::has_memory(*left->type())) continue;
       if (aliases_.is_written(left) || aliases_.is_written(right)) return false;
       if (is_shared_constant(a)) continue;
       if (gets_out(left) && gets_out(right)) return false;

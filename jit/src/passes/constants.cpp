@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "ir/builtins.h"
+#include "ir/callee.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/passes.h"
 #include "opyard/schema/relations.h"
-#include "passes/callee.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {
@@ -26,7 +26,7 @@ constexpr std::size_t kLongestText = 4096;  // joining texts doubles them each t
 // The result of a call whose arguments are known; nothing if it cannot be told.
 std::optional<opyard::Value> fold(const Node* node) {
   if (node->outputs().size() != 1 || operation_of(*node) != nullptr) return std::nullopt;
-  if (Aliases::has_memory(*node->output()->type())) return std::nullopt;
+  if (detail::has_memory(*node->output()->type())) return std::nullopt;
   std::vector<opyard::Value> arguments;
   for (const Value* const input : node->inputs()) {
     std::optional<opyard::Value> known = known_value(input);

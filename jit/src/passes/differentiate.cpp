@@ -19,13 +19,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/callee.h"
 #include "ir/node_rules.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/formula.h"
 #include "opyard/jit/operation.h"
 #include "opyard/schema/relations.h"
-#include "passes/callee.h"
 #include "passes/outline.h"
 
 namespace opyard::jit {

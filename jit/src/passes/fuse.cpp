@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "passes/fusible.h"
+#include "fusion/fusible.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/callee.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/passes.h"
 #include "opyard/schema/relations.h"
-#include "passes/callee.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {

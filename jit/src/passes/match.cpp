@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "passes/callee.h"
+#include "ir/callee.h"
 #include "text/print_attribute.h"
 
 namespace opyard::jit {

@@ -7,11 +7,11 @@
 #include <array>
 #include <string_view>
 
+#include "ir/callee.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/passes.h"
 #include "opyard/schema/relations.h"
-#include "passes/callee.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/callee.h"
 #include "ir/index_table.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/aliases.h"
@@ -22,7 +23,6 @@
 #include "opyard/jit/passes.h"
 #include "opyard/keys/local.h"
 #include "opyard/value/stack.h"
-#include "passes/callee.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {

@@ -2,10 +2,10 @@
 //
 // A tuple that is an input, output, or item of a list stays; so does an item that is declared as a
 // wider type, since overloads are chosen by it.
+#include "ir/callee.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/passes.h"
 #include "opyard/schema/relations.h"
-#include "passes/callee.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {

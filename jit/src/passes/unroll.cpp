@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/callee.h"
 #include "ir/count_nodes.h"
 #include "opyard/jit/passes.h"
-#include "passes/callee.h"
 #include "passes/pass.h"
 
 namespace opyard::jit {

@@ -1,8 +1,8 @@
 // kernels/reduction/rows.cpp: finding rows in memory, and gathering those that are not in one
 // piece.
 //
-// Overview. The kept dimensions are stepped through in order. The reduced ones are joined to a
-// single step if that is possible; if not, the input is copied with the reduced dimensions
+// Overview. The remaining dimensions are stepped through in order. The reduced ones are joined to
+// a single step if that is possible; if not, the input is copied with the reduced dimensions
 // innermost. Then there are two cases:
 //
 //   step is one element      the row is passed on in place
@@ -58,7 +58,7 @@ Reduction::Reduction(const char* op, const Tensor& input, const SmallVector<bool
       if (keepdim) result_sizes_.push_back(1);
     } else {
       order_.push_back(std::int64_t(i));
-      kept_sizes_.push_back(sizes[i]);
+      remaining_sizes_.push_back(sizes[i]);
       result_sizes_.push_back(sizes[i]);
     }
   }
@@ -68,9 +68,9 @@ Reduction::Reduction(const char* op, const Tensor& input, const SmallVector<bool
 }
 
 void Reduction::run(const Rows& loops, void* context, bool by_many) const {
-  if (count_elements(kept_sizes_) == 0) return;
+  if (count_elements(remaining_sizes_) == 0) return;
   const auto item = std::int64_t(item_size(input_.dtype()));
-  const std::size_t kept = kept_sizes_.size();
+  const std::size_t remaining = remaining_sizes_.size();
   DimVector sizes, strides;
   for (const std::int64_t dim : order_) {
     sizes.push_back(input_.sizes()[std::size_t(dim)]);
@@ -79,7 +79,7 @@ void Reduction::run(const Rows& loops, void* context, bool by_many) const {
   // Join the reduced dimensions, innermost first. `reach` is the step that the next one needs.
   std::int64_t step = 0, reach = 0;
   bool joined = true, any = false;
-  for (std::size_t i = sizes.size(); i-- > kept && length_ > 0;) {
+  for (std::size_t i = sizes.size(); i-- > remaining && length_ > 0;) {
     if (sizes[i] == 1) continue;
     if (!any) step = strides[i];
     joined = joined && (!any || strides[i] == reach);
@@ -87,7 +87,7 @@ void Reduction::run(const Rows& loops, void* context, bool by_many) const {
     any = true;
   }
   if (joined) {
-    strides.resize(kept);
+    strides.resize(remaining);
     for (std::int64_t& stride : strides) stride *= item;
     const auto* data = static_cast<const std::byte*>(input_.impl()->data());
     return without_gil_for(input_.numel(), [&] {
@@ -96,7 +96,7 @@ void Reduction::run(const Rows& loops, void* context, bool by_many) const {
   }
   const Tensor copy =
       row_major_copy(op_, input_.as_strided(sizes, strides, input_.storage_offset()));
-  DimVector steps(IntSpan(copy.strides()).first(kept));
+  DimVector steps(IntSpan(copy.strides()).first(remaining));
   for (std::int64_t& stride : steps) stride *= item;
   const auto* const data = static_cast<const std::byte*>(copy.impl()->data());
   without_gil_for(copy.numel(), [&] { each_row_of(data, item, steps, loops, context, by_many); });
@@ -105,7 +105,7 @@ void Reduction::run(const Rows& loops, void* context, bool by_many) const {
 // Work is cut between rows, so that a row is the same on every thread.
 void Reduction::each_row_of(const std::byte* data, std::int64_t step, const DimVector& steps,
                             const Rows& loops, void* context, bool by_many) const {
-  const std::int64_t rows = count_elements(kept_sizes_);
+  const std::int64_t rows = count_elements(remaining_sizes_);
   const std::int64_t length = std::max<std::int64_t>(length_, 1);
   if (!by_many || rows * length < 2 * kElementsOfAThread) {
     return take_rows(data, step, steps, loops, context, 0, rows);
@@ -120,8 +120,8 @@ void Reduction::take_rows(const std::byte* data, std::int64_t step, const DimVec
                           const Rows& loops, void* context, std::int64_t begin,
                           std::int64_t end) const {
   const auto item = std::int64_t(item_size(input_.dtype()));
-  const std::size_t dims = kept_sizes_.size();
-  const std::int64_t line = dims == 0 ? 1 : kept_sizes_[dims - 1];
+  const std::size_t dims = remaining_sizes_.size();
+  const std::int64_t line = dims == 0 ? 1 : remaining_sizes_[dims - 1];
   const std::int64_t line_step = dims == 0 ? 0 : steps[dims - 1];
   const bool side_by_side = step != item && line_step == item && loops.columns != nullptr;
   std::unique_ptr<std::byte[]> buffer;
@@ -133,8 +133,8 @@ void Reduction::take_rows(const std::byte* data, std::int64_t step, const DimVec
     const std::byte* from = data + position % line * line_step;
     std::int64_t outer = position / line;
     for (std::size_t dim = dims; dim-- > 1;) {
-      from += outer % kept_sizes_[dim - 1] * steps[dim - 1];
-      outer /= kept_sizes_[dim - 1];
+      from += outer % remaining_sizes_[dim - 1] * steps[dim - 1];
+      outer /= remaining_sizes_[dim - 1];
     }
     const std::int64_t stop = std::min(end, (position / line + 1) * line);
     while (position < stop) {

@@ -40,8 +40,8 @@ class Reduction {
   const char* op_;
   const Tensor& input_;
   DimVector result_sizes_;
-  DimVector kept_sizes_;
-  DimVector order_;  // the kept dimensions, then the reduced ones
+  DimVector remaining_sizes_;
+  DimVector order_;  // the remaining dimensions, then the reduced ones
   std::int64_t length_ = 1;
 };
 

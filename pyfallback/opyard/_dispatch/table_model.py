@@ -82,9 +82,16 @@ class PythonDispatcher:
 
     def dispatch_table(self) -> str:
         """The kernel that serves each runtime key, and by which rule, as a table."""
-        computed = dict(_entries(self.raw_dispatch_table()))
-        rows = [(key, computed[key]) for key in self.runtime_keys if key in computed]
-        return _table("Computed Dispatch Table", rows)
+        serving = ((key, self._serving(key)) for key in self.runtime_keys)
+        return _table("Computed Dispatch Table", [(key, text) for key, text in serving if text])
+
+    def _serving(self, key: str) -> str:
+        number = int(DispatchKey[key])
+        provenance, rule = _bind.resolve(self.name, number)
+        if rule == "missing":
+            return ""
+        passes = "fallthrough " if _bind.is_fallthrough(self.name, number) else ""
+        return f"{passes}{provenance.removeprefix('registered at ')} [{rule}]"
 
     def _registered(self) -> list[str]:
         _, _, kernels = _bind.registered(self.name)
@@ -94,14 +101,6 @@ class PythonDispatcher:
 
 def _no_kernel(*args: object) -> None:
     raise NotImplementedError("the kernels of a PythonDispatcher are names in a table")
-
-
-def _entries(dump: str) -> list[tuple[str, str]]:
-    entries = []
-    for line in dump.splitlines():
-        key, _, what = line.partition(": ")
-        entries.append((key, what.replace("registered at ", "")))
-    return entries
 
 
 def _table(title: str, rows: list[tuple[str, str]]) -> str:

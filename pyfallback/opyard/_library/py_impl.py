@@ -182,7 +182,7 @@ def resolve_key(op: object, key: "str | int") -> DispatchKey:
 
     key = key_of(key)
     op = _ops.operator_of(op)
-    rule = _bind.rule_at(op.name(), int(key))
+    _, rule = _bind.resolve(op.name(), int(key))
     if rule == "ambiguous autogradother":
         raise RuntimeError(
             f"{op.name()} has a kernel at CompositeImplicitAutograd and one for a backend that "

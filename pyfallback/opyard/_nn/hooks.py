@@ -59,28 +59,26 @@ class _Call:
         return grad_input
 
 
-class _Inputs(Function):
-    """Passes the inputs on; its backward sees their gradients, all at once."""
+class _Passed(Function):
+    """Passes tensors on, so that its backward sees their gradients."""
 
     @staticmethod
     def forward(ctx: Any, call: _Call, *tensors: _C.Tensor) -> tuple[Any, ...]:
         ctx.call = call
         ctx.set_materialize_grads(False)
         return tensors
+
+
+class _Inputs(_Passed):
+    """The inputs of a call: their gradients come all at once."""
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         return (None, *ctx.call.run(gradients))
 
 
-class _Outputs(Function):
-    """Passes the outputs on; its backward sees their gradients first."""
-
-    @staticmethod
-    def forward(ctx: Any, call: _Call, *tensors: _C.Tensor) -> tuple[Any, ...]:
-        ctx.call = call
-        ctx.set_materialize_grads(False)
-        return tensors
+class _Outputs(_Passed):
+    """The outputs of a call: their gradients come first."""
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:

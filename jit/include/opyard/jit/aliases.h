@@ -31,9 +31,6 @@ class OPYARD_API Aliases {
  public:
   explicit Aliases(const Graph& graph);
 
-  // Whether values of this type own memory that can be written or shared.
-  static bool has_memory(const Type& type);
-
   // Containers are looked into.
   bool may_share(const Value* a, const Value* b) const;
   // Whether what a value reaches, containers included, is written anywhere in the graph.

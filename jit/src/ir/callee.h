@@ -1,4 +1,5 @@
-// passes/callee.h: what passes ask of nodes and values: what is called, and what is known.
+// ir/callee.h: what passes ask of nodes, values and types: what is called, what is known, and what
+// has memory.
 //
 // Depends on: jit/resolve.h.
 #pragma once
@@ -14,6 +15,9 @@ namespace opyard::jit::detail {
 std::optional<Callee> find_callee(const Node& node);
 // Whether two calls with the same arguments may differ, by a tag or a generator.
 bool is_random(const Callee& callee);
+
+// Whether values of this type own memory that can be written or shared.
+bool has_memory(const Type& type);
 
 // What a constant holds; nothing for other values, and for what has memory.
 std::optional<opyard::Value> known_value(const Value* value);

@@ -1,10 +1,9 @@
-// passes/callee.cpp: what passes ask of nodes and values.
-#include "passes/callee.h"
+// ir/callee.cpp: what passes ask of nodes, values and types.
+#include "ir/callee.h"
 
 #include <algorithm>
 
 #include "opyard/inspect/inspect.h"
-#include "opyard/jit/aliases.h"
 #include "opyard/jit/constant.h"
 #include "opyard/schema/relations.h"
 
@@ -39,9 +38,39 @@ bool is_random(const Callee& callee) {
                      [](const std::string& tag) { return tag.starts_with("nondeterministic"); });
 }
 
+bool has_memory(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::Int:
+    case TypeKind::Float:
+    case TypeKind::Bool:
+    case TypeKind::Complex:
+    case TypeKind::Str:
+    case TypeKind::Scalar:
+    case TypeKind::SymInt:
+    case TypeKind::SymFloat:
+    case TypeKind::SymBool:
+    case TypeKind::Device:
+    case TypeKind::DeviceIndex:
+    case TypeKind::ScalarType:
+    case TypeKind::Layout:
+    case TypeKind::MemoryFormat:
+    case TypeKind::QScheme:
+    case TypeKind::Dimname:
+    case TypeKind::None:
+      return false;
+    case TypeKind::Optional:
+      return has_memory(type.element());
+    case TypeKind::Tuple:
+      return std::any_of(type.elements().begin(), type.elements().end(),
+                         [](const TypePtr& element) { return has_memory(*element); });
+    default:
+      return true;
+  }
+}
+
 std::optional<opyard::Value> known_value(const Value* value) {
   const Node* const node = value->node();
-  if (node->kind() != prim::Constant || Aliases::has_memory(*value->type())) return std::nullopt;
+  if (node->kind() != prim::Constant || has_memory(*value->type())) return std::nullopt;
   return constant_value(*node);
 }
 

@@ -1,4 +1,4 @@
-// passes/fusible.h: which calls a group of fused operators may hold. See jit/fuse.h.
+// fusion/fusible.h: which calls a group of fused operators may hold. See jit/fuse.h.
 //
 // Depends on: jit/block_functions.h, jit/node.h.
 #pragma once

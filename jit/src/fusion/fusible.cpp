@@ -1,14 +1,14 @@
-// passes/fusible.cpp: finding the block function of a call.
-#include "passes/fusible.h"
+// fusion/fusible.cpp: finding the block function of a call.
+#include "fusion/fusible.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "ir/callee.h"
 #include "ir/node_rules.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/constant.h"
 #include "opyard/registry/registry.h"
-#include "passes/callee.h"
 
 namespace opyard::jit::detail {
 namespace {
