@@ -4,7 +4,7 @@
 It says to type checkers what the operators of aten give as methods of Tensor. Run it with
 tools/python; --check compares.
 
-Exit code: 0, or 1 with --check where the file is another one.
+Exit code: 0, or 1 with --check if the file is another one.
 """
 
 import keyword
@@ -33,7 +33,7 @@ NAMES = {"Tensor": "Tensor", "Tensor[]": "list[Tensor]"}
 
 
 def result_of(op: object) -> "str | None":
-    """What an overload gives where it takes a Tensor first; "" where it does not."""
+    """What an overload gives if it takes a Tensor first; "" if it does not."""
     schema = op._schema
     if not schema.arguments or str(schema.arguments[0].type) not in ("Tensor", "Tensor?"):
         return ""

@@ -12,7 +12,7 @@ pass, or none is named, the C++ programs up to the first that fails, those of th
 first and quick ones before slow ones; if all pass, the Python tests. A mutant is killed when a test
 fails, a program crashes, or one does not end in time.
 
-A mutant that survives shows a gap: write the test that is missing. Where no test could notice it,
+A mutant that survives shows a gap: write the test that is missing. If no test could notice it,
 because the program does the same with it, it is no defect: put another one in its place.
 """
 

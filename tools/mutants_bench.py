@@ -110,7 +110,7 @@ class Bench:
         self.python: Program | None = None
 
     def command(self, *words: object, shown: bool = False) -> str:
-        """Runs a command of the build; gives what it said where it failed."""
+        """Runs a command of the build; gives what it said if it failed."""
         command, log = [str(word) for word in words], self.logs / f"{words[0]}.log"
         tools = Path(sys.executable).parent
         with open(log, "wb") as output:
@@ -139,7 +139,7 @@ class Bench:
         return fault
 
     def build(self, shown: bool = False) -> str:
-        """Builds what has changed; gives what the build said where it failed and was not shown."""
+        """Builds what has changed; gives what the build said if it failed and was not shown."""
         jobs = os.environ.get("OPYARD_JOBS") or os.cpu_count() or 1
         ninja = ["ninja", "-C", self.folder, "-j", jobs]
         return self.configure() or self.command(*ninja, shown=shown)

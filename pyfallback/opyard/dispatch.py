@@ -7,8 +7,8 @@
     with ExcludeDispatchKeyGuard(DispatchKey.AutogradCPU):
         ...
 
-Where a key is asked for, a DispatchKey, its number or its name will do; where a key set is asked
-for, a DispatchKeySet or one key.
+A function that takes a key takes a DispatchKey, its number or its name; one that takes a key set
+takes a DispatchKeySet or one key.
 """
 
 from typing import TYPE_CHECKING
@@ -214,7 +214,7 @@ def dump_table(op: object, *, interpreter: "int | None" = None) -> str:
 
 
 def check_invariants(op: object = None) -> None:
-    """Raises RuntimeError where the stored table of an operator is not the computed one; of this
+    """Raises RuntimeError if the stored table of an operator is not the computed one; of this
     operator, a packet's overloads, or of all. LookupError for one that is not there.
     """
     from . import _bind

@@ -187,11 +187,11 @@ class _Backward:
     """What the engine calls: a class's backward with its context. Gives a tuple."""
 
     def __init__(
-        self, call: Callable, ctx: FunctionCtx, places: list, count: int, name: str
+        self, call: Callable, ctx: FunctionCtx, positions: list, count: int, name: str
     ) -> None:
         self._call = call
         self._ctx = ctx
-        self._places = places  # of inputs, those that are tensors
+        self._positions = positions  # of inputs, those that are tensors
         self._count = count  # of inputs
         self._name = name
         self._likes: list = []  # for each output what makes zeros like it, or None
@@ -214,13 +214,13 @@ class _Backward:
                 f"function {self._name} returned an incorrect number of gradients (expected "
                 f"{self._count}, got {len(results)})"
             )
-        for place, result in enumerate(results):
-            if result is not None and place not in self._places:
+        for position, result in enumerate(results):
+            if result is not None and position not in self._positions:
                 raise RuntimeError(
                     f"function {self._name} returned a gradient different than None at position "
-                    f"{place + 1}, but the argument of forward there is no Tensor"
+                    f"{position + 1}, but the argument of forward there is no Tensor"
                 )
-        return tuple(results[place] for place in self._places)
+        return tuple(results[position] for position in self._positions)
 
 
 class _FunctionMeta(type):
@@ -238,7 +238,7 @@ class Function(metaclass=_FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """forward(ctx, ...), or forward(...) where the class has a setup_context."""
+        """forward(ctx, ...), or forward(...) if the class has a setup_context."""
         raise NotImplementedError("You must implement the forward function for custom Function.")
 
     @staticmethod
@@ -329,7 +329,7 @@ def _holds_tensor(item: object) -> bool:
 def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) -> Any:
     """Gives the results of a forward their history."""
     outputs = list(results) if isinstance(results, tuple) else [results]
-    places = [i for i, arg in enumerate(args) if isinstance(arg, _C.Tensor)]
+    positions = [i for i, arg in enumerate(args) if isinstance(arg, _C.Tensor)]
     for one in ctx._dirty:
         if not _same(one, args):
             raise RuntimeError(
@@ -342,8 +342,8 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
         if _is_differentiable(one):
             _gradients.begin_write(one, cls.__name__)
     name = cls._backward_name
-    backward = _Backward(cls.backward, ctx, places, len(args), name)
-    inputs = [args[i] for i in places]
+    backward = _Backward(cls.backward, ctx, positions, len(args), name)
+    inputs = [args[i] for i in positions]
     function = _gradients.make_function(name, inputs, backward)
     for number, output in enumerate(outputs):
         backward._likes.append(None)

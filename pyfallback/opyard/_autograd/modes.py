@@ -148,7 +148,7 @@ class set_grad_enabled(_GradientMode):
 class inference_mode(_Mode):
     """Nothing is recorded, and tensors that are made inside never are: they lack the autograd keys.
 
-    Faster than no_grad(), and what is made inside cannot be saved where gradients are recorded.
+    Faster than no_grad(), and what is made inside cannot be saved while gradients are recorded.
     """
 
     def __new__(cls, mode: "bool | Callable" = True) -> Any:

@@ -120,7 +120,7 @@ def load_aten() -> None:
 
 def load_for(name: str) -> None:
     """Loads the operators of aten where a name is one of theirs, and those that NumPy answers if
-    no kernel of ours does; where an operator of another namespace is not defined, the packages that
+    no kernel of ours does; if an operator of another namespace is not defined, the packages that
     say that they bring it.
     """
     if name.startswith(_OURS):
@@ -133,19 +133,19 @@ def load_for(name: str) -> None:
 
 
 def recording() -> "Recording | None":
-    """What takes notes of this thread's registrations, where it loads a plugin package."""
+    """What takes notes of this thread's registrations while it loads a plugin package."""
     return _recording.get(get_ident()) if _recording else None
 
 
 def note(take_back: "Callable[[], object]") -> None:
-    """Notes what ends a registration that was just made, where a plugin package is being loaded."""
+    """Notes what ends a registration that was just made, if a plugin package is being loaded."""
     made = recording()
     if made is not None:
         made.append(take_back)
 
 
 def when_committed(action: "Callable[[], object]") -> None:
-    """Does something now; where a plugin package is being loaded, once that has succeeded."""
+    """Does something now; if a plugin package is being loaded, once that has succeeded."""
     made = recording()
     if made is None:
         action()
@@ -174,7 +174,7 @@ def packet_of(name: str) -> "_C.OpOverloadPacket":
 
 
 def find_packet(name: str) -> "_C.OpOverloadPacket | None":
-    """The packet of "ns::name" where an operator of that name is defined."""
+    """The packet of "ns::name" if an operator of that name is defined."""
     load_for(name)
     return packet_of(name) if _C.overloads(name) else None
 
@@ -197,7 +197,7 @@ def find_aten(name: str) -> "_C.OpOverloadPacket | None":
 
 
 def overload_names(packet: "_C.OpOverloadPacket") -> list[str]:
-    """What packet.overloads() gives, also where an overload is called `overloads`."""
+    """What packet.overloads() gives, also if an overload is called `overloads`."""
     return _C.OpOverloadPacket.overloads(packet)
 
 

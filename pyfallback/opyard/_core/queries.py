@@ -1,7 +1,7 @@
 """Asking the registry, listening to it, and watching calls: what opyard.dispatch has of that.
 
-Where an operator is asked for, its name, an object of opyard.ops, or a packet with one overload
-will do. A name need not be that of a defined operator: it may have kernels already.
+A function that takes an operator takes its name, an object of opyard.ops, or a packet with one
+overload. A name need not be that of a defined operator: it may have kernels already.
 """
 
 import _thread
@@ -224,9 +224,9 @@ def on_registration(
 
 
 def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") -> None:
-    """Has `fn` raise where a call of the operator finds no kernel, in place of Opyard.
+    """Has `fn` raise when a call of the operator finds no kernel, in place of Opyard.
 
-    It gets the name of the key at which the call ended, and must raise; where it returns, Opyard
+    It gets the name of the key at which the call ended, and must raise; if it returns, Opyard
     raises its own error. None takes the callback away, and so does the end of the definition.
     Raises LookupError for an operator that is not defined, TypeError for what is neither a callable
     nor None.

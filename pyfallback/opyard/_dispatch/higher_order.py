@@ -95,7 +95,7 @@ class HigherOrderOperator:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls what serves the highest key of the call.
 
-        Raises NotImplementedError if nothing does, and where a mode or a class with a handler
+        Raises NotImplementedError if nothing does, and if a mode or a class with a handler
         has no rule here; TypeError if all that were asked returned NotImplemented.
         """
         return self._call(self._keys_of(args, kwargs), args, kwargs)

@@ -1,7 +1,7 @@
 """With blocks that change what their thread adds to its calls: keys, modes, the Python dispatcher.
 
 What a block changed is undone on the thread that it changed it on. A generator or coroutine may be
-closed on another one, where undoing would change the wrong thread's state: that is an error.
+closed on another one: undoing there would change the wrong thread's state: that is an error.
 """
 
 from _thread import _local

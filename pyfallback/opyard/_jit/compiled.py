@@ -7,7 +7,7 @@ function gave. Then
     2. the graph is differentiated by the inputs that require a gradient, optimised and fused
     3. it is cached under the key of the call: gradients/call_keys.cpp
 
-A later call of that kind runs the graph. Where a step finds a reason not to, calls of the kind run
+A later call of that kind runs the graph. If a step finds a reason not to, calls of the kind run
 the function as it is, and explain() says why.
 
 Threads: nothing is locked. Two threads that come first with one kind both run the function, and one

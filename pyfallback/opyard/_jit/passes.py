@@ -125,7 +125,7 @@ def fuse(graph: "_graphs.Graph") -> int:
     block, so that what is between them does not go through memory, with the same bits; the last one
     may be a reduction (sum, mean, amax, amin, max or min of everything) or cat. It does so for
     float32, float64, int64 and bool tensors on the CPU, in any order in memory, that broadcast and
-    need no promotion; else, and where gradients are recorded, or a mode, an override or a profile
+    need no promotion; else, and while gradients are recorded, or a mode, an override or a profile
     looks on, it calls the operators.
 
     Nothing moves over a write or any other node. Other passes do not look into groups, and

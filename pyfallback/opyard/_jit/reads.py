@@ -46,7 +46,7 @@ def place_of(frame: Any) -> str:
     return "" if frame is None else f"at {frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-# Where the hook is found late; it is above this room.
+# By this name the hook is found late; it is above this room.
 _HERE = (__file__, __file__.replace("_jit/reads.py", "_hooks.py"))
 
 

@@ -184,7 +184,7 @@ def trace(
 
 
 def _copies(tensors: Sequence[_C.Tensor]) -> list[_C.Tensor]:
-    """Copies that share memory with each other where the tensors do."""
+    """Copies that share memory with each other if the tensors do."""
     return copy.deepcopy(list(tensors))
 
 

@@ -32,7 +32,7 @@ class CFunction:
 
     The signature follows from the schema; opyard.library.c_prototype() says it, and
     opyard/ffi/c_function.h has the table. `form` is "Standard"; "Void" for a function without a
-    return value where there would be a status; or "Comparator", which qsort() takes:
+    return value in place of a status; or "Comparator", which qsort() takes:
     int compare(const T*, const T*) for an operator of two numbers of one type that gives an int.
 
     The function may be called on any thread, and is good as long as this object, or a capsule or
@@ -75,7 +75,7 @@ class CFunction:
 
     @property
     def ctypes(self) -> Any:
-        """The function for ctypes: what a C function takes where its argument is a callback.
+        """The function for ctypes: what a C function takes if its argument is a callback.
 
         Pointers are c_void_p. Raises NotImplementedError if a parameter is a complex number, for
         which ctypes has no type before CPython 3.14.

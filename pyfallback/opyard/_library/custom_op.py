@@ -148,7 +148,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         """Registers a kernel for one device type or several; None is for all that have none.
 
         Also as a decorator. A second kernel for a device type replaces the first. Raises ValueError
-        for unknown device types and where an operator without tensor arguments has no argument
+        for unknown device types and if an operator without tensor arguments has no argument
         `device`, TypeError if `fn` is not callable, RuntimeError if this definition was
         replaced.
         """
@@ -277,7 +277,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         """A with block in which the kernel of a device type is switched off, or on again: the
         function that the operator was made of is called in its place. For all threads.
 
-        Gives a UserWarning where that changes nothing. Raises ValueError for what is no device
+        Gives a UserWarning if that changes nothing. Raises ValueError for what is no device
         type.
         """
         device_key(device_type)
@@ -515,7 +515,7 @@ def custom_op(
 
     Raises ValueError for a name without a namespace, a schema that does not agree with
     `mutates_args`, what a schema cannot say, a broken contract of a tag, unknown tags and device
-    types, and kernels by device type where the operator takes neither tensors nor a `device`;
+    types, and kernels by device type if the operator takes neither tensors nor a `device`;
     NotImplementedError for keyword-only tensors without Tag.out; TypeError if `fn` is not
     callable; RuntimeError if another library has defined the operator. Nothing is registered
     then, and an operator of this name is as it was.

@@ -75,7 +75,7 @@ def _wants(with_keyset: bool, with_next: bool) -> int:
 
 
 def _refuse_meta_kernel(name: str) -> None:
-    """Raises where an operator is made of others, which have meta kernels of their own."""
+    """Raises if an operator is made of others, which have meta kernels of their own."""
     from .. import _bind
     from .._core.keys import DispatchKey
 
@@ -133,7 +133,7 @@ class Library:
     `operators` and `kernels` list what it holds.
 
     Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
-    that is no identifier, where another library is the definer of this namespace, for a key with a
+    that is no identifier, if another library is the definer of this namespace, for a key with a
     kind that defines, and for the namespace "_" with such a kind; LookupError for a key that does
     not exist.
     """
@@ -248,7 +248,7 @@ class Library:
         `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE"; `tags` is one opyard.Tag or
         several, or their names; `doc` is a text for people, see opyard.dispatch.metadata(). Raises
         ValueError for a schema that does not parse and for an unknown tag, RuntimeError if the
-        operator is defined already, where its kernels contradict the schema, and for an unknown
+        operator is defined already, if its kernels contradict the schema, and for an unknown
         alias analysis.
         """
         if alias_analysis not in _ALIAS_ANALYSES:
@@ -314,7 +314,7 @@ class Library:
 
         Raises TypeError if `fn` is not callable, RuntimeError for what cannot be registered, and
         for a kernel at Meta of an operator with one at CompositeImplicitAutograd, unless
-        `allow_override`; and with `exclusive` where another library has a kernel there.
+        `allow_override`; and with `exclusive` if another library has a kernel there.
         """
         if exclusive and allow_override:
             raise TypeError("impl: exclusive=True and allow_override=True exclude each other")
@@ -398,7 +398,7 @@ class Library:
 
         The function is called as fn(op, *args, **kwargs), with the key set of the call before
         them if `with_keyset` says so. Only for libraries of the namespace "_". Raises TypeError
-        where `fn` is not callable, RuntimeError for another namespace, without a key, and where
+        if `fn` is not callable, RuntimeError for another namespace, without a key, and where
         the key has a fallback.
         """
         function = _function(fn)

@@ -89,7 +89,7 @@ def register_opyard_dispatch(
     """Has an operator ask func(mode or class, op, types, args, kwargs) before the handler of
     a class of modes or of a subclass of Tensor, for exactly this class.
 
-    Where it gives NotImplemented, the class's own handler is asked. Without `func` it is a
+    If it gives NotImplemented, the class's own handler is asked. Without `func` it is a
     decorator. A second one for the same class replaces the first; one of another library goes on
     top, and the end of a library uncovers what is below. Without `lib` it stays.
 

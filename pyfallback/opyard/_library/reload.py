@@ -3,17 +3,17 @@
 [Same] A Library is made again when the code of a module runs again and makes one at its outermost
 level: not in a function. The same module is one with the same `__name__` and file, whose entry in
 sys.modules the code runs in. Then the library of the same namespace, kind and key is the same;
-where the module makes several of them, the first of the new run is the first of the former run,
+if the module makes several of them, the first of the new run is the first of the former run,
 and so on. No one else takes a library over, so another module that wants to be the definer of a
 namespace is refused.
 
 Code that comes from no file is a cell. Cells have no lasting names, so the same cell is one that
-Jupyter calls so (its cell id) or, where it tells no ids, one with the same text; two cells do not
+Jupyter calls so (its cell id) or, if it tells no ids, one with the same text; two cells do not
 take over from each other. One thing is different: a library of the kind "DEF" is taken over from
 any cell of the module, since there can be only one. At a prompt, where each line would be a cell
 with the same name, only that holds.
 
-Overrides are made again likewise, where the code makes one of the same name for the same operators
+Overrides are made again likewise, if the code makes one of the same name for the same operators
 and keys: that replaces the kernels of the former one in place. Those that a run does not
 make again are removed at its end.
 

@@ -184,7 +184,7 @@ def _implement(
         lib = standing_library(op.namespace)
     if len(keys) == 1:
         return lib.impl(op, fn, keys[0], exclusive=exclusive)
-    # All or nothing: refusals and warnings come here, where everything can still be undone. While
+    # All or nothing: refusals and warnings come here, while everything can still be undone. While
     # the trial has its kernels, no exclusive one of another library comes in between.
     if "Meta" in keys:
         _refuse_meta_kernel(op.name())

@@ -1,4 +1,4 @@
-"""MultiheadAttention: each place gathers from all places, by how well its query fits their keys."""
+"""MultiheadAttention: each position gathers from all, by how well its query fits their keys."""
 
 import math
 
@@ -15,11 +15,11 @@ from .sizes import positive, probability
 class MultiheadAttention(Module):
     """softmax(q kᵀ / √size) v in num_heads parts of embed_dim, with projections around.
 
-    Called with query [places, n, embed_dim], key and value [others, n, embed_dim], or with n first
+    Called with query [length, n, embed_dim], key and value [source, n, embed_dim], or with n first
     if batch_first, or without n. Gives the output, in the shape of query, and the weights
-    [n, places, others], averaged over heads, or None without need_weights.
+    [n, length, source], averaged over heads, or None without need_weights.
 
-    attn_mask [places, others] and key_padding_mask [n, others] hold True where nothing is gathered,
+    attn_mask [length, source] and key_padding_mask [n, source] hold True where nothing is gathered,
     or floats that are added before softmax.
     """
 
@@ -64,7 +64,7 @@ class MultiheadAttention(Module):
                 key_padding_mask = key_padding_mask.unsqueeze(0)
         elif not self.batch_first:
             query, key, value = (each.transpose(0, 1) for each in (query, key, value))
-        q, k, v = (self._heads(each, place) for place, each in enumerate((query, key, value)))
+        q, k, v = (self._heads(each, part) for part, each in enumerate((query, key, value)))
         scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(self.embed_dim // self.num_heads))
         if attn_mask is not None:
             scores = _masked(scores, attn_mask)
@@ -90,9 +90,9 @@ class MultiheadAttention(Module):
                     f"last is {self.embed_dim} long, but the shape is {list(x.shape)}"
                 )
 
-    def _heads(self, x: _C.Tensor, place: int) -> _C.Tensor:
-        """One of the three projections, as [n, heads, places, size of a head]."""
-        rows = slice(place * self.embed_dim, (place + 1) * self.embed_dim)
+    def _heads(self, x: _C.Tensor, part: int) -> _C.Tensor:
+        """One of the three projections, as [n, heads, length, size of a head]."""
+        rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
         x = x @ self.in_proj_weight[rows].t()
         if self.in_proj_bias is not None:
             x = x + self.in_proj_bias[rows]

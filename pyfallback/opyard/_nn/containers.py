@@ -13,13 +13,13 @@ class _Row(Module):
     """Modules by number, which are their names in a state, too."""
 
     def _place(self, index: int) -> str:
-        place = operator.index(index)
+        position = operator.index(index)
         count = len(self)
-        if not -count <= place < count:
+        if not -count <= position < count:
             raise IndexError(
-                f"{type(self).__name__}: index {place} is out of range for {count} modules"
+                f"{type(self).__name__}: index {position} is out of range for {count} modules"
             )
-        return list(self._modules)[place]
+        return list(self._modules)[position]
 
     def __getitem__(self: _T, index: "int | slice") -> Any:
         if isinstance(index, slice):

@@ -90,12 +90,12 @@ class _Outputs(_Passed):
 
 def _through(function: type[Function], call: _Call, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values, those that are tensors with a gradient passed through a function."""
-    places = [i for i, v in enumerate(values) if isinstance(v, _C.Tensor) and v.requires_grad]
+    positions = [i for i, v in enumerate(values) if isinstance(v, _C.Tensor) and v.requires_grad]
     passed = list(values)
-    if places:
-        given = function.apply(call, *(values[place] for place in places))
-        for place, tensor in zip(places, given, strict=True):
-            passed[place] = tensor
+    if positions:
+        given = function.apply(call, *(values[position] for position in positions))
+        for position, tensor in zip(positions, given, strict=True):
+            passed[position] = tensor
     return tuple(passed)
 
 

@@ -364,7 +364,7 @@ class Module:
     ) -> _M:
         """Converts parameters and buffers: to(device), to(dtype) or both; returns the module.
 
-        A dtype is given to those with floating point elements alone. Where something changes, the
+        A dtype is given to those with floating point elements alone. If something changes, the
         module has new parameters then: make the optimizer afterwards.
         """
         if isinstance(device, _C.dtype):

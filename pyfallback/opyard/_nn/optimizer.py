@@ -101,7 +101,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes up a state of state_dict(); its tensors are copied.
 
-        Raises ValueError, and changes nothing, where its groups have other numbers of parameters,
+        Raises ValueError, and changes nothing, if its groups have other numbers of parameters,
         or a tensor has another shape than its parameter.
         """
         groups = state_dict["param_groups"]

@@ -58,7 +58,7 @@ class _MaxPool(_Pool):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest element of each window of x [n, channels, places], or of one without n."""
+    """The largest element of each window of x [n, channels, length], or of one without n."""
 
     _dims = 1
 
@@ -108,7 +108,7 @@ class _AvgPool(_Pool):
 
 
 class AvgPool1d(_AvgPool):
-    """The mean of each window of x [n, channels, places], or of one without n."""
+    """The mean of each window of x [n, channels, length], or of one without n."""
 
     _dims = 1
 
@@ -173,7 +173,7 @@ class _AdaptiveAvgPool(_Adaptive):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """The means of output_size windows that cover x [n, channels, places] evenly."""
+    """The means of output_size windows that cover x [n, channels, length] evenly."""
 
     _dims = 1
 
@@ -205,7 +205,7 @@ class _AdaptiveMaxPool(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The largest elements of output_size windows that cover x [n, channels, places] evenly."""
+    """The largest elements of output_size windows that cover x [n, channels, length] evenly."""
 
     _dims = 1
 

@@ -1,6 +1,6 @@
 """Inverses, factors and solutions that tell of each matrix whether it has one: the `_ex` forms.
 
-`info` is 0 for a matrix that has; else it is the place, counted from 1, at which LAPACK finds that
+`info` is 0 for a matrix that has; else it is the number, from 1, at which LAPACK finds that
 it has none: a pivot of zero, or a leading minor that is not positive. PyTorch leaves open what the
 result is then; here it is NaN. With check_errors=True the first such matrix is refused.
 """
@@ -43,7 +43,7 @@ def _each(
     a: np.ndarray,
     compute: Callable[..., np.ndarray],
     of: list[np.ndarray],
-    place: Callable[[np.ndarray], int],
+    failed_at: Callable[[np.ndarray], int],
     what: "str | None",
 ) -> _Pair:
     """Computes all at once, and one after another if that fails."""
@@ -61,7 +61,7 @@ def _each(
         try:
             made[index] = compute(*(each[index] for each in of))
         except np.linalg.LinAlgError:
-            found[index] = place(pages[index]) or a.shape[-1]
+            found[index] = failed_at(pages[index]) or a.shape[-1]
             check(what is None, f"matrix {list(index)} of the batch {what}, at {found[index]}")
     for index in np.ndindex(batch):
         own = index[len(index) - info.ndim :]
@@ -90,10 +90,12 @@ def cholesky_ex(x: np.ndarray, upper: bool, check_errors: bool) -> _Pair:
     def compute(matrix: np.ndarray) -> Any:
         return cholesky(matrix, upper)
 
-    def place(matrix: np.ndarray) -> int:
+    def failed_at(matrix: np.ndarray) -> int:
         return _not_positive(np.conj(matrix.T) if upper else matrix)
 
-    return _each(square(x), compute, [x], place, _checked(check_errors, "is not positive definite"))
+    return _each(
+        square(x), compute, [x], failed_at, _checked(check_errors, "is not positive definite")
+    )
 
 
 @answer(

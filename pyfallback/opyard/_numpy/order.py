@@ -15,7 +15,7 @@ _THREE = "(Tensor, Tensor, Tensor)"
 _Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _sorted_places(x: np.ndarray, dim: int, descending: bool) -> np.ndarray:
+def _sorted_indices(x: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     """Stable; NaN is the largest."""
     if not descending:
         return np.argsort(x, axis=dim, kind="stable")
@@ -32,7 +32,7 @@ def msort(x: np.ndarray) -> np.ndarray:
 @answer("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
 def argsort(x: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     ordered(x)
-    return _sorted_places(line(x, dim), dim, descending).reshape(x.shape)
+    return _sorted_indices(line(x, dim), dim, descending).reshape(x.shape)
 
 
 @answer("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
@@ -154,10 +154,10 @@ def unique_consecutive(x: np.ndarray, inverse: bool, counts: bool, dim: Any) -> 
     flat = rows.reshape(count, -1)
     begins = np.ones(count, bool)
     begins[1:] = np.any(flat[1:] != flat[:-1], axis=1)
-    places = np.flatnonzero(begins)
-    values = rows[places]
+    starts = np.flatnonzero(begins)
+    values = rows[starts]
     values = values.reshape(-1) if dim is None else np.moveaxis(values, 0, dim)
-    sizes = np.diff(np.append(places, count))
+    sizes = np.diff(np.append(starts, count))
     given = (inverse, counts) if dim is None else (True, True)
     shape = x.shape if dim is None else (count,)
     return _three(values, np.cumsum(begins) - 1, sizes, given, shape)
@@ -185,8 +185,8 @@ def histc(x: np.ndarray, bins: int, min: Any, max: Any) -> np.ndarray:
         low, high = low - 1, high + 1
     check(np.isfinite(low) and np.isfinite(high), f"the range from {low} to {high} is not finite")
     inside = x[(x >= low) & (x <= high)]
-    places = ((inside - low) * bins / (high - low)).astype(np.int64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(x.dtype)
+    found = ((inside - low) * bins / (high - low)).astype(np.int64)
+    return np.bincount(np.minimum(found, bins - 1), minlength=bins).astype(x.dtype)
 
 
 def _edges(x: np.ndarray, prepend: Any, append: Any) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Which dtype results have: as in PyTorch, where NumPy would choose another one."""
+"""Which dtype results have: as in PyTorch, if NumPy would choose another one."""
 
 from typing import Any
 

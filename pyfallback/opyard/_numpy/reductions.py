@@ -34,14 +34,14 @@ def not_empty(x: np.ndarray, dim: int) -> None:
     check(x.shape[dim] > 0, f"dimension {dim} of {list(x.shape)} has no element to choose")
 
 
-def chosen(x: np.ndarray, places: np.ndarray, dim: int, keepdim: bool, rank: int) -> _Pair:
-    """The elements at `places`, which has size 1 in `dim`, and the places."""
-    values = np.take_along_axis(x, places, dim)
+def chosen(x: np.ndarray, indices: np.ndarray, dim: int, keepdim: bool, rank: int) -> _Pair:
+    """The elements at `indices`, which has size 1 in `dim`, and the indices."""
+    values = np.take_along_axis(x, indices, dim)
     if rank == 0:
-        return values.reshape(()), places.reshape(())
+        return values.reshape(()), indices.reshape(())
     if not keepdim:
-        return values.squeeze(dim), places.squeeze(dim)
-    return values, places
+        return values.squeeze(dim), indices.squeeze(dim)
+    return values, indices
 
 
 def axes_of(x: np.ndarray, dim: "list[int] | None") -> "tuple[int, ...] | None":
@@ -69,14 +69,14 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _running(x: np.ndarray, dim: int, function: Any, compare: Any) -> _Pair:
-    """Extremes so far, and the last place that had each."""
+    """Extremes so far, and the last index that had each."""
     ordered(x)
     shape, x = x.shape, line(x, dim)
     values = function.accumulate(x, axis=dim) if x.size else x.copy()
-    places = np.arange(x.shape[dim]).reshape(
+    indices = np.arange(x.shape[dim]).reshape(
         [-1 if i == dim % x.ndim else 1 for i in range(x.ndim)]
     )
-    found = np.where(compare(x, values) | _is_nan(x), places, 0)
+    found = np.where(compare(x, values) | _is_nan(x), indices, 0)
     found = np.maximum.accumulate(found, axis=dim) if x.size else found
     return values.reshape(shape), found.astype(np.int64).reshape(shape)
 
@@ -107,18 +107,18 @@ def nanmean(x: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> np.ndarray:
     return (total / np.sum(there, axis=axes_of(x, dim), keepdims=keepdim)).astype(x.dtype)
 
 
-def _median_places(x: np.ndarray, dim: int, skips_nan: bool) -> np.ndarray:
+def _median_indices(x: np.ndarray, dim: int, skips_nan: bool) -> np.ndarray:
     """Where the lower of the middle elements is, or the first NaN if these are not skipped."""
     order = np.argsort(x, axis=dim, kind="stable")
     missing = _is_nan(x)
     count = np.sum(~missing, axis=dim, keepdims=True) if skips_nan else x.shape[dim]
     middle = np.maximum((np.asarray(count) - 1) // 2, 0)
     shape = [1 if i == dim % x.ndim else size for i, size in enumerate(x.shape)]
-    places = np.take_along_axis(order, np.broadcast_to(middle, shape), dim)
+    indices = np.take_along_axis(order, np.broadcast_to(middle, shape), dim)
     if skips_nan:
-        return places
+        return indices
     has_nan = np.any(missing, axis=dim, keepdims=True)
-    return np.where(has_nan, np.argmax(missing, axis=dim, keepdims=True), places)
+    return np.where(has_nan, np.argmax(missing, axis=dim, keepdims=True), indices)
 
 
 def _median(x: np.ndarray, skips_nan: bool) -> np.ndarray:
@@ -127,14 +127,14 @@ def _median(x: np.ndarray, skips_nan: bool) -> np.ndarray:
     if flat.size == 0:
         check(x.dtype.kind == "f", "there is no element, and integers have no NaN")
         return np.full((), np.nan, x.dtype)
-    return flat[_median_places(flat, 0, skips_nan)[0]]
+    return flat[_median_indices(flat, 0, skips_nan)[0]]
 
 
 def _median_of(x: np.ndarray, dim: int, keepdim: bool, skips_nan: bool) -> _Pair:
     ordered(x)
     rank, x = x.ndim, line(x, dim)
     not_empty(x, dim)
-    return chosen(x, _median_places(x, dim, skips_nan), dim, keepdim, rank)
+    return chosen(x, _median_indices(x, dim, skips_nan), dim, keepdim, rank)
 
 
 @answer("median(Tensor self) -> Tensor")
@@ -165,24 +165,24 @@ def kthvalue(x: np.ndarray, k: int, dim: int, keepdim: bool) -> _Pair:
     ordered(x)
     rank, x = x.ndim, line(x, dim)
     check(0 < k <= x.shape[dim], f"k is from 1 to {x.shape[dim]}, not {k}")
-    places = np.argsort(x, axis=dim, kind="stable")
-    return chosen(x, np.take(places, [k - 1], axis=dim), dim, keepdim, rank)
+    indices = np.argsort(x, axis=dim, kind="stable")
+    return chosen(x, np.take(indices, [k - 1], axis=dim), dim, keepdim, rank)
 
 
 @answer("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
 def mode(x: np.ndarray, dim: int, keepdim: bool) -> _Pair:
-    """The most frequent element, the smallest of several, and the last place that has it."""
+    """The most frequent element, the smallest of several, and the last index that has it."""
     ordered(x)
     rank, x = x.ndim, line(x, dim)
     not_empty(x, dim)
     rows = np.moveaxis(x, dim, -1)
-    places = np.empty((*rows.shape[:-1], 1), np.int64)
+    indices = np.empty((*rows.shape[:-1], 1), np.int64)
     for index in np.ndindex(rows.shape[:-1]):
         values, counts = np.unique(rows[index], return_counts=True)
         best = values[np.argmax(counts)]
         same = np.isnan(rows[index]) if best != best else rows[index] == best
-        places[index] = np.flatnonzero(same)[-1]
-    return chosen(x, np.moveaxis(places, -1, dim), dim, keepdim, rank)
+        indices[index] = np.flatnonzero(same)[-1]
+    return chosen(x, np.moveaxis(indices, -1, dim), dim, keepdim, rank)
 
 
 _QUANTILE = "int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"

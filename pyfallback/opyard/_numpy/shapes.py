@@ -79,7 +79,7 @@ def linalg_cross(x: np.ndarray, other: np.ndarray, dim: int) -> np.ndarray:
 @answer("cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
 def cross(x: np.ndarray, other: np.ndarray, dim: "int | None") -> np.ndarray:
     if dim is None:
-        threes = [place for place, size in enumerate(x.shape) if size == 3]
+        threes = [axis for axis, size in enumerate(x.shape) if size == 3]
         check(threes, f"no dimension of {list(x.shape)} has the size 3")
         dim = threes[0]
     return _crossed(x, other, dim)
@@ -127,8 +127,8 @@ def diag_embed(x: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
     check(x.ndim > 0 and dim1 != dim2, f"dimensions {dim1} and {dim2} are to be two")
     size = x.shape[-1] + abs(offset)
     made = np.zeros((*x.shape[:-1], size, size), x.dtype)
-    places = np.arange(x.shape[-1])
-    made[..., places + max(-offset, 0), places + max(offset, 0)] = x
+    rows = np.arange(x.shape[-1])
+    made[..., rows + max(-offset, 0), rows + max(offset, 0)] = x
     return np.moveaxis(made, (-2, -1), (dim1, dim2))
 
 
@@ -164,8 +164,8 @@ def combinations(x: np.ndarray, r: int, with_replacement: bool) -> np.ndarray:
     if r == 0:
         return np.empty(0, x.dtype)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = np.array(list(choose(range(x.size), r)), np.int64).reshape(-1, r)
-    return x[places]
+    chosen = np.array(list(choose(range(x.size), r)), np.int64).reshape(-1, r)
+    return x[chosen]
 
 
 @answer("fliplr(Tensor self) -> Tensor")
@@ -219,7 +219,7 @@ def _sized(made: np.ndarray, dim: int, output_size: "int | None") -> np.ndarray:
 
 
 @answer("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor")
-def repeat_places(repeats: np.ndarray, output_size: "int | None") -> np.ndarray:
+def repeat_indices(repeats: np.ndarray, output_size: "int | None") -> np.ndarray:
     repeats = _times(repeats, output_size)
     check(repeats.ndim == 1, f"repeats has one dimension, not {repeats.ndim}")
     made = np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)

@@ -291,7 +291,7 @@ def _look() -> "dict[str, list[_EntryPoint]]":
 
 
 def _invalidate_caches() -> None:
-    """importlib.invalidate_caches(), which raises KeyError where another thread, doing the same,
+    """importlib.invalidate_caches(), which raises KeyError if another thread, doing the same,
     takes an entry away before it: there is one less each time."""
     import importlib
 
@@ -334,7 +334,7 @@ def load_plugins(*namespaces: str) -> list[str]:
 
     No one needs to call this: the first look at an operator of a namespace that is not defined does
     the same. It is for plugins that only override, and for those who want it early. Does nothing,
-    and gives an empty list, where the environment variable OPYARD_PLUGINS is 0.
+    and gives an empty list, if the environment variable OPYARD_PLUGINS is 0.
 
     Raises LookupError for a namespace that no package serves, ImportError if one cannot be
     loaded; nothing that it had registered stays then.

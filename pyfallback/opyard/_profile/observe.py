@@ -21,7 +21,7 @@ class observe:
 
     on_enter(operator, keys, arguments) is called before the kernels of a call, and what it returns
     is the context of on_exit(operator, context, failed, results) after them. `arguments` is None
-    without `inputs`, and `results` is None without `outputs` and where the call failed. With a
+    without `inputs`, and `results` is None without `outputs` and if the call failed. With a
     `probability` so many of the calls are told of, drawn at random.
 
     Redispatches are part of a call. What the functions call themselves is not told of; what they

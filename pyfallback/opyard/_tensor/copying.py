@@ -2,12 +2,12 @@
 
     copy.copy(t)       another tensor on the same memory
     copy.deepcopy(t)   a tensor with memory of its own, in the same order if nothing overlaps
-    pickle             the elements in row-major order; with protocol 5 out of band where asked
+    pickle             the elements in row-major order; with protocol 5 out of band if asked
 
 An instance of a subclass stays one, made by Tensor.make_subclass(), not by its __new__ or
 __init__; its attributes are those of __getstate__() if the class has that, else __dict__ and
 __slots__. Tensors that share memory no longer do after deepcopy and pickle. Memory that is
-read-only stays so where an unpickled tensor uses the bytes of the pickle. A leaf that requires a
+read-only stays so if an unpickled tensor uses the bytes of the pickle. A leaf that requires a
 gradient does so afterwards, too, without the gradient that it has; what has a history is refused by
 deepcopy, and is pickled without it.
 """

@@ -3,17 +3,17 @@
 An index is one item or a tuple of items, worked off from the first dimension on:
 
     item                            dimensions used   gives
-    int, or what has __index__      1                 that place; the dimension is gone
+    int, or what has __index__      1                 that element; the dimension is gone
     slice with a positive step      1                 a part of the dimension
     None                            0                 a new dimension of size 1
     Ellipsis                        the ones left     these dimensions as they are
-    bool, bool tensor or list       as many as it has the places that are True
-    integer tensor, list or array   1                 those places, in the index's shape
+    bool, bool tensor or list       as many as it has the elements where it is True
+    integer tensor, list or array   1                 those elements, in the index's shape
 
 The first four give views; bool and integer tensors and lists give copies, by aten.index. Ints
 are taken first, as views, even between indices that are tensors.
 
-Where an index has only ints and slices of plain ints, objects/tensor/tensor_views.cpp calls the
+If an index has only ints and slices of plain ints, objects/tensor/tensor_views.cpp calls the
 same operators without coming here; what is changed here is changed there.
 """
 
@@ -38,9 +38,9 @@ def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
     if type(index) is tuple and _only_ints_and_slices(tensor, index):
         view = get_part(tensor, index)
         return ops.aten.alias(tensor) if view is tensor else view
-    view, places = _view(tensor, index)
-    if places:
-        return ops.aten.index(view, places)
+    view, indices = _view(tensor, index)
+    if indices:
+        return ops.aten.index(view, indices)
     return ops.aten.alias(tensor) if view is tensor else view
 
 
@@ -71,13 +71,13 @@ def get_part(tensor: "_C.Tensor", index: "tuple[int | slice, ...]", dim: int = 0
 def set_item(tensor: "_C.Tensor", index: object, value: object) -> None:
     """tensor[index] = value: a number, a tensor that broadcasts, or what opyard.tensor() takes.
 
-    Values are converted to the tensor's dtype. Of a place that is named twice the last value
+    Values are converted to the tensor's dtype. Of an element that is named twice the last value
     stays. Raises what get_item() raises, and ValueError for a value that does not broadcast and
     for memory that is read-only.
     """
-    view, places = _view(tensor, index)
-    if places:
-        ops.aten.index_put_(view, places, ops.aten.to(_as_tensor(value, view.dtype), view.dtype))
+    view, indices = _view(tensor, index)
+    if indices:
+        ops.aten.index_put_(view, indices, ops.aten.to(_as_tensor(value, view.dtype), view.dtype))
     elif isinstance(value, _NUMBERS):
         ops.aten.fill_(view, value)
     else:
@@ -90,7 +90,7 @@ def _view(tensor: "_C.Tensor", index: object) -> "tuple[_C.Tensor, list[_C.Tenso
     The list is empty if there is no index tensor, and else ends with the last of them.
     """
     items = [_item(item) for item in (index if isinstance(index, tuple) else (index,))]
-    view, dim, places = tensor, 0, []
+    view, dim, indices = tensor, 0, []
     for item in _without_ellipsis(tensor, items):
         if isinstance(item, int):
             view = _select(view, dim, item)
@@ -103,14 +103,14 @@ def _view(tensor: "_C.Tensor", index: object) -> "tuple[_C.Tensor, list[_C.Tenso
         else:
             if item.ndim == 0:  # a bool: a new dimension of which all or nothing is taken
                 view, item = ops.aten.unsqueeze(view, dim), ops.aten.unsqueeze(item, 0)
-            places += [None] * (dim - _covered(places)) + [item]
+            indices += [None] * (dim - _covered(indices)) + [item]
             dim += _dims_used(item)
-    return view, places
+    return view, indices
 
 
-def _covered(places: "list[_C.Tensor | None]") -> int:
+def _covered(indices: "list[_C.Tensor | None]") -> int:
     """How many dimensions the indices so far stand for."""
-    return sum(1 if place is None else _dims_used(place) for place in places)
+    return sum(1 if index is None else _dims_used(index) for index in indices)
 
 
 def _dims_used(item: object) -> int:
@@ -146,7 +146,7 @@ def _holds_something(items: object) -> bool:
 
 def _without_ellipsis(tensor: "_C.Tensor", items: list) -> list:
     """The items with `...` written out as slices."""
-    gaps = [place for place, item in enumerate(items) if item is Ellipsis]
+    gaps = [at for at, item in enumerate(items) if item is Ellipsis]
     if len(gaps) > 1:
         raise IndexError(
             "an index has more than one '...'; one at most says which dimensions to skip"

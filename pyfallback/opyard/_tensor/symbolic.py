@@ -125,7 +125,7 @@ class _Number(_Symbolic):
 class SymInt(_Number):
     """An int that may not be known yet: what `node` stands for.
 
-    `int(n)` decides its value. It is no index: where a plain int is wanted it is refused.
+    `int(n)` decides its value. It is no index: if a plain int is wanted it is refused.
     """
 
     __slots__ = ()
