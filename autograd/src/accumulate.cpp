@@ -63,7 +63,7 @@ void Accumulate::add(Tensor gradient) {
 
 Gradients Accumulate::apply(Gradients gradients) {
   Tensor gradient = std::move(gradients[0]);
-  if (!gradient.defined()) return {};
+  if (!gradient.defined() || !is_wanted()) return {};
   if (!records_gradients() && !is_ours_alone(gradient)) gradient = calls::clone(gradient);
   add(std::move(gradient));
   return {};

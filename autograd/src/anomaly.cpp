@@ -3,23 +3,26 @@
 
 #include <atomic>
 
+#include "anomaly_on.h"
 #include "opyard/base/backtrace.h"
 
 namespace opyard::autograd {
+
+constinit std::atomic<bool> anomaly_on{false};
+
 namespace {
 
-constinit std::atomic<bool> is_on{false};
 constinit std::atomic<bool> checks_nan{true};
 constinit std::atomic<std::string (*)()> call_site_of_thread{nullptr};
 
 }  // namespace
 
 Anomaly anomaly() noexcept {
-  return {is_on.load(std::memory_order_relaxed), checks_nan.load(std::memory_order_relaxed)};
+  return {anomaly_on.load(std::memory_order_relaxed), checks_nan.load(std::memory_order_relaxed)};
 }
 void set_anomaly(Anomaly mode) noexcept {
   checks_nan.store(mode.check_nan);
-  is_on.store(mode.on);
+  anomaly_on.store(mode.on);
 }
 void set_anomaly_call_site(std::string (*call_site)()) noexcept {
   call_site_of_thread.store(call_site);

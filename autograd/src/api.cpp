@@ -89,6 +89,7 @@ const Tensor& require_gradient(const Tensor& tensor, bool required) {
                  "computed variable in a subgraph that doesn't require differentiation use "
                  "var_no_grad = var.detach().");
     require_state(tensor).required.store(false);
+    if (Accumulate* const known = state->accumulate.get()) known->set_wanted(false);
     return tensor;
   }
   OPYARD_CHECK(is_floating_point(tensor.dtype()) || is_complex(tensor.dtype()), BadArgument,
@@ -100,7 +101,10 @@ const Tensor& require_gradient(const Tensor& tensor, bool required) {
                "clone() it first");
   arm();
   if (requires_gradient(tensor)) return tensor;
-  require_state(tensor).required.store(true);
+  TensorState& state = require_state(tensor);
+  if (Accumulate* const known = state.accumulate.get()) known->set_wanted(true);
+  state.required.store(true);
+  note_leaf(tensor);
   return tensor;
 }
 

@@ -53,10 +53,8 @@ void SavedValues::refuse() {
        "grad(); give keep_graph=True (retain_graph=True) the first time to run it again");
 }
 
-void FormulaFunction::save_argument(std::uint32_t source, const Value& value) {
-  if (value.is_tensor()) {
-    saved_.add(source, value.tensor_unchecked(), false);
-  } else if (is_list_of_tensors(value)) {
+void FormulaFunction::save_other_argument(std::uint32_t source, const Value& value) {
+  if (is_list_of_tensors(value)) {
     for (const Value& item : value.items_unchecked()) {
       saved_.add(source, item.is_tensor() ? item.tensor_unchecked() : Tensor(), false, true);
     }

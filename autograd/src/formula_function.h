@@ -139,13 +139,17 @@ class FormulaFunction final : public Function {
   // After it.
   void save_results(std::span<const Value> arguments, std::span<const Value> results);
   // The same for one source each.
-  void save_argument(std::uint32_t source, const Value& value);
+  void save_argument(std::uint32_t source, const Value& value) {
+    if (!value.is_tensor()) return save_other_argument(source, value);
+    saved_.add(source, value.tensor_unchecked(), false);
+  }
   void save_result(std::uint32_t source, const Value& value);
   void save_sizes(std::uint32_t source, IntSpan sizes, const Value& result);
   void save_answer(std::uint32_t source, std::span<const Value> arguments,
                    std::span<const Value> results);
 
  private:
+  void save_other_argument(std::uint32_t source, const Value& value);
   [[noreturn]] OPYARD_COLD void refuse_complex(const Tensor& gradient) const;
   bool is_needed(std::size_t source) const noexcept {
     return (needed_ & formulas_->used_by[source]) != 0;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "anomaly_on.h"
 #include "locks.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
@@ -32,7 +33,8 @@ Function::Function() : sequence_(next_sequence++) {
   if (const FunctionListener listener = function_listener.load(std::memory_order_acquire)) {
     listener({nullptr, this, sequence_, nullptr}, FunctionMoment::Made);
   }
-  if (__builtin_expect(anomaly().on, 0)) set_call_site(anomaly_call_site());
+  if (__builtin_expect(anomaly_on.load(std::memory_order_relaxed), 0))
+    set_call_site(anomaly_call_site());
 }
 Function::Function(std::uint64_t sequence) : sequence_(sequence) {}
 

@@ -12,24 +12,27 @@
 
 #include "calls.h"
 #include "opyard/autograd.h"
+#include "opyard/detail/base/made_once.h"
 #include "opyard/jit/differentiate.h"
 #include "opyard/jit/symbol.h"
 
 namespace opyard::autograd {
 namespace {
 
-const jit::Symbol& flags_name() {
-  static const jit::Symbol name = jit::Symbol::attr("requires_grad");
-  return name;
+const jit::Symbol& attribute(MadeOnce<jit::Symbol>& name, const char* text) {
+  return name.get([&] { return std::make_unique<const jit::Symbol>(jit::Symbol::attr(text)); });
 }
-
+const jit::Symbol& flags_name() {
+  static constinit MadeOnce<jit::Symbol> name;
+  return attribute(name, "requires_grad");
+}
 const jit::Symbol& through_name() {
-  static const jit::Symbol name = jit::Symbol::attr("reaches_through");
-  return name;
+  static constinit MadeOnce<jit::Symbol> name;
+  return attribute(name, "reaches_through");
 }
 const jit::Symbol& zeros_name() {
-  static const jit::Symbol name = jit::Symbol::attr("gives_zeros");
-  return name;
+  static constinit MadeOnce<jit::Symbol> name;
+  return attribute(name, "gives_zeros");
 }
 
 bool takes_tensor(const jit::Value& input) { return input.type()->kind() == TypeKind::Tensor; }

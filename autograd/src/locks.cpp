@@ -1,4 +1,5 @@
-// autograd/locks.cpp: the lock, made when it is first needed and never destroyed.
+// autograd/locks.cpp: the lock, made when the library is loaded, before a thread can need it while
+// another one forks, and never destroyed.
 #include "locks.h"
 
 namespace opyard::autograd {
@@ -6,6 +7,9 @@ namespace opyard::autograd {
 Mutex& gradients_lock() {
   static auto* const lock = new Mutex(LockRank::Gradients);
   return *lock;
+}
+namespace {
+[[maybe_unused]] const Mutex& made_at_load = gradients_lock();
 }
 
 }  // namespace opyard::autograd

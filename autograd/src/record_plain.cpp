@@ -153,13 +153,27 @@ class PlainCall {
       return;
     }
     const bool is_view = plan_.view_of[position] != kNone;
-    // A kernel gave a tensor of its own that has a history: it keeps that.
-    if (result.impl()->gradient_state() && !is_view) value = Value(detached(result));
-    const Tensor& fresh = value.tensor_unchecked();
     // The last result takes the owner itself; nothing drops results before all is saved.
     const bool is_last = position + 1 == plan_.view_of.size();
-    set_history(fresh, {is_last ? FunctionPtr(std::move(owner_)) : FunctionPtr(owner_), input});
-    if (is_view && viewed_[position].defined()) note_base(fresh, viewed_[position]);
+    Edge history{is_last ? FunctionPtr(std::move(owner_)) : FunctionPtr(owner_), input};
+    if (is_fresh(*result.impl())) {
+      auto state = make_counted<TensorState>();
+      state->history = std::move(history);
+      result.impl()->gradient_state().set_unshared(std::move(state));
+      return note_viewed(position, result);
+    }
+    // A kernel gave a tensor of its own that has a history: it keeps that.
+    if (result.impl()->gradient_state() && !is_view) value = Value(detached(result));
+    set_history(value.tensor_unchecked(), std::move(history));
+    note_viewed(position, value.tensor_unchecked());
+  }
+  // No one else sees it, and nothing is known of it or of its memory.
+  static bool is_fresh(const TensorImpl& result) noexcept {
+    return result.is_unshared() && !result.gradient_state() && !result.storage()->gradient_state();
+  }
+  void note_viewed(std::size_t position, const Tensor& fresh) {
+    if (plan_.view_of[position] == kNone || !viewed_[position].defined()) return;
+    note_base(fresh, viewed_[position]);
   }
 
   const Plan& plan_;
@@ -195,7 +209,7 @@ Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys,
   tell_of_call(call.function());
   {
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
-    op.redispatch_boxed(keys - kAutogradKeys, stack);
+    detail::run_below(op, keys - kAutogradKeys, stack);
   }
   call.finish(stack.top(op.schema().results.size()));
   return Recorded::Done;

@@ -124,6 +124,16 @@ void note_unrecorded_views(const Plan& plan, bool had_history, std::span<const V
   }
 }
 
+void detach_in_place(const Tensor& tensor) {
+  const TensorState* const state = find_state(tensor);
+  if (state != nullptr && state->base != nullptr) {
+    fail(ErrorKind::BadValue,
+         "aten::detach_: can't detach views in-place, and " + describe(tensor) +
+             " is one, whose history is that of the memory it shares. Use detach() instead");
+  }
+  forget_history(tensor);
+}
+
 struct Call {
   const Plan& plan;
   const Operator& op;
@@ -160,6 +170,7 @@ struct Call {
 
   void detach() {
     const Tensor source = arguments()[0].tensor_unchecked();
+    if (!plan.written.empty()) detach_in_place(source);
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
     run_below(op, keys, stack);
     const Tensor& result = results()[0].tensor_unchecked();

@@ -61,7 +61,7 @@ Tensor saved_apart(const Tensor& tensor) {
   return as_it_is ? tensor : on(storage.second(), tensor);
 }
 
-SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_result) {
+void SavedTensor::save(const Tensor& tensor) {
   if (!tensor.defined()) return;
   OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference), BadValue,
                describe(tensor) +
@@ -75,7 +75,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_r
     return;
   }
   version_ = storage.shared_version();
-  if (!is_result && leads_to_no_function(tensor, storage)) {
+  if (!is_result_ && leads_to_no_function(tensor, storage)) {
     tensor_ = tensor;
     return;
   }

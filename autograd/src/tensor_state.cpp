@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "calls.h"
+#include "locks.h"
 #include "opyard/autograd/hooks.h"
 #include "opyard/detail/base/free_list.h"
 
@@ -56,6 +59,81 @@ class OfAnotherDType final : public Function {
   const DType dtype_;
 };
 
+// Takes the gradient of a view to that of the leaf within which it lies. See [Early views].
+class OfLeaf final : public Function {
+ public:
+  OfLeaf(const Tensor& view, const StorageLeaf& leaf, Edge to)
+      : geometry_(view),
+        of_leaf_(leaf.geometry),
+        count_(std::int64_t(view.impl()->storage()->bytes() / item_size(leaf.dtype))) {
+    add_input(Expected(view));
+    add_edge(std::move(to));
+  }
+  Gradients apply(Gradients gradients) override {
+    if (!gradients[0].defined()) return {};
+    return {
+        calls::gather_strided(calls::scatter_strided(gradients[0], count_, geometry_), of_leaf_)};
+  }
+  std::string name() const override { return "AsStridedBackward"; }
+
+ private:
+  const Geometry geometry_;
+  const Geometry of_leaf_;
+  const std::int64_t count_;
+};
+
+// The bytes from the first element to the end of the last; none for a tensor without elements.
+struct Bytes {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  Bytes(IntSpan sizes, IntSpan strides, std::int64_t offset, DType dtype) noexcept {
+    const auto item = std::int64_t(item_size(dtype));
+    std::int64_t first = offset;
+    std::int64_t last = offset;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == 0) return;
+      const std::int64_t reach = (sizes[i] - 1) * strides[i];
+      (reach < 0 ? first : last) += reach;
+    }
+    begin = first * item;
+    end = (last + 1) * item;
+  }
+};
+
+// With the lock held: the leaf within which a tensor lies, or null.
+const StorageLeaf* find_leaf(const Tensor& tensor, const StorageState& storage) noexcept {
+  const TensorState* const state = find_state(tensor);
+  const TensorImpl& impl = *tensor.impl();
+  const Bytes own(impl.own_sizes(), impl.own_strides(), impl.own_storage_offset(), impl.dtype());
+  if (own.begin == own.end) return nullptr;
+  for (const CountedPtr<StorageLeaf>& leaf : storage.leaves) {
+    if (leaf->accumulate == nullptr || !leaf->accumulate->is_wanted()) continue;
+    if (state != nullptr && (state->leaf == leaf || state->required.load())) continue;
+    const Geometry& at = leaf->geometry;
+    const Bytes whole(at.sizes, at.strides, at.offset, leaf->dtype);
+    if (whole.begin <= own.begin && own.end <= whole.end) return leaf.get();
+  }
+  return nullptr;
+}
+
+void take_from_leaf(const Tensor& tensor, const StorageState& storage) {
+  if (!storage.has_leaves.load(std::memory_order_acquire)) return;
+  const TensorState* const state = find_state(tensor);
+  if (state != nullptr && (state->history || state->required.load())) return;
+  CountedPtr<const StorageLeaf> leaf;
+  Edge to;
+  {
+    const std::lock_guard lock(gradients_lock());
+    const StorageLeaf* const found = find_leaf(tensor, storage);
+    if (found == nullptr) return;
+    leaf = CountedPtr<const StorageLeaf>::share(found);
+    to.function = FunctionPtr::share(found->accumulate);
+  }
+  if (leaf->dtype != tensor.dtype()) OfAnotherDType::refuse(describe(tensor), leaf->dtype);
+  require_state(tensor).history = {make_counted<OfLeaf>(tensor, *leaf, std::move(to)), 0};
+}
+
 bool is_of_another_dtype(const Tensor& tensor) {
   const StorageState* const storage = find_storage_state(tensor);
   return storage != nullptr && storage->history && storage->dtype != tensor.dtype();
@@ -86,7 +164,7 @@ void refuse_written_view(const Tensor& tensor) {
 void refresh(const Tensor& tensor) {
   StorageState* const storage = find_storage_state(tensor);
   if (storage == nullptr) return refuse_written_view(tensor);
-  if (!storage->history) return;
+  if (!storage->history) return take_from_leaf(tensor, *storage);
   const std::uint32_t generation = storage->generation.load(std::memory_order_acquire);
   TensorState* state = find_state(tensor);
   if (state != nullptr && state->storage_generation == generation) return;
@@ -106,6 +184,58 @@ void refresh(const Tensor& tensor) {
 void* TensorState::operator new(std::size_t bytes) { return spare_states.allocate(bytes); }
 void TensorState::operator delete(void* memory, std::size_t bytes) noexcept {
   spare_states.deallocate(memory, bytes);
+}
+
+void TensorState::forget_leaf() noexcept {
+  const std::lock_guard lock(gradients_lock());
+  leaf->accumulate = nullptr;
+}
+
+StorageState& require_storage_state(const Tensor& tensor) {
+  const Storage& storage = *tensor.impl()->storage();
+  const auto fresh = [&](std::uint32_t group) {
+    auto state = make_counted<StorageState>();
+    state->group = group;
+    state->dtype = tensor.dtype();
+    state->numel = std::int64_t(storage.bytes() / item_size(tensor.dtype()));
+    return state;
+  };
+  Counted* const first = storage.gradient_state().get();
+  auto* state = static_cast<StorageState*>(
+      first != nullptr ? first : &storage.gradient_state().set(fresh(0)));
+  const std::uint32_t group = tensor.impl()->detached_group();
+  while (state->group != group) {
+    StorageState* const next = state->next.get();
+    state = next != nullptr ? next : &state->next.set(fresh(group));
+  }
+  return *state;
+}
+
+bool is_early_view(const Tensor& tensor, const StorageState& storage) noexcept {
+  if (!storage.has_leaves.load(std::memory_order_acquire)) return false;
+  const std::lock_guard lock(gradients_lock());
+  return find_leaf(tensor, storage) != nullptr;
+}
+
+void note_leaf(const Tensor& tensor) {
+  if (tensor.impl()->storage()->owner_count() == 1) return;
+  TensorState& state = require_state(tensor);
+  if (state.leaf) return;
+  StorageState& storage = require_storage_state(tensor);
+  auto leaf = make_counted<StorageLeaf>(tensor);
+  leaf->accumulate = &require_accumulate(tensor);
+  std::vector<CountedPtr<StorageLeaf>> dead;  // die without the lock
+  const std::lock_guard lock(gradients_lock());
+  std::vector<CountedPtr<StorageLeaf>> living;
+  living.reserve(storage.leaves.size() + 1);
+  for (auto& one : storage.leaves) {
+    if (one->accumulate != nullptr) living.push_back(one);
+  }
+  living.push_back(leaf);
+  std::swap(dead, storage.leaves);
+  std::swap(storage.leaves, living);
+  state.leaf = std::move(leaf);
+  storage.has_leaves.store(true, std::memory_order_release);
 }
 
 TensorState& require_state(const Tensor& tensor) {
@@ -154,6 +284,16 @@ void set_history_of_given_view(const Tensor& result, Edge history) {
   TensorImpl& impl = *result.impl();
   impl.set_marks(std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
   set_history(result, std::move(history));
+}
+
+void forget_history(const Tensor& tensor) {
+  if (TensorState* const state = find_state(tensor)) {
+    Accumulate* const known = state->accumulate.get();
+    if (known != nullptr && !state->history) known->set_wanted(false);
+    state->history = {};
+    state->required.store(false);
+  }
+  if (tensor.impl()->storage()->gradient_state()) tensor.impl()->detach();
 }
 
 Accumulate& require_accumulate(const Tensor& tensor) {

@@ -59,26 +59,6 @@ bool is_alone(const Tensor& tensor) {
   return storage.owner_count() == 1 && !storage.gradient_state();
 }
 
-StorageState& require_storage_state(const Tensor& tensor) {
-  const Storage& storage = *tensor.impl()->storage();
-  const auto fresh = [&](std::uint32_t group) {
-    auto state = make_counted<StorageState>();
-    state->group = group;
-    state->dtype = tensor.dtype();
-    state->numel = std::int64_t(storage.bytes() / item_size(tensor.dtype()));
-    return state;
-  };
-  Counted* const first = storage.gradient_state().get();
-  auto* state = static_cast<StorageState*>(
-      first != nullptr ? first : &storage.gradient_state().set(fresh(0)));
-  const std::uint32_t group = tensor.impl()->detached_group();
-  while (state->group != group) {
-    StorageState* const next = state->next.get();
-    state = next != nullptr ? next : &state->next.set(fresh(group));
-  }
-  return *state;
-}
-
 }  // namespace
 
 const char* write_refusal(const Tensor& tensor, bool any_needs) {
@@ -89,7 +69,9 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
     return "a leaf Variable that requires grad is being used in an in-place operation. Write under "
            "no_grad, as an optimiser does, or write to a clone()";
   }
-  if (state != nullptr && state->base != nullptr && state->base->is_leaf) {
+  const StorageState* const storage = find_storage_state(tensor);
+  const bool is_early = storage != nullptr && is_early_view(tensor, *storage);
+  if (is_early || (state != nullptr && state->base != nullptr && state->base->is_leaf)) {
     return "a view of a leaf Variable that requires grad is being used in an in-place operation. "
            "Write under no_grad, or write to a clone()";
   }
@@ -105,9 +87,10 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
              "gradients on. Give a clone() from its forward, or write the argument there and mark "
              "it with mark_dirty()";
     }
-    return "a view that was made under no_grad, of a tensor with a history, is being modified in "
-           "place with gradients on. Make the view with gradients on, or write under no_grad, or "
-           "detach it";
+    return "a view that was made under no_grad or inference_mode, of a tensor with a history, is "
+           "being "
+           "modified in place with gradients on. Make the view with gradients on, or write under "
+           "no_grad, or detach it";
   }
   if (!needs && !any_needs) return nullptr;
   if (tensor.impl()->has_mark(TensorImpl::kInference)) {

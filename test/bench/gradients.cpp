@@ -1,8 +1,9 @@
 // test/bench/gradients.cpp: what gradients cost: passed by, recorded, run backwards.
 //
 // A program of its own, opyard_gradients_bench, because the recorder is armed for the whole process
-// and never disarmed. The floors are operators with a fallthrough at their Autograd key, which goes
-// before the recorder: their tables are as if nothing had been armed.
+// and never disarmed. The floors are operators with a fallthrough at all of their Autograd keys,
+// which goes before the recorder: their tables are as if nothing had been armed. With one at
+// AutogradCPU alone they would keep the layer in their mask, and a call would stop there.
 #include <ctime>
 
 #include "bench.h"
@@ -59,7 +60,7 @@ class Operators {
     library_.impl(name, DispatchKey::CPU, kernel);
     library_.def("unarmed_" + schema);
     library_.impl("unarmed_" + name, DispatchKey::CPU, kernel);
-    library_.impl("unarmed_" + name, DispatchKey::AutogradCPU, Kernel::fallthrough());
+    library_.impl("unarmed_" + name, DispatchKey::Autograd, Kernel::fallthrough());
   }
 
   Library library_;

@@ -10,10 +10,11 @@
 // operators, and is where fallbacks go. The blocks do not run at once: they are recorded, and
 // run when the shared library they are in is loaded or linked in (opyard/plugin/plugin.h).
 //
-// Depends on: registry/library.h, plugin/registrar.h, tensor.h.
+// Depends on: registry/library.h, registry/found_operator.h, plugin/registrar.h, tensor.h.
 #pragma once
 
 #include "opyard/plugin/registrar.h"
+#include "opyard/registry/found_operator.h"
 #include "opyard/registry/library.h"
 #include "opyard/tensor.h"
 

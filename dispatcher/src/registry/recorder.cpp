@@ -17,13 +17,10 @@ namespace {
 // With boxes; the ways without them are in registry/typed.h and registry/register_call.cpp.
 void run_recorder(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::span<const Value> arguments = stack.top(op.schema().arguments.size());
-  if (detail::passes(record, detail::may_need_gradient(arguments))) {
-    DispatchKeySet below = detail::below_layer(keys);
-    const Record& next = op.follow(below);
-    return op.run_boxed(next, below, stack);
+  if (!detail::passes(record, detail::may_need_gradient(arguments))) {
+    return detail::run_recorded(record, op, keys, stack);
   }
-  recorder_functions.load(std::memory_order_acquire)
-      ->record(*static_cast<RecordedOperator*>(record.context), op, keys, stack);
+  detail::run_below(op, detail::below_layer(keys), stack);
 }
 
 // Whether it writes an argument, or a result shares memory with one.
@@ -33,6 +30,20 @@ bool writes_or_views(const Schema& schema) {
 }
 
 }  // namespace
+
+void detail::run_recorded(const Record& recorder, const Operator& op, DispatchKeySet keys,
+                          Stack& stack) {
+  recorder_functions.load(std::memory_order_acquire)
+      ->record(*static_cast<RecordedOperator*>(recorder.context), op, keys, stack);
+}
+
+void detail::run_below(const Operator& op, DispatchKeySet below, Stack& stack) {
+  const Record& found = op.record(below);
+  const Record& next = found.role == RecordRole::Kernel ? found : op.follow(below);
+  // What a C++ signature returns is what the schema has.
+  if (next.typed != nullptr) return next.boxed(next, op, below, stack);
+  op.run_boxed(next, below, stack);
+}
 
 bool detail::may_need_gradient(std::span<const Value> arguments) noexcept {
   for (const Value& value : arguments) {

@@ -37,6 +37,14 @@ void check_unrecorded(const char* function, const Tensor& tensor) {
   if (functions != nullptr && functions->needs(tensor)) refuse_unrecorded(function, tensor);
 }
 
+// Under inference mode calls pass by the recorder, which marks such views elsewhere.
+void mark_if_inferred(const Tensor& viewed, TensorImpl& view) noexcept {
+  if (__builtin_expect(!is_inference(), 1)) return;
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
+  if (functions == nullptr || !functions->needs(viewed)) return;
+  view.set_marks(std::uint8_t(view.marks() | TensorImpl::kMadeWithoutGradients));
+}
+
 // Bytes of `count` elements. Raises BadShape if they pass int64.
 std::size_t count_bytes(std::int64_t count, DType dtype, IntSpan sizes) {
   std::int64_t bytes = 0;
@@ -150,6 +158,7 @@ Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) c
   auto view = make_counted<TensorImpl>(impl.storage(), impl.dtype(), sizes, strides, offset,
                                        keys_of_view(impl.keys()));
   view->inherit_marks(impl);
+  mark_if_inferred(*this, *view);
   return Tensor(std::move(view));
 }
 
@@ -157,7 +166,9 @@ Tensor Tensor::alias() const {
   const TensorImpl& impl = require();
   if (impl.has_policy(TensorImpl::kSymbolic)) refuse_symbolic("alias");
   check_unrecorded("alias", *this);
-  return Tensor(make_counted<TensorImpl>(impl, keys_of_view(impl.keys())));
+  auto view = make_counted<TensorImpl>(impl, keys_of_view(impl.keys()));
+  mark_if_inferred(*this, *view);
+  return Tensor(std::move(view));
 }
 
 void Tensor::refuse_undefined() {

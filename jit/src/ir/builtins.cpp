@@ -7,6 +7,7 @@
 #include <map>
 
 #include "ir/scalar_math.h"
+#include "opyard/detail/base/made_once.h"
 #include "opyard/schema/parse.h"
 
 namespace opyard::jit::detail {
@@ -41,15 +42,15 @@ struct Names {
 
 // Made at first use and leaked, so that codes may run in static destructors.
 const Names& names() {
-  static const Names& names = *[] {
-    auto* made = new Names;
+  static constinit MadeOnce<Names> names;
+  return names.get([] {
+    auto made = std::make_unique<Names>();
     for (std::size_t i = 0; i < std::size(kTable); ++i) {
       made->all.push_back({parse_schema(kTable[i].schema), kTable[i].run, i});
       made->by_name[made->all.back().schema.name.name].push_back(&made->all.back());
     }
-    return made;
-  }();
-  return names;
+    return std::unique_ptr<const Names>(std::move(made));
+  });
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "opyard/detail/base/made_once.h"
+
 namespace opyard::jit::detail {
 namespace {
 
@@ -147,9 +149,12 @@ bool is_wait(const Node& node) {
 }
 
 const RareNames& rare_names() {
-  static const RareNames names{Symbol::from_qual_string("prim::Uninitialized"),
-                               Symbol::from_qual_string("prim::isinstance"), Symbol::attr("types")};
-  return names;
+  static constinit MadeOnce<RareNames> names;
+  return names.get([] {
+    return std::unique_ptr<const RareNames>(
+        new RareNames{Symbol::from_qual_string("prim::Uninitialized"),
+                      Symbol::from_qual_string("prim::isinstance"), Symbol::attr("types")});
+  });
 }
 
 std::string describe_node(const Node& node) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "opyard/detail/base/made_once.h"
 #include "opyard/schema/relations.h"
 
 namespace opyard::jit {
@@ -104,8 +105,9 @@ TypePtr type_of_tensor(const Tensor& tensor) {
 }
 
 TypePtr handle_type() {
-  static const TypePtr& type = *new TypePtr(named_type(TypeKind::Class, kHandleClass));
-  return type;
+  static constinit MadeOnce<TypePtr> type;
+  return type.get(
+      [] { return std::make_unique<const TypePtr>(named_type(TypeKind::Class, kHandleClass)); });
 }
 
 bool is_handle(const Type& type) {

@@ -3,6 +3,8 @@
 // It belongs to the state of its tensor and knows nothing of the tensor itself, so that neither
 // keeps the other alive. A tensor that is no leaf has one too if it retains its gradient.
 //
+// A leaf that is told to require no gradient any more gets none from older graphs either.
+//
 // Threads: any; the gradient is taken and put back under one lock for all, and added without it.
 //
 // Depends on: autograd/function.h.
@@ -22,11 +24,15 @@ class OPYARD_API Accumulate final : public Function {
   // Undefined if nothing was accumulated.
   Tensor gradient() const;
   void set_gradient(Tensor gradient);
+  // Whether gradients that come are added.
+  bool is_wanted() const noexcept { return is_wanted_.load(std::memory_order_relaxed); }
+  void set_wanted(bool wanted) noexcept { is_wanted_.store(wanted, std::memory_order_relaxed); }
 
  private:
   void add(Tensor gradient);
 
   Tensor gradient_;
+  std::atomic<bool> is_wanted_{true};
 };
 
 }  // namespace opyard::autograd

@@ -18,7 +18,14 @@ class OPYARD_API SavedTensor {
  public:
   SavedTensor() noexcept = default;
   // `is_result` of the function that saves it, which takes its own edge along when it is taken out.
-  SavedTensor(const Tensor& tensor, bool is_result);
+  SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_result) {
+    if (is_result || !is_saved_at_once(tensor)) {
+      save(tensor);
+    } else {
+      tensor_ = tensor;
+      version_ = tensor.impl()->storage()->shared_version();
+    }
+  }
 
   bool empty() const noexcept { return !tensor_.defined(); }
   // `of` is the function that saved it. Raises BadValue.
@@ -27,6 +34,16 @@ class OPYARD_API SavedTensor {
   const Tensor* look(const Function& of) const;
 
  private:
+  // A leaf, or what has no gradient: the common case.
+  static bool is_saved_at_once(const Tensor& tensor) noexcept {
+    if (!tensor.defined()) return false;
+    const TensorImpl& impl = *tensor.impl();
+    const Storage& storage = *impl.storage();
+    const TensorState* const state = find_state(tensor);
+    return !impl.has_mark(TensorImpl::kInference) && !storage.is_borrowed() &&
+           !storage.gradient_state() && (state == nullptr || !state->history);
+  }
+  void save(const Tensor& tensor);
   // Of an argument; else its history is noted.
   bool leads_to_no_function(const Tensor& tensor, const Storage& storage);
 

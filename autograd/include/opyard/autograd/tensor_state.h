@@ -12,6 +12,11 @@
 // [Given views] A Function's result that is on the memory of an argument has the Function's history
 // for good, and is no longer right when the memory is written: then asking for it raises.
 //
+// [Early views] A tensor may be told to require a gradient while there are views of it that no one
+// has recorded. If there are other tensors on its storage, the storage notes where the leaf is, and
+// a tensor within it is taken for a view of it: its gradient goes to the leaf, and it must not be
+// written.
+//
 // Threads: tensors may be used on any number of threads; one that is written in place, or told that
 // it requires a gradient, is used by no other thread meanwhile.
 //
@@ -19,7 +24,9 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/function.h"
@@ -48,6 +55,18 @@ struct Base {
   bool is_of_several = false;  // the view, or one that it was made of, is one of a list of views
 };
 
+// See [Early views].
+class StorageLeaf final : public Counted {
+ public:
+  explicit StorageLeaf(const Tensor& tensor) : geometry(tensor), dtype(tensor.dtype()) {}
+
+  const Geometry geometry;
+  const DType dtype;
+  // Null after the tensor's end. Not owned, since a gradient may be on this memory. Guarded by the
+  // library's lock.
+  Accumulate* accumulate = nullptr;
+};
+
 class OPYARD_API TensorState final : public Counted {
  public:
   // From memory that dead ones left, if there is some.
@@ -59,6 +78,14 @@ class OPYARD_API TensorState final : public Counted {
   std::uint32_t storage_generation = 0;  // of the storage's history when this one was taken
   std::unique_ptr<Base> base;            // of a view
   SetOnce<Accumulate> accumulate;        // where .grad is, and the leaf's function
+  CountedPtr<StorageLeaf> leaf;          // of a leaf, see [Early views]
+
+  ~TensorState() override {
+    if (__builtin_expect(bool(leaf), 0)) forget_leaf();
+  }
+
+ private:
+  void forget_leaf() noexcept;
 };
 
 // Of one group of tensors: first that of all that are not detached.
@@ -70,6 +97,9 @@ class OPYARD_API StorageState final : public Counted {
   DType dtype = DType::Float32;
   std::int64_t numel = 0;
   std::atomic<std::uint32_t> generation{0};
+  // See [Early views]. The list is guarded by the library's lock.
+  std::atomic<bool> has_leaves{false};
+  std::vector<CountedPtr<StorageLeaf>> leaves;
 };
 
 // Null if it has none.
@@ -87,6 +117,13 @@ inline StorageState* find_storage_state(const Tensor& tensor) noexcept {
   while (state != nullptr && state->group != impl.detached_group()) state = state->next.get();
   return state;
 }
+
+OPYARD_API StorageState& require_storage_state(const Tensor& tensor);
+
+// See [Early views]: whether the tensor lies within a leaf, and is none itself.
+OPYARD_API bool is_early_view(const Tensor& tensor, const StorageState& storage) noexcept;
+// A leaf that begins to require a gradient. Raises bad_alloc.
+OPYARD_API void note_leaf(const Tensor& tensor);
 
 // The history of a tensor, as its storage has it by now; an empty edge for a leaf.
 OPYARD_API Edge history_of(const Tensor& tensor);
@@ -110,7 +147,9 @@ inline bool requires_gradient(const Tensor& tensor) noexcept {
     return true;
   }
   const StorageState* const storage = find_storage_state(tensor);
-  return storage != nullptr && storage->history;
+  if (__builtin_expect(storage == nullptr, 1)) return false;
+  return storage->history ||
+         (storage->has_leaves.load(std::memory_order_acquire) && is_early_view(tensor, *storage));
 }
 OPYARD_API bool is_leaf(const Tensor& tensor);
 
@@ -119,6 +158,9 @@ OPYARD_API bool is_leaf(const Tensor& tensor);
 OPYARD_API void set_history(const Tensor& result, Edge history);
 // The result of a Function, which is on the memory of one of its arguments. See [Given views].
 OPYARD_API void set_history_of_given_view(const Tensor& result, Edge history);
+// The tensor has no history from here on, requires no gradient, and is of a group of its own if its
+// memory has a history.
+OPYARD_API void forget_history(const Tensor& tensor);
 // Where the gradient of a tensor is stored; made if it is missing.
 OPYARD_API Accumulate& require_accumulate(const Tensor& tensor);
 

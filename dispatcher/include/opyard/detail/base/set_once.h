@@ -34,6 +34,11 @@ class SetOnce {
     }
     return *there;
   }
+  // The same for an empty one that no other thread can see: a store, and no locked instruction.
+  T& set_unshared(CountedPtr<T> object) noexcept {
+    object_.store(object.get(), std::memory_order_release);
+    return *object.release();
+  }
 
  private:
   std::atomic<T*> object_{nullptr};

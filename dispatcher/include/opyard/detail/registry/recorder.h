@@ -16,15 +16,17 @@
 // its storage, or have marked it as a view that gradients must not be lost through. That says no
 // more than that record() has to look.
 //
-// Depends on: registry/record.h, keys/gradient_mode.h, tensor/tensor.h.
+// Depends on: registry/record.h, keys/gradient_mode.h, keys/runtime_table.h, tensor/tensor.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "opyard/detail/base/set_once.h"
+#include "opyard/detail/keys/runtime_table.h"
 #include "opyard/detail/registry/record.h"
 #include "opyard/keys/gradient_mode.h"
 
@@ -74,14 +76,21 @@ namespace detail {
 
 extern OPYARD_API constinit std::atomic<bool> recorder_armed;  // stored last
 
-// See [May need].
+// See [May need]. One test for all three, since as a rule none of them holds.
 inline bool may_need_gradient(const TensorImpl& impl) noexcept {
-  return impl.gradient_state() || impl.has_mark(TensorImpl::kMadeWithoutGradients) ||
-         impl.storage()->gradient_state();
+  const auto word = [](const Counted* state) { return reinterpret_cast<std::uintptr_t>(state); };
+  return (word(impl.gradient_state().get()) | word(impl.storage()->gradient_state().get()) |
+          (impl.marks() & TensorImpl::kMadeWithoutGradients)) != 0;
 }
 OPYARD_API bool may_need_gradient(std::span<const Value> arguments) noexcept;
 
-// The same for an argument of a typed call.
+// Records a call that a Recorder does not pass on, with its arguments on top of the stack.
+OPYARD_API void run_recorded(const Record& recorder, const Operator& op, DispatchKeySet keys,
+                             Stack& stack);
+// Goes on with a call at this set, inside of a CallDepth.
+OPYARD_API void run_below(const Operator& op, DispatchKeySet below, Stack& stack);
+
+// may_need_gradient() for an argument of a typed call.
 template <typename T>
 bool holds_gradient(const T& argument) {
   if constexpr (std::is_same_v<T, Tensor>) {
@@ -114,9 +123,9 @@ bool holds_gradient(const T& argument) {
 inline bool passes(const Record& recorder, bool may_need) noexcept {
   return !may_need || !(records_gradients() || recorder.sees_all);
 }
-// The set below the layer that a call has come to.
+// The set below the layer that a call has come to, which is the highest bit.
 inline DispatchKeySet below_layer(DispatchKeySet keys) noexcept {
-  return keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, keys.highest_layer());
+  return {DispatchKeySet::RAW, keys.raw() & ~(std::uint64_t{1} << highest_bit(keys.raw()))};
 }
 
 }  // namespace detail

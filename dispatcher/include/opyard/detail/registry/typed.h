@@ -104,6 +104,27 @@ class TypedOperator<R(A...)> {
       detail::end_reading(outer);
       return typed(std::forward<A>(arguments)..., context, keys);
     }
+    return go_guarded<step>(op, record, keys, outer, std::forward<A>(arguments)...);
+  }
+
+  // To a record that is not Direct. A Recorder passes a call on at once that needs no gradient, if
+  // what is below is.
+  template <Step step>
+  [[gnu::noinline]] OPYARD_CALLS_OTHER_TYPE static R go_guarded(const Operator& op,
+                                                                const Record& record,
+                                                                DispatchKeySet keys,
+                                                                std::uint32_t outer,
+                                                                A... arguments) {
+    if (record.role == RecordRole::Recorder && !(false | ... | detail::holds_gradient(arguments))) {
+      const DispatchKeySet below = detail::below_layer(keys);
+      const Record& next = op.record(below);
+      if (__builtin_expect(next.call_as != CallAs::Guarded, 1)) {
+        const auto typed = reinterpret_cast<Typed>(next.typed);
+        void* const context = next.context;
+        detail::end_reading(outer);
+        return typed(std::forward<A>(arguments)..., context, below);
+      }
+    }
     return go_deeper<step>(op, record, keys, outer, std::forward<A>(arguments)...);
   }
 
@@ -144,7 +165,8 @@ class TypedOperator<R(A...)> {
   // in a caller's hand can stay in a register: nothing takes its address.
   [[gnu::noinline]] static R run_otherwise(const Operator& op, const Record& found,
                                            DispatchKeySet keys, A... arguments) {
-    const Record& record = found.role == RecordRole::Kernel ? found : op.follow(keys);
+    const bool is_there = found.role == RecordRole::Kernel || found.role == RecordRole::Recorder;
+    const Record& record = is_there ? found : op.follow(keys);
     return run_record(op, record, keys, std::forward<A>(arguments)...);
   }
 
@@ -154,8 +176,8 @@ class TypedOperator<R(A...)> {
       return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
                                                    keys);
     }
-    if (record.role == RecordRole::Recorder &&
-        detail::passes(record, (false | ... | detail::holds_gradient(arguments)))) {
+    const bool is_recorder = record.role == RecordRole::Recorder;
+    if (is_recorder && detail::passes(record, (false | ... | detail::holds_gradient(arguments)))) {
       DispatchKeySet below = detail::below_layer(keys);
       const Record& next = op.follow(below);
       return run_record(op, next, below, std::forward<A>(arguments)...);
@@ -166,7 +188,11 @@ class TypedOperator<R(A...)> {
     }
     InlineStack<sizeof...(A) + 4> stack;
     (detail::Argument<A>::box(stack, arguments), ...);
-    op.run_boxed(record, keys, stack);
+    if (is_recorder) {
+      detail::run_recorded(record, op, keys, stack);
+    } else {
+      op.run_boxed(record, keys, stack);
+    }
     if constexpr (std::is_reference_v<R>) {
       return TypedOperator(op).template returned_argument<R, A...>(stack.peek(), arguments...);
     } else if constexpr (detail::kRefersToArguments<R>) {
