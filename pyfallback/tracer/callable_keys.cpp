@@ -8,6 +8,7 @@
 
 #include "opyard/profiler/names.h"
 #include "runtime/clear.h"
+#include "tracer/attributes.h"
 #include "tracer/text.h"
 
 namespace opyard::python {
@@ -18,7 +19,7 @@ using profiler::SpanKind;
 // The type in whose dictionary a method of C is, so that `[].append` and `list.append` have one
 // name.
 PyTypeObject* defining_type(PyTypeObject* type, const PyMethodDef* definition) {
-  PyObject* const name = PyUnicode_FromString(definition->ml_name);
+  PyObject* const name = PyUnicode_InternFromString(definition->ml_name);
   if (name == nullptr) {
     clear_or_report(PyExc_Exception);
     return type;
@@ -100,7 +101,7 @@ std::string name_of_its_own(PyObject* callable) {
     const auto* const descriptor = reinterpret_cast<PyDescrObject*>(callable);
     return class_name(descriptor->d_type) + "." + text_of(descriptor->d_name);
   }
-  PyObject* const name = PyObject_GetAttrString(callable, "__name__");
+  PyObject* const name = attribute_of(callable, "__name__");
   if (name == nullptr) clear_or_report(PyExc_Exception);
   const std::string text = text_of(name);
   Py_XDECREF(name);

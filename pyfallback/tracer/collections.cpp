@@ -7,6 +7,7 @@
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
 #include "runtime/look_up.h"
+#include "tracer/attributes.h"
 #include "tracer/border.h"
 
 namespace opyard::python {
@@ -39,15 +40,14 @@ PyObject* on_collection(PyObject*, PyObject* args) {
 // gc.callbacks; a new reference, or null.
 PyObject* callbacks() {
   PyObject* const module = PyImport_ImportModule("gc");
-  PyObject* const list = module == nullptr ? nullptr : PyObject_GetAttrString(module, "callbacks");
+  PyObject* const list = module == nullptr ? nullptr : attribute_of(module, "callbacks");
   Py_XDECREF(module);
   return list;
 }
 
 void call_list(const char* method, PyObject* callback) noexcept {
   PyObject* const list = callbacks();
-  PyObject* const done =
-      list == nullptr ? nullptr : PyObject_CallMethod(list, method, "O", callback);
+  PyObject* const done = list == nullptr ? nullptr : call_method(list, method, callback);
   Py_XDECREF(list);
   Py_XDECREF(done);
   clear_or_report(PyExc_Exception);

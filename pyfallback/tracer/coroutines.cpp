@@ -11,6 +11,7 @@
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/tasks.h"
 #include "runtime/look_up.h"
+#include "tracer/attributes.h"
 #include "tracer/text.h"
 
 namespace opyard::python {
@@ -29,16 +30,16 @@ Held task_of(PyObject* coroutine) {
   PyObject* const asyncio = find_item(modules, "asyncio.tasks");
   if (asyncio == nullptr) return nullptr;
   // There is none but in a loop that runs: asking raises else.
-  Held task(PyObject_CallMethod(asyncio, "current_task", nullptr));
+  Held task(call_method(asyncio, "current_task"));
   if (task == nullptr || task.get() == Py_None) return nullptr;
-  const Held runs(PyObject_CallMethod(task.get(), "get_coro", nullptr));
+  const Held runs(call_method(task.get(), "get_coro"));
   return runs.get() == coroutine ? std::move(task) : nullptr;
 }
 
 // "Task-5" is the name that asyncio gives.
 void name_task(PyObject* task, profiler::CoroutineFacts& facts) {
   constexpr std::string_view kUsual = "Task-";
-  const Held says(PyObject_CallMethod(task, "get_name", nullptr));
+  const Held says(call_method(task, "get_name"));
   profiler::Name name;
   name.text = text_of(says.get());
   name.kind = "task";

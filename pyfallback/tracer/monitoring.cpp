@@ -27,6 +27,7 @@
 
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
+#include "tracer/attributes.h"
 #include "tracer/border.h"
 #include "tracer/tracer.h"
 
@@ -180,15 +181,25 @@ PyObject* monitoring() {
   return found;
 }
 
-// Calls sys.monitoring.<name>(…) and forgets the result.
+// What sys.monitoring.<name>(…) returns, a new reference. Arguments are built as Py_BuildValue()
+// builds a tuple.
+template <typename... Args>
+PyObject* monitoring_result(const char* name, const char* format, Args... args) {
+  PyObject* const function = checked_new(attribute_of(monitoring(), name));
+  PyObject* const packed = Py_BuildValue(format, args...);
+  PyObject* const result = packed == nullptr ? nullptr : PyObject_CallObject(function, packed);
+  Py_XDECREF(packed);
+  Py_DECREF(function);
+  return checked_new(result);
+}
 template <typename... Args>
 void monitoring_call(const char* name, const char* format, Args... args) {
-  Py_DECREF(checked_new(PyObject_CallMethod(monitoring(), name, format, args...)));
+  Py_DECREF(monitoring_result(name, format, args...));
 }
 
 long number_of_event(const char* name) {
-  PyObject* const events = checked_new(PyObject_GetAttrString(monitoring(), "events"));
-  PyObject* const number = PyObject_GetAttrString(events, name);
+  PyObject* const events = checked_new(attribute_of(monitoring(), "events"));
+  PyObject* const number = attribute_of(events, name);
   Py_DECREF(events);
   const long value = PyLong_AsLong(checked_new(number));
   Py_DECREF(number);
@@ -205,9 +216,9 @@ struct Hooks {
 };
 
 Hooks* make_hooks(PyObject* module, Tracer& tracer) {
-  PyObject* const missing = checked_new(PyObject_GetAttrString(monitoring(), "MISSING"));
+  PyObject* const missing = checked_new(attribute_of(monitoring(), "MISSING"));
   Py_DECREF(missing);  // sys.monitoring keeps it
-  PyObject* const disable = checked_new(PyObject_GetAttrString(monitoring(), "DISABLE"));
+  PyObject* const disable = checked_new(attribute_of(monitoring(), "DISABLE"));
   Py_DECREF(disable);  // likewise
   PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &callback_spec, nullptr));
   auto* const hooks = new Hooks;
@@ -239,7 +250,7 @@ namespace {
 void take_tool(Hooks& hooks) {
   std::string taken;
   for (const int tool : kToolOrder) {
-    PyObject* const holder = checked_new(PyObject_CallMethod(monitoring(), "get_tool", "i", tool));
+    PyObject* const holder = monitoring_result("get_tool", "(i)", tool);
     const bool is_free = holder == Py_None;
     if (!is_free) {
       PyObject* const text = PyObject_Str(holder);
@@ -249,7 +260,7 @@ void take_tool(Hooks& hooks) {
     }
     Py_DECREF(holder);
     if (!is_free) continue;
-    monitoring_call("use_tool_id", "is", tool, kToolName);
+    monitoring_call("use_tool_id", "(is)", tool, kToolName);
     hooks.tool = tool;
     return;
   }
@@ -266,14 +277,15 @@ void prepare_hooks(Tracer& tracer) {
   Hooks& hooks = *tracer.hooks;
   take_tool(hooks);
   try {
-    monitoring_call("restart_events", nullptr);
+    monitoring_call("restart_events", "()");
     hooks.wanted = 0;
     for (std::size_t n = 0; n < std::size(kEvents); ++n) {
       const EventHook& event = kEvents[n];
       if (event.of_c && !tracer.c_calls) continue;
       hooks.events[n] = number_of_event(event.name);
       if (event.event != nullptr) hooks.wanted |= hooks.events[n];
-      monitoring_call("register_callback", "ilO", hooks.tool, hooks.events[n], hooks.callbacks[n]);
+      monitoring_call("register_callback", "(ilO)", hooks.tool, hooks.events[n],
+                      hooks.callbacks[n]);
     }
   } catch (const PythonErrorSet&) {
     PyObject* const exception = take_exception();
@@ -284,15 +296,14 @@ void prepare_hooks(Tracer& tracer) {
 }
 
 void start_hooks(Tracer& tracer) {
-  monitoring_call("set_events", "il", tracer.hooks->tool, tracer.hooks->wanted);
+  monitoring_call("set_events", "(il)", tracer.hooks->tool, tracer.hooks->wanted);
 }
 
 namespace {
 
 // Whether the tool's number is still ours: a program may free any.
 bool holds_tool(const Hooks& hooks) {
-  PyObject* const holder =
-      checked_new(PyObject_CallMethod(monitoring(), "get_tool", "i", hooks.tool));
+  PyObject* const holder = monitoring_result("get_tool", "(i)", hooks.tool);
   const bool is_ours =
       PyUnicode_Check(holder) && PyUnicode_CompareWithASCIIString(holder, kToolName) == 0;
   Py_DECREF(holder);
@@ -302,8 +313,7 @@ bool holds_tool(const Hooks& hooks) {
 // True if a program had put another callback in the place of ours, which stays if it is to.
 bool take_back(const Hooks& hooks, std::size_t n, bool other_stays) {
   const auto put = [&](PyObject* callback) {
-    return checked_new(PyObject_CallMethod(monitoring(), "register_callback", "ilO", hooks.tool,
-                                           hooks.events[n], callback));
+    return monitoring_result("register_callback", "(ilO)", hooks.tool, hooks.events[n], callback);
   };
   PyObject* const former = put(Py_None);
   const bool is_other = former != hooks.callbacks[n];
@@ -313,8 +323,7 @@ bool take_back(const Hooks& hooks, std::size_t n, bool other_stays) {
 }
 
 long events_of_tool(const Hooks& hooks) {
-  PyObject* const events =
-      checked_new(PyObject_CallMethod(monitoring(), "get_events", "i", hooks.tool));
+  PyObject* const events = monitoring_result("get_events", "(i)", hooks.tool);
   const long set = PyLong_AsLong(events);
   Py_DECREF(events);
   return set;
@@ -337,13 +346,13 @@ void stop_hooks(Tracer& tracer) noexcept {
   tracer.taken += !is_ours;  // what is there now is another's
   if (is_ours) {
     attempt([&] { tracer.taken += tracer.active && events_of_tool(hooks) != hooks.wanted; });
-    attempt([&] { monitoring_call("set_events", "il", hooks.tool, 0L); });
+    attempt([&] { monitoring_call("set_events", "(il)", hooks.tool, 0L); });
   }
   for (std::size_t n = 0; n < std::size(kEvents); ++n) {
     if (hooks.events[n] == 0) continue;
     attempt([&] { tracer.taken += take_back(hooks, n, !is_ours) && is_ours; });
   }
-  if (is_ours) attempt([&] { monitoring_call("free_tool_id", "i", hooks.tool); });
+  if (is_ours) attempt([&] { monitoring_call("free_tool_id", "(i)", hooks.tool); });
   for (long& event : hooks.events) event = 0;
   hooks.tool = -1;
 }

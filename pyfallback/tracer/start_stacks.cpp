@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tracer/attributes.h"
 #include "tracer/border.h"
 #include "tracer/tracer.h"
 
@@ -73,7 +74,7 @@ void add_start_stacks(Tracer& tracer, profiler::Window& window, bool begins) {
   const PauseCollector pause;  // its finalisers could let another thread change the list of states
   // Not by PySys_GetObject(), which takes a want of memory for a missing name.
   const Held sys(checked_new(PyImport_ImportModule("sys")));
-  PyObject* const ask = PyObject_GetAttrString(sys.get(), "_current_frames");
+  PyObject* const ask = attribute_of(sys.get(), "_current_frames");
   if (ask == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
     PyErr_SetString(
         PyExc_RuntimeError,

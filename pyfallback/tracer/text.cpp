@@ -34,7 +34,7 @@ std::string path_of(PyObject* object) {
 }
 
 std::string type_text(PyTypeObject* type, const char* attribute) {
-  PyObject* const name = PyUnicode_FromString(attribute);
+  PyObject* const name = PyUnicode_InternFromString(attribute);
   PyObject* const value =
       name == nullptr ? nullptr : PyType_Type.tp_getattro(reinterpret_cast<PyObject*>(type), name);
   Py_XDECREF(name);

@@ -373,3 +373,51 @@ def test_a_native_thread_that_makes_a_state_by_itself_is_recorded():
     """Before CPython 3.12 from the next block of events on, whichever thread begins it."""
     ended = run(NATIVE)
     assert (ended.code, ended.stdout) == (0, "2 None\n"), ended.stderr
+
+
+LEAVES = """
+import contextvars, gc, sys, threading
+from opyard.profiler import profile
+
+kept = contextvars.ContextVar("kept")
+
+class Ends:
+    def __init__(self, inside, go):
+        self.inside, self.go = inside, go
+
+    def __del__(self):
+        self.inside.set()
+        self.go.wait()
+
+def nothing():
+    with profile():
+        pass
+
+def ending_thread():
+    # CPython drops a thread's context once it has taken the profile function out of its state.
+    inside, go = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: kept.set(Ends(inside, go)))
+    thread.start()
+    inside.wait()
+    with profile():
+        go.set()
+        thread.join()
+
+def blocks_after(times):
+    for _ in range(times):
+        %s()
+    gc.collect()
+    return sys.getallocatedblocks()
+
+before = blocks_after(20)
+print(blocks_after(200) - before)
+"""
+
+
+@pytest.mark.parametrize("what", ["nothing", "ending_thread"])
+def test_a_profile_leaves_no_block_of_memory(what):
+    """CPython's caches grow by a few on the way. A string that a profile looks names up by would
+    be kept by the cache of what types have, and there are 4,096 places in that."""
+    ended = run(LEAVES % what, limit=60)
+    assert ended.code == 0, ended.stderr
+    assert int(ended.stdout) < 50
