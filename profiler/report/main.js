@@ -36,6 +36,9 @@ function describe(profile) {
   if (profile.merged > 0) {
     notices.push(`${numberText(profile.merged)} spans of at most ${timeText(profile.longestMerged)} are merged with their neighbours; the tables count each of them.`);
   }
+  if (profile.marksLeftOut > 0) {
+    notices.push(`${numberText(profile.marksLeftOut)} marks are left out: of those that are frequent, one is shown for each of many equal stretches of time.`);
+  }
   const lost = profile.quality.lost + profile.quality.broken;
   if (lost > 0) notices.push(`${numberText(lost)} events were lost: see Quality.`);
   const notice = document.getElementById("notice");

@@ -1,8 +1,10 @@
 // test/cpp/test_profiler_report.cpp: a trace as one HTML page, written by a program without Python.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/report.h"
@@ -60,6 +62,82 @@ TEST(Report, DataIsWhatDeflateGives) {
   // Starts 10 and 20 - 10, durations, levels that end, names, and the second one was cut.
   const std::string columns{"\x0a\x0a\x5a\x0a\x00\x00\x01\x01\x02\x04", 10};
   EXPECT_EQ(given.substr(given.size() - columns.size()), columns);
+}
+
+Mark mark_at(std::int64_t time, std::uint32_t key) {
+  return {time, key, kNoSpan, kNoSpan, MarkKind::Function, 0};
+}
+
+// The times of the marks with that name in the page of a trace, and the number that is left out.
+struct MarksOfPage {
+  std::vector<std::int64_t> times;
+  std::int64_t left_out = 0;
+};
+MarksOfPage marks_of_page(const Trace& trace, const std::string& name) {
+  ReportOptions report;
+  std::string contents;
+  report.deflate = [&](std::string_view given) { return contents = std::string(given); };
+  report_of(trace, report);
+  MarksOfPage found;
+  const std::string end = ",\"" + name + "\"]";
+  for (std::size_t at = contents.find(end); at != std::string::npos;
+       at = contents.find(end, at + 1)) {
+    found.times.push_back(std::stoll(contents.substr(contents.rfind('[', at) + 1)));
+  }
+  const std::string label = "\"marksLeftOut\": ";
+  found.left_out = std::stoll(contents.substr(contents.find(label) + label.size()));
+  return found;
+}
+
+TEST(Report, MarksThatAreFrequentAreThinnedOutOverTheWholeTime) {
+  Name name;
+  name.kind = "test";
+  name.text = "frequent";
+  const std::uint32_t frequent = add_name(name);
+  name.text = "rare";
+  const std::uint32_t rare = add_name(name);
+  constexpr std::int64_t kMarks = 1'000'000;
+  Trace trace = two_spans();
+  trace.duration = kMarks;
+  Track& track = trace.tracks[0];
+  for (std::int64_t time = 0; time < kMarks; ++time) {
+    track.marks.push_back(mark_at(time, frequent));
+    if (time % 100'000 == 77'777) track.marks.push_back(mark_at(time, rare));
+  }
+  const MarksOfPage shown = marks_of_page(trace, "frequent");
+  EXPECT_EQ(shown.times.size(), 20'000U - 10U);
+  for (std::size_t n = 1; n < shown.times.size(); ++n) {
+    EXPECT_LE(shown.times[n] - shown.times[n - 1], 2 * kMarks / 19'990) << "at " << n;
+  }
+  EXPECT_GE(shown.times.back(), kMarks - 2 * kMarks / 19'990);
+  EXPECT_EQ(shown.left_out, kMarks - 19'990);
+  EXPECT_EQ(marks_of_page(trace, "rare").times.size(), 10U);
+}
+
+TEST(Report, AsManyMarksAsThereIsRoomForAreAllShown) {
+  Name name;
+  name.kind = "test";
+  name.text = "frequent";
+  const std::uint32_t key = add_name(name);
+  Trace trace = two_spans();
+  trace.tracks.push_back(trace.tracks[0]);
+  for (int n = 0; n < 10'000; ++n) {
+    for (Track& track : trace.tracks) track.marks.push_back(mark_at(5, key));
+  }
+  const MarksOfPage shown = marks_of_page(trace, "frequent");
+  EXPECT_EQ(shown.times.size(), 20'000U);
+  EXPECT_EQ(shown.left_out, 0);
+}
+
+TEST(Report, MoreKindsOfMarksThanThereIsRoomFor) {
+  Name name;
+  name.kind = "test";
+  Trace trace = two_spans();
+  for (int n = 0; n < 20'002; ++n) {
+    name.text = "mark " + std::to_string(n);
+    trace.tracks[0].marks.push_back(mark_at(n, add_name(name)));
+  }
+  EXPECT_EQ(marks_of_page(trace, "mark 0").left_out, 2);
 }
 
 TEST(Report, WhatDeflateThrowsComesOut) {

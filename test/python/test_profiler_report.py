@@ -268,6 +268,15 @@ def test_marks_of_a_thread_leave_its_name_readable(shown):
     assert shown.run(f"{HEADING_WITH}([])") == shown.run(f"{HEADING_WITH}({MANY_MARKS})")
 
 
+def test_marks_that_are_left_out_are_said(shown):
+    notice = "document.getElementById('notice').textContent"
+    assert "marks" not in shown.run(notice)
+    shown.run("profile.marksLeftOut = 12345; describe(profile)")
+    assert "12,345 marks are left out" in shown.run(notice)
+    assert not shown.run("document.getElementById('notice').hidden")
+    shown.run("profile.marksLeftOut = 0; describe(profile)")
+
+
 FIRST_BAR = """[
   timeline.xOf((profile.tracks[0].start[0] + profile.tracks[0].end[0]) / 2),
   timeline.canvas.getBoundingClientRect().top + timeline.lanes[0].top - timeline.scroll + 26

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exports/report_bars.h"
+#include "exports/report_marks.h"
 #include "exports/report_page.h"
 #include "json.h"
 #include "opyard/profiler/averages.h"
@@ -135,7 +136,7 @@ class Head {
   }
 
   void write_tracks() {
-    std::size_t marks = 0;
+    const ShownMarks marks = choose_marks(trace_, kMostMarks);
     begin_list("tracks");
     for (std::size_t n = 0; n < trace_.tracks.size(); ++n) {
       const Track& track = trace_.tracks[n];
@@ -152,8 +153,8 @@ class Head {
       }
       out_ += "], \"marks\": [";
       first_ = true;
-      for (const Mark& mark : track.marks) {
-        if (mark.kind == MarkKind::Memory || ++marks > kMostMarks) continue;
+      for (const std::uint32_t place : marks.tracks[n]) {
+        const Mark& mark = track.marks[place];
         next();
         out_ += "[";
         append_number(out_, mark.time);
@@ -165,7 +166,7 @@ class Head {
       first_ = false;
     }
     out_ += "]";
-    number("marksLeftOut", marks > kMostMarks ? marks - kMostMarks : 0);
+    number("marksLeftOut", marks.left_out);
   }
 
   // [kind, label, calls, total, self, longest, memory, own memory], the largest own time first.
