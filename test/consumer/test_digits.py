@@ -50,6 +50,15 @@ def test_the_same_seed_gives_the_same_accuracy(wheel_python, library, tmp_path):
     assert accuracy(first) == accuracy(second)
 
 
+def test_a_difference_of_two_runs_is_below_one_stack(wheel_python, library, tmp_path):
+    train(wheel_python, library, tmp_path, "--epochs", "3", "--profile", "run.html", "--diff")
+    picture = (tmp_path / "run.diff.svg").read_text()
+    for function in ("main", "train", "step"):
+        both = re.findall(rf"<title>[^<]*\): {function}: ([^<]*), before ([^<]*)</title>", picture)
+        assert len(both) == 1, (function, both)
+        assert not any(re.match(r"0\.0+\w", time) for time in both[0]), (function, both)
+
+
 FINITE = "; every pixel must be a finite number"
 SHAPES = "images must have the shape [n, 64] or [n, 8, 8], but they have"
 BAD_IMAGES = {
