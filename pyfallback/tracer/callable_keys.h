@@ -106,11 +106,11 @@ class CallableKeys {
     Known known;
   };
   static constexpr std::size_t kEntries = 1024;
-  static constexpr int kHeldBits = 8;
-  static constexpr std::size_t kHeld = std::size_t{1} << kHeldBits;
-  // By the golden ratio, whose product spreads whatever differs over its upper bits.
+  // CPython takes its objects from pools of 16 KiB, at addresses that 16 divides: those of one pool
+  // have each a place of its own, without a product.
+  static constexpr std::size_t kHeld = 1024;
   static std::size_t slot_of(const PyObject* callable) noexcept {
-    return reinterpret_cast<std::uintptr_t>(callable) * 0x9E37'79B9'7F4A'7C15 >> (64 - kHeldBits);
+    return reinterpret_cast<std::uintptr_t>(callable) / 16 % kHeld;
   }
 
   CallableKey descriptor(PyObject* callable) noexcept {

@@ -76,13 +76,13 @@ PyObject* answer(PyObject* self, bool recorded) noexcept {
 // Each begins a cache line.
 [[gnu::aligned(64)]] PyObject* on_enter(PyObject* self, PyObject* const* args, std::size_t,
                                         PyObject*) {
-  const bool recorded = tracer_of(self).record_shortly<enter_of(SpanKind::Python)>(args[0]);
+  const bool recorded = tracer_of(self).record_shortly(args[0], /*is_exit=*/false);
   if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
   return enter_code(self, args[0]);
 }
 [[gnu::aligned(64)]] PyObject* on_exit(PyObject* self, PyObject* const* args, std::size_t,
                                        PyObject*) {
-  const bool recorded = tracer_of(self).record_shortly<exit_of(SpanKind::Python)>(args[0]);
+  const bool recorded = tracer_of(self).record_shortly(args[0], /*is_exit=*/true);
   if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
   return exit_code(self, args[0]);
 }

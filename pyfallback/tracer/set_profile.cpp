@@ -304,19 +304,15 @@ bool record_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argu
 
 [[gnu::always_inline]] inline bool record_shortly(Tracer& tracer, PyFrameObject* frame, int what,
                                                   PyObject* argument) noexcept {
-  switch (what) {
-    case PyTrace_CALL:
-      return tracer.record_shortly<enter_of(SpanKind::Python)>(code_of(frame));
-    case PyTrace_RETURN:
-      return tracer.record_shortly<exit_of(SpanKind::Python)>(code_of(frame));
-    case PyTrace_C_CALL:
-      return tracer.record_call_shortly(argument, /*is_exit=*/false);
-    case PyTrace_C_RETURN:
-    case PyTrace_C_EXCEPTION:
-      return tracer.record_call_shortly(argument, /*is_exit=*/true);
-    default:
-      return false;
+  // Five events and two ways: what is an exit is computed, not branched for.
+  static_assert(PyTrace_CALL == 0 && PyTrace_RETURN == 3 && PyTrace_C_CALL == 4 &&
+                PyTrace_C_EXCEPTION == 5 && PyTrace_C_RETURN == 6);
+  if (what >= PyTrace_C_CALL) {
+    return what <= PyTrace_C_RETURN &&
+           tracer.record_call_shortly(argument, /*is_exit=*/what != PyTrace_C_CALL);
   }
+  return (what == PyTrace_CALL || what == PyTrace_RETURN) &&
+         tracer.record_shortly(code_of(frame), /*is_exit=*/what != PyTrace_CALL);
 }
 
 [[gnu::aligned(64)]] int on_event(PyObject* self, PyFrameObject* frame, int what,

@@ -83,16 +83,16 @@ struct Tracer {
   bool is_plain(CodeWord word) const noexcept { return word.upper() == plain; }
   // Records an event of a code, or of a callable that is held; false if it has to take the long
   // way. Calls nothing.
-  template <profiler::EventKind kind>
-  bool record_shortly(PyObject* code) noexcept {
+  bool record_shortly(PyObject* code, bool is_exit) noexcept {
+    constexpr auto kEnter = profiler::enter_of(profiler::SpanKind::Python);
     const CodeWord word = codes.find(code);
     return __builtin_expect(word.upper() == shortest, 1) &&
-           profiler::record_here(profiler::half_of(kind, word.key()));
+           profiler::record_here(profiler::exit_if(is_exit, profiler::half_of(kEnter, word.key())));
   }
   bool record_call_shortly(PyObject* callable, bool is_exit) noexcept {
     const CallableKeys::Held* const held = callables.find_held(callable);
     return __builtin_expect(held != nullptr, 1) &&
-           profiler::record_here(is_exit ? profiler::exit_of(held->enter) : held->enter);
+           profiler::record_here(profiler::exit_if(is_exit, held->enter));
   }
   // Events of a code object that is not plain. `frame` is the one that begins or ends, borrowed.
   // False if none of this code will ever be recorded in this profile.

@@ -62,13 +62,14 @@ enum class EventHalf : std::uint64_t {};
 constexpr EventHalf half_of(EventKind kind, std::uint32_t key) {
   return EventHalf(std::bit_cast<std::array<std::uint64_t, 2>>(Event{0, key, kind, 0, 0})[1]);
 }
-constexpr EventHalf exit_of(EventHalf enter) {
-  return EventHalf(std::uint64_t(enter) | std::uint64_t(half_of(EventKind(1), 0)));
+// An enter, or its exit. Without a branch.
+constexpr EventHalf exit_if(bool is_exit, EventHalf enter) {
+  constexpr auto kExit = std::uint64_t(half_of(EventKind(1), 0));
+  return EventHalf(std::uint64_t(enter) | std::uint64_t{is_exit} * kExit);
 }
-static_assert(exit_of(half_of(enter_of(SpanKind::C), 7)) == half_of(exit_of(SpanKind::C), 7));
-// In two stores.
-inline void set_event(Event& event, std::uint64_t ticks, EventHalf half) noexcept {
-  event.ticks = ticks;
+static_assert(exit_if(true, half_of(enter_of(SpanKind::C), 7)) == half_of(exit_of(SpanKind::C), 7));
+// In one store.
+inline void set_half(Event& event, EventHalf half) noexcept {
   std::memcpy(reinterpret_cast<char*>(&event) + offsetof(Event, key), &half, sizeof half);
 }
 

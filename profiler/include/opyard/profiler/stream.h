@@ -87,7 +87,8 @@ class OPYARD_API Stream {
   bool append_here(EventHalf half) noexcept {
     Event* const at = next_.load(std::memory_order_relaxed);
     if (__builtin_expect(at == end_, 0)) return false;
-    set_event(*at, read_counter(), half);
+    at->ticks = read_counter();
+    set_half(*at, half);
     next_.store(at + 1, std::memory_order_release);
     return true;
   }
