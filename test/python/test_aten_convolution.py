@@ -231,3 +231,11 @@ def test_X31_gradients_are_what_differences_say(case):
     fn, shapes = CASES[case]
     assert autograd.gradcheck(fn, [leaf(*shape) for shape in shapes])
     assert autograd.gradgradcheck(fn, [leaf(*shape) for shape in shapes])
+
+
+@pytest.mark.parametrize("dtype", [opyard.int32, opyard.uint8, opyard.int64, opyard.float16])
+def test_a_sum_of_products_has_the_dtype_of_its_factors(dtype):
+    x, a, b = (opyard.ones(*sizes, dtype=dtype) for sizes in ((2, 2), (3, 2, 4), (3, 4, 2)))
+    result = aten.addbmm(x, a, b, alpha=2)
+    assert result.dtype is dtype and result.tolist() == [[25, 25], [25, 25]]
+    assert aten.addbmm_(x, a, b).dtype is dtype

@@ -73,6 +73,9 @@ CALLS = {
     "cumprod": (lambda x: aten.cumprod(x, 0), image(4, 9)),
     "prod": (aten.prod, image(4, 2)),
     "nonzero": (lambda x: aten.nonzero(x > 0), image(4, 9)),
+    "addcmul": (lambda *x: aten.addcmul(*x, value=3), image(4, 9), image(5, 9)[:4], image(9)),
+    "addcdiv": (lambda *x: aten.addcdiv(*x, value=3), image(4, 9), image(5, 9)[:4], image(9)),
+    "lerp": (lambda x, y: aten.lerp(x, y, 0.7), image(4, 9), image(5, 9)[:4]),
     "trace": (aten.trace, image(4, 9)),  # NumPy's answers from here on
     "fmax": (aten.fmax, image(4, 9), image(9)),
     "quantile": (lambda x: aten.nanquantile(x, 0.5), image(9)),
@@ -123,12 +126,28 @@ def test_random_halves(half):
     assert 50 < kept.sum().item() < 200  # a half has too few numbers near 0.999
 
 
-def test_what_goes_by_neighbours_of_a_number_takes_float16_alone():
-    x = opyard.tensor([1.0, float("inf")], dtype=opyard.float16)
-    assert aten.nextafter(x, x + 1)[0].item() == 1 + 2**-10
-    assert aten.nan_to_num(x).tolist() == [1.0, 65504.0]
-    with pytest.raises(TypeError, match="opyard.bfloat16 is not taken; convert it first"):
-        aten.nan_to_num(x.bfloat16())
+# Of each dtype: the bits of its fractions, its smallest number above 0, and its largest one.
+LIMITS = {"float16": (10, 2.0**-24, 65504.0), "bfloat16": (7, 2.0**-133, (2 - 2**-7) * 2.0**127)}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_what_goes_by_neighbours_of_a_number_knows_its_dtype(name):
+    dtype, (bits, smallest, largest) = getattr(opyard, name), LIMITS[name]
+    inf, nan = float("inf"), float("nan")
+    x = opyard.tensor([1.0, 1.0, -1.0, 0.0, -0.0, largest, -smallest, 3.0, nan, inf], dtype=dtype)
+    to = opyard.tensor([2.0, 0.0, 0.0, 1.0, -1.0, inf, 1.0, 3.0, 1.0, 0.0], dtype=dtype)
+    after = aten.nextafter(x, to)
+    assert after.dtype is dtype and repr(after.tolist()) == repr(
+        [
+            1 + 2.0**-bits, 1 - 2.0 ** -(bits + 1), -1 + 2.0 ** -(bits + 1), smallest, -smallest,
+            inf, -0.0, 3.0, nan, largest,
+        ]
+    )  # fmt: skip
+    assert aten.nextafter(x[:3].reshape(3, 1), to[:2]).shape == (3, 2)
+    cleaned = aten.nan_to_num(opyard.tensor([1.0, inf, -inf, nan], dtype=dtype))
+    assert cleaned.dtype is dtype and cleaned.tolist() == [1.0, largest, -largest, 0.0]
+    given = aten.nan_to_num(opyard.tensor([inf, -inf, nan], dtype=dtype), 7.0, 8.0, 9.0)
+    assert given.tolist() == [8.0, 9.0, 7.0]
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])

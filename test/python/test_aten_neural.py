@@ -511,3 +511,15 @@ def test_grid_sampler_reads_where_the_grid_says():
     assert autograd.gradcheck(
         lambda x: aten.upsample_bilinear2d(x, None, True, [2.0, 1.5]), [leaf(1, 1, 2, 3)]
     )
+
+
+@pytest.mark.parametrize("dtype", [opyard.float16, opyard.bfloat16, opyard.float32])
+def test_sums_of_bags_without_padding_have_no_bag_of_each_row(dtype):
+    table, rows = opyard.ones(5, 3, dtype=dtype), opyard.tensor([0, 2, 4, 1])
+    offsets = opyard.tensor([0, 2, 4])
+    for call, more in ((aten._embedding_bag, 0), (aten._embedding_bag_forward_only, 1)):
+        result = call(table, rows, offsets, False, 0, False, None, True, -1)
+        assert [each.shape for each in result] == [(2, 3), (0,), (2 + more,), (2 + more,)]
+        assert result[0].tolist() == [[2] * 3] * 2
+        padded = call(table, rows, offsets, False, 0, False, None, True, 1)
+        assert [each.shape for each in padded] == [(2, 3), (4,), (2 + more,), (2 + more,)]

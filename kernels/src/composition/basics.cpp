@@ -91,17 +91,37 @@ Tensor clamp_between(const Tensor& self, const MaybeTensor& min, const MaybeTens
 Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, min, std::nullopt); }
 Tensor clamp_max(const Tensor& self, const Scalar& max) { return clamp(self, std::nullopt, max); }
 Tensor square(const Tensor& self) { return self * self; }
+// What `of` gives for these, which are float32 meanwhile if they are one half, so that the result
+// is rounded once.
+template <typename Of, typename... More>
+Tensor rounded_once(const Of& of, const Tensor& self, const More&... more) {
+  const bool is_half =
+      self.defined() && is_floating_point(self.dtype()) && carrier_of(self.dtype()) != self.dtype();
+  if (!is_half || !((more.defined() && more.dtype() == self.dtype()) && ...)) {
+    return of(self, more...);
+  }
+  const DType carrier = carrier_of(self.dtype());
+  return to(of(to(self, carrier), to(more, carrier)...), self.dtype());
+}
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
-  return self + tensor1 * tensor2 * value;
+  return rounded_once(
+      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return x + a * b * value; }, self,
+      tensor1, tensor2);
 }
 Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
-  return self + tensor1 / tensor2 * value;
+  return rounded_once(
+      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return x + a / b * value; }, self,
+      tensor1, tensor2);
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
-  if (weight.to_double() < 0.5) return self + (end - self) * weight;
-  return end - (end - self) * (1 - weight.to_double());
+  return rounded_once(
+      [&](const Tensor& x, const Tensor& y) {
+        if (weight.to_double() < 0.5) return x + (y - x) * weight;
+        return y - (y - x) * (1 - weight.to_double());
+      },
+      self, end);
 }
 
 // Each dimension gets one before it, which is expanded; a copy joins the two.

@@ -136,7 +136,8 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, c
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
               const Scalar& alpha) {
   const std::array<std::int64_t, 1> batch = {0};
-  const Tensor product = sum(bmm(batch1, batch2), batch);
+  const Tensor products = bmm(batch1, batch2);
+  const Tensor product = to(sum(products, batch), products.dtype());  // a sum of ints is int64
   require_broadcast("aten::addbmm", self, product);
   return weighted_sum(self, product, beta, alpha);
 }

@@ -174,7 +174,7 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
   if (is_half) values = to(values, DType::Float32);
   if (per_sample_weights) values = values * unsqueeze(to(*per_sample_weights, values.dtype()), 1);
   const bool is_short = mode == kSum && padding_idx < 0 && weight.strides()[1] == 1 &&
-                        (weight.dtype() == DType::Float32 || weight.dtype() == DType::Half) &&
+                        (weight.dtype() == DType::Float32 || is_half) &&
                         (!per_sample_weights || per_sample_weights->strides()[0] == 1);
   const std::array bag_sizes = {count}, none = {std::int64_t{0}};
   const DType index_dtype = offsets.dtype();
@@ -285,6 +285,19 @@ Four call_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets
   return op.call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
                  include_last_offset, padding_idx);
 }
+// Without gradients PyTorch gives lengths and rows of sums one element for each offset.
+Four forward_only(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                  bool scale_grad_by_freq, std::int64_t mode, bool sparse,
+                  const std::optional<Tensor>& per_sample_weights, bool include_last_offset,
+                  std::int64_t padding_idx) {
+  Four result = call_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                         per_sample_weights, include_last_offset, padding_idx);
+  if (mode == kSum && include_last_offset) {
+    std::get<2>(result) = full(offsets, offsets.sizes(), 0, offsets.dtype());
+    std::get<3>(result) = full(offsets, offsets.sizes(), 0, offsets.dtype());
+  }
+  return result;
+}
 Four without_padding(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                      bool scale_grad_by_freq, std::int64_t mode, bool sparse,
                      const std::optional<Tensor>& per_sample_weights, bool include_last_offset) {
@@ -334,7 +347,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
           "mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
           "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, "
           "Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor"});
-  m.impl("_embedding_bag_forward_only", &call_bag);
+  m.impl("_embedding_bag_forward_only", &forward_only);
   m.impl("embedding_bag", &without_padding);
   m.impl("embedding_bag.padding_idx", &with_padding);
   m.impl("_embedding_bag_backward", &embedding_bag_backward);

@@ -11,8 +11,9 @@ itself refuses is raised with the operator's name and what came.
 
 [Halves] float16 and bfloat16 are float32 to the function, and results in float32 become the half
 that the operator's tensors have together. A function that goes by the neighbours of a number, or by
-the largest one, is marked with `in_own_dtype`: it gets float16 as it is, and bfloat16, which NumPy
-does not have, is refused.
+the largest one, is marked with `in_own_dtype`: it gets float16 as it is. NumPy has no bfloat16,
+whose numbers are those of float32 with 16 bits less: it gets them as float32, and
+`of_bfloat16=True` if the result will be bfloat16.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ def keeps_order(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_own_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Says that it takes no float32 in place of float16 or bfloat16. See [Halves]."""
+    """Says that it goes by the dtype that its arrays have as tensors. See [Halves]."""
     _in_own_dtype.add(function)
     return function
 
@@ -90,9 +91,11 @@ class Kernel:
             by_name = {**self._by_name, **kwargs}
             given = [self._array(each) for each in values]
             named = {name: self._array(each) for name, each in by_name.items()}
+            half = _half_of([*values, *by_name.values()])
+            if self._array is _array_in_own_dtype:
+                named["of_bfloat16"] = half is _C.bfloat16
             with np.errstate(all="ignore"):
                 result = self._function(*given, **named)
-            half = _half_of([*values, *by_name.values()])
             shared = [*_arrays(given), *_arrays(list(named.values()))]
             return _result(result, shared, self._order, half)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
@@ -125,9 +128,7 @@ def _array(value: Any) -> Any:
 
 
 def _array_in_own_dtype(value: Any) -> Any:
-    if isinstance(value, _C.Tensor):
-        if value.dtype == _C.bfloat16:
-            raise TypeError(f"{value.dtype} is not taken; convert it first, as x.float()")
+    if isinstance(value, _C.Tensor) and value.dtype == _C.float16:
         return value.numpy()
     return _array(value)
 

@@ -9,6 +9,8 @@ from .promotion import category, common, complex_of, floating, real_of, together
 
 _BINARY = "(Tensor self, Tensor other) -> Tensor"
 _UNARY = "(Tensor self) -> Tensor"
+_LARGEST_BFLOAT16 = float(2 - 2**-7) * 2.0**127
+_SMALLEST_BFLOAT16 = np.float32(2.0**-133)
 
 
 def _number(value: Any, beside: np.ndarray) -> np.ndarray:
@@ -42,7 +44,10 @@ def rad2deg(x: np.ndarray) -> np.ndarray:
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"
 )
 @in_own_dtype
-def nan_to_num(x: np.ndarray, nan: Any, posinf: Any, neginf: Any) -> np.ndarray:
+def nan_to_num(x: np.ndarray, nan: Any, posinf: Any, neginf: Any, of_bfloat16: bool) -> np.ndarray:
+    if of_bfloat16:
+        posinf = _LARGEST_BFLOAT16 if posinf is None else posinf
+        neginf = -_LARGEST_BFLOAT16 if neginf is None else neginf
     return np.nan_to_num(x, True, 0.0 if nan is None else nan, posinf, neginf)
 
 
@@ -85,10 +90,20 @@ def frexp(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @answer("nextafter" + _BINARY)
 @in_own_dtype
-def nextafter(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+def nextafter(x: np.ndarray, other: np.ndarray, of_bfloat16: bool) -> np.ndarray:
     x, other = together(x, other)
     check(category(x.dtype) == 2, f"floating point numbers are wanted, not {x.dtype.name}")
-    return np.nextafter(x, other)
+    return _next_bfloat16(x, other) if of_bfloat16 else np.nextafter(x, other)
+
+
+def _next_bfloat16(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """As nextafter, of numbers that are 16 bits of a float32's: neighbours are 2^16 bits apart."""
+    x, other = np.broadcast_arrays(x, other)
+    bits = np.ascontiguousarray(x).reshape(x.shape).view(np.int32)
+    moved = bits + np.where((other > x) == (x > 0), 1 << 16, -(1 << 16)).astype(np.int32)
+    from_zero = np.copysign(_SMALLEST_BFLOAT16, other)
+    found = np.where(x == 0, from_zero, moved.view(np.float32))
+    return np.where(x == other, other, np.where(np.isnan(x + other), np.float32(np.nan), found))
 
 
 @answer("fmax" + _BINARY)
