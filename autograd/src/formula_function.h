@@ -154,7 +154,7 @@ class FormulaFunction final : public Function {
   bool is_needed(std::size_t source) const noexcept {
     return (needed_ & formulas_->used_by[source]) != 0;
   }
-  // Pushes what a source is; borrowed where what is saved, or the gradients, outlive the run.
+  // Pushes what a source is; borrowed if what is saved, or the gradients, outlive the run.
   void read(std::size_t source, const Gradients& gradients, Stack& to);
   void give(const FormulaCode& code, std::size_t output, Value value, Gradients& out) const;
   Value gradient_of_result(std::size_t result, const Gradients& gradients) const;

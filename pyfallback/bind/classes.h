@@ -2,7 +2,7 @@
 //
 // pybind11's cls.__new__(cls) gives an object without a value, which each method then reads as if
 // it had one; and what it leaves to copyreg, under protocols 0 and 1 of pickle, makes such an
-// object too, by a way that ends the process. And where memory for an object is wanting, it writes
+// object too, by a way that ends the process. And if memory for an object is wanting, it writes
 // to the address 0. So each class of ours calls functions of this file.
 // _bind, _graphs and _gradients each compile them in.
 //

@@ -5,7 +5,7 @@
 // ends it; programs may then let go of it anywhere.
 //
 // [Lock] Beginning and ending take one lock of the process, since CPython 3.12 fails now and then
-// where two threads do it at once. It is the one lock of ours under which a GIL is taken, so no one
+// if two threads do it at once. It is the one lock of ours under which a GIL is taken, so no one
 // may come to it from inside an interpreter, and none of our other locks is taken before it.
 #include "opyard/embed.h"
 

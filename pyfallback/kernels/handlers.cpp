@@ -125,7 +125,7 @@ Owned make_cached(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
   return require(runtime, PyTuple_Pack(3, raw, function.get(), types.get()));
 }
 
-// Where the class takes no attributes, it is made anew each time.
+// If the class takes no attributes, it is made anew each time.
 void cache(Runtime& runtime, PyTypeObject* type, const Owned& cached) {
   auto* const cls = reinterpret_cast<PyObject*>(type);
   if (PyObject_SetAttr(cls, runtime.cached_handler_name, cached.get()) == 0) return;
@@ -278,7 +278,7 @@ HandlerAnswer answer_of(const Asked& asked, Owned object) {
   return {std::move(object), Owned::share(reinterpret_cast<PyObject*>(asked.type)), asked.is_mode};
 }
 
-// Without an object where the class answered NotImplemented.
+// Without an object if the class answered NotImplemented.
 [[gnu::aligned(64)]] HandlerAnswer ask_class(HandlerCall& call, PyTypeObject* type,
                                              PyObject* cached) {
   const Asked asked{reinterpret_cast<PyObject*>(type), type, false};

@@ -24,7 +24,7 @@ namespace opyard::python {
 void dispatch_to_handlers(Runtime& runtime, const Operator& op, Stack& stack);
 
 // A tensor on the same memory, made by the handler of its class for aten.detach; of the same class,
-// where that has none: what the function `detach` does. Any thread.
+// if that has none: what the function `detach` does. Any thread.
 Tensor detach_by_handler(Runtime& runtime, const Tensor& self);
 
 // Asks the modes of this thread, then the classes of the arguments. These are ready: what a handler

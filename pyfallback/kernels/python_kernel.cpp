@@ -4,7 +4,7 @@
 // kernels/results.h.
 //
 // [Errors] An exception of the function leaves as an Error that carries it, and becomes the same
-// object again where Python called.
+// object again if Python called.
 #include "kernels/python_kernel.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 //
 //   Any            anything that fits the schema; nothing is looked at
 //   Fresh          tensors with memory of their own: not an argument's, not another result's, but
-//                  where the schema gives the result an alias set. Also of several tensors in one
+//                  if the schema gives the result an alias set. Also of several tensors in one
 //                  list. Memory is shared by tensors of one storage, and of two on the same bytes
 //   FirstArgument  the first argument itself
 //   OutArguments   the arguments that are given by name to be written to, in the schema's order

@@ -122,7 +122,7 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
   });
 }
 
-// op._place_at(key): (key, order) of the kernel that serves a key, for _call_pinned(); None where
+// op._place_at(key): (key, order) of the kernel that serves a key, for _call_pinned(); None if
 // that is built in.
 PyObject* place_at(PyObject* self, PyObject* key_object) {
   return enter_from_python([&] {

@@ -88,7 +88,7 @@ std::span<PyObject* const> items_of(const Owned& tuple) {
        *packet.name + " is gone: the library that defined it has ended, or was never loaded");
 }
 
-// How many arguments fitted. Where names were wrong, one of them was at least.
+// How many arguments fitted. If names were wrong, all but one count.
 std::size_t fitted(const ArgumentMismatch& mismatch, PyObject* names) {
   if (mismatch.kind == ArgumentMismatch::Kind::TooMany) return 0;
   if (mismatch.kind != ArgumentMismatch::Kind::Names) return mismatch.position;
@@ -175,7 +175,7 @@ using MadeOfNumbers = std::unique_ptr<std::vector<Owned>>;
       .needs_conversion(*packet.runtime, args, PyVectorcall_NARGS(flags), names);
 }
 
-// The overload that is asked first, where it takes the arguments as they are.
+// The overload that is asked first, if it takes the arguments as they are.
 PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   refresh(packet_of(self));
   PyObject* const overloads = packet_of(self).overloads;

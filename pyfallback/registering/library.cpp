@@ -173,7 +173,7 @@ Kernel make_kernel(LibraryObject& library, PyObject* function, int wants, Result
   return make_next_kernel(*library.runtime, function, with_keyset, library.functions.add());
 }
 
-constexpr int kWarns = 0;  // where another library's kernel would be covered
+constexpr int kWarns = 0;  // if another library's kernel would be covered
 constexpr int kMeant = 1;
 constexpr int kRefused = 2;
 constexpr int kOnlyAsked = 3;  // refused likewise; else nothing is registered

@@ -1,6 +1,6 @@
 // tracer/set_profile.cpp: recording calls by a profile function, on CPython 3.10 and 3.11.
 //
-// [Place] Each thread has one place for a profile function. Where a program has put one there
+// [Place] Each thread has one place for a profile function. If a program has put one there
 // before us, we call it on with each event and put it back at the end. If a program takes the place
 // while we record, its function runs, as without us: that is noticed when a thread starts, at each
 // step, and at the end, and counted. A call of sys.setprofile, or a cProfile that begins or ends,

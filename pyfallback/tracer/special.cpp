@@ -1,7 +1,7 @@
 // tracer/special.cpp: events that need a look: hidden code, and all events under a filter.
 //
 // [Depth] counts the calls of Python that are open on a thread and are not left out by a pattern.
-// It begins with 0 where the profile begins, so the exit of a frame that was open then does not
+// It begins with 0 when the profile begins, so the exit of a frame that was open then does not
 // count.
 //
 // [Short calls] are removed at their exit. What is inside a short call is shorter still, and was

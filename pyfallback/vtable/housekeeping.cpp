@@ -33,7 +33,7 @@ void vtable::decref(Interpreter& interpreter, void* object, bool) {
     return;
   }
   runtime.drops.push(static_cast<PyObject*>(object));
-  // Asks the main thread to drop it soon. Where its queue is full, and in another interpreter than
+  // Asks the main thread to drop it soon. If its queue is full, and in another interpreter than
   // the main one, the next entry does.
   if (runtime.is_main && !runtime.gate.closed())
     static_cast<void>(Py_AddPendingCall(drain_pending, &runtime));

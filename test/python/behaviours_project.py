@@ -63,7 +63,7 @@ class Project:
         self.write(file, f'<testsuites><testsuite name="pytest">{texts}</testsuite></testsuites>')
 
     def gtest_result(self, *cases, file="cpp.xml"):
-        """Each case is (suite, name), with further attributes and a child where there are any."""
+        """Each case is (suite, name), with further attributes and a child if there are any."""
         texts = ""
         for suite, name, *more in cases:
             attributes, child = (*more, "", "")[:2]

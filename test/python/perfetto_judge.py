@@ -134,7 +134,7 @@ def find_parts():
 
 
 class Judge:
-    """Asks the trace processor; a test that needs it is skipped where it cannot be had."""
+    """Asks the trace processor; a test that needs it is skipped if it cannot be had."""
 
     def __init__(self):
         self.node = shutil.which("node") or shutil.which("nodejs")

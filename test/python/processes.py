@@ -28,7 +28,7 @@ def volume(times: int, least: int = 1) -> int:
 
 
 class Ended(NamedTuple):
-    """How a process ended; the code is HUNG where it had to be killed."""
+    """How a process ended; the code is HUNG if it had to be killed."""
 
     code: "int | str"
     stdout: str

@@ -93,7 +93,7 @@ def outcome(call, seen):
 
 
 def same(a, b):
-    """Objects by identity where they are tensors, else by type and text (NaN is not itself)."""
+    """Objects by identity if they are tensors, else by type and text (NaN is not itself)."""
     if isinstance(a, (list, tuple)):
         return (
             type(a) is type(b)

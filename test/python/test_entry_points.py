@@ -914,7 +914,7 @@ def test_listing_and_overriding_what_there_is_goes_on_without_a_package_that_fai
 
 
 def test_threads_that_look_for_packages_at_once_do_not_see_each_other(monkeypatch):
-    """importlib.invalidate_caches() raises KeyError where another thread takes an entry away."""
+    """importlib.invalidate_caches() raises KeyError if another thread takes an entry away."""
     from opyard._plugins import packages
 
     asked = []

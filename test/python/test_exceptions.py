@@ -24,7 +24,7 @@ HAS_BUFFER_CLASSES = sys.version_info >= (3, 12)
 
 
 class Group(Exception):
-    """An exception group, also where CPython has none."""
+    """An exception group, also if CPython has none."""
 
 
 class NoText(Exception):

@@ -75,7 +75,7 @@ def weighted(library, tensors, first):
 
 
 def gradients(library, grad, fn, leaves, orders):
-    """First ones, and second ones where there are any; each as an array, zeros for None."""
+    """First ones, and second ones if there are any; each as an array, zeros for None."""
     results = fn(*leaves)
     results = results if isinstance(results, list | tuple) else [results]
     first = grad(weighted(library, results, 0.3), leaves, create_graph=True, allow_unused=True)

@@ -282,7 +282,7 @@ def handle(ns):
 
 @pytest.mark.parametrize("looked_at", [False, True], ids=["unseen", "seen"])
 def test_F33_the_same_definition_has_the_same_object(handle, library, ns, looked_at, x):
-    """Also where the packet was asked in between, when it had no overloads."""
+    """Also if the packet was asked in between, when it had no overloads."""
     packet = handle.overloadpacket
     if looked_at:
         assert packet.overloads() == []

@@ -14,7 +14,7 @@ SAME = "Two overloads accept the same call, which goes to the one that was defin
 
 
 def ambiguity(library, first, second):
-    """The arguments of the call that both take, out of the warning; None where there was none."""
+    """The arguments of the call that both take, out of the warning; None if there was none."""
     library.define("f.a" + first)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

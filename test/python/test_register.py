@@ -187,7 +187,7 @@ def test_F9_an_exclusive_kernel_covers_none_of_another_library(op, ns, library, 
 
 
 def test_F9_exclusive_kernels_come_at_all_keys_or_at_none(op, ns, library, kept, x):
-    """Also where it is the second of its own kernels that another library covers."""
+    """Also if it is the second of its own kernels that another library covers."""
     impl(f"{ns}::f", ["cpu", "cuda"], lambda x: x * 2, exclusive=True)
     library.impl("f", lambda x: x * 9, "CUDA", allow_override=True)
     before = dump(op)

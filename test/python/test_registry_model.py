@@ -314,7 +314,7 @@ STEPS = st.one_of(
 
 
 def take_step(subject, number, step):
-    """Makes one step; where the model refuses it, so must the registry."""
+    """Makes one step; if the model refuses it, so must the registry."""
     what, owner, *rest = step
     if what == "remove":
         return subject.remove(owner)

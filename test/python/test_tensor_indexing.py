@@ -134,7 +134,7 @@ def test_writing_elements_in_order(tensor, array, index):
 
 
 def _repeats(index):
-    """Whether a place is named twice, where NumPy does not promise which value stays."""
+    """Whether an element is named twice: NumPy does not promise then which value stays."""
     return isinstance(index, list) and index == [2, 0, 0, -1]
 
 

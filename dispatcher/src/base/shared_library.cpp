@@ -1,7 +1,7 @@
 // base/shared_library.cpp: opening a shared library, as its file is now.
 //
 // [Once mapped, always mapped] A file is opened with RTLD_NODELETE, and the dynamic linker knows
-// open libraries by name: a second dlopen of a path never reads the file again, even where it
+// open libraries by name: a second dlopen of a path never reads the file again, even if it
 // was rebuilt in the meantime. So each path is remembered with what its file looked like. An
 // unchanged one is not opened again; a changed one is opened from a private copy, which is
 // beside it if it can, so that what it finds relative to itself is found.
@@ -66,7 +66,7 @@ Stamp stamp_of(const std::string& path) {
 }
 
 // Refuses a file that ends before what its program headers promise: the dynamic linker would map
-// it all the same, and die of SIGBUS where it reads past the end. What is no such file at all is
+// it all the same, and die of SIGBUS when it reads past the end. What is no such file at all is
 // left to the dynamic linker, which says why.
 void check_whole(const std::string& file, const std::string& path) {
   struct stat status{};

@@ -5,7 +5,7 @@
 //
 // [End] The last owner's release destroys the object from the most derived part down to Counted,
 // whose destructor sees the flag and comes here, before the memory is given back. It empties the
-// cell under the lock. lock() reads the cell under the same lock and adds an owner only where the
+// cell under the lock. lock() reads the cell under the same lock and adds an owner only if the
 // count is not zero: so it either comes first and keeps the object, or finds it dead.
 //
 // [Cells] The table does not own the cells. A cell whose last watcher goes takes itself out; a

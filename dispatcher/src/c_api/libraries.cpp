@@ -32,7 +32,7 @@ struct KernelInC {
   }
 };
 
-// The kernel gave a status: raises this thread's error, or the status where it left none.
+// The kernel gave a status: raises this thread's error, or the status if it left none.
 [[noreturn]] OPYARD_COLD void raise_from(const Operator& op, const Record& record, int status) {
   if (const std::optional<Error> error = take_error()) {
     throw error->with_context(fmt::format("in {}, whose kernel in C was {}", to_string(op.name()),
@@ -72,7 +72,7 @@ void run_kernel_released(const Record& record, const Operator& op, DispatchKeySe
   run_kernel(record, op, keys, stack);
 }
 
-// Takes the kernel's context over, also where this throws.
+// Takes the kernel's context over, also if this throws.
 Kernel kernel_of(const opyard_kernel* given, bool& override) {
   const opyard_kernel kernel = read_sized(given, "opyard_kernel");
   std::unique_ptr<KernelInC> context;

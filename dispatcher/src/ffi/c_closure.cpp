@@ -7,7 +7,7 @@
 //
 // [Steps] 1. The arguments become values on a stack. 2. The operator is called. 3. Its results are
 // made ready for the out-pointers or the return value. 4. What was borrowed is looked at: no one
-// may hold it any more. 5. The results are written: all of them or, where anything failed, none. 6.
+// may hold it any more. 5. The results are written: all of them or, if anything failed, none. 6.
 // A failure becomes a status, or a NaN, 0 or false; the error is stored for the thread. Nothing is
 // thrown past the C frames that called, but for the unwinding of a thread that is being ended.
 //
@@ -207,7 +207,7 @@ template <CReturn returned>
 constexpr Ways kNumbers = {&run_numbers<returned>, &enter_numbers<returned>};
 
 Ways pick_ways(const CSignature& signature) {
-  // By pointer only where a comparator says so, and then never null.
+  // By pointer only if a comparator says so, and then never null.
   for (const CPart& part : signature.arguments) {
     if (!is_number(part.element) || part.list || part.optional) return {&run, &enter};
   }

@@ -6,7 +6,7 @@
 // directly or through libffi; see [Registers] in ffi/c_signature.h. 5. Failures. 6. What the
 // function left becomes the results, which replace the arguments.
 //
-// Where arguments and result are numbers only, a function that was picked at registration does all
+// If arguments and result are numbers only, a function that was picked at registration does all
 // of it, without memory of any kind: run_words().
 //
 // A C++ exception that the function throws passes through, as through any call.

@@ -20,7 +20,7 @@ std::string route_of(const Operator& op, DispatchKeySet keys, Stack& stack) {
   return explain_route(op, keys, op.argument_keys(stack.top(count)));
 }
 
-// What is said of a call without data, where the operator said where its fake kernel is: by Python,
+// What is said of a call without data, if the operator said where its fake kernel is: by Python,
 // which knows whether that module is imported, else here. Empty if there is nothing to say.
 std::string fake_kernel_sentence(const Operator& op, DispatchKey key) {
   const auto [module, context] = inspect::python_module(op.name());

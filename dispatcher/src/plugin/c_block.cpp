@@ -26,7 +26,7 @@ LibraryKind kind_of(const opyard_block& block) {
   }
 }
 
-// The block gave a status: raises its error, or the status where it left none.
+// The block gave a status: raises its error, or the status if it left none.
 [[noreturn]] void raise_from(const opyard_block& block, int status) {
   if (const std::optional<Error> error = take_error()) throw *error;
   const bool known = status > OPYARD_OK && status < OPYARD_STATUS_COUNT;

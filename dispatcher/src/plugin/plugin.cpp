@@ -39,8 +39,8 @@ struct Plugin {
 struct Plugins {
   // Guards what follows, and `ready`. Never held while a file is opened or a block runs.
   Mutex mutex{LockRank::Plugins, [] { instance().after_fork_in_child(); }};
-  // Replaced in the child of a fork, where the threads that waited are not: the former one could
-  // not be destroyed with waiters, and is leaked.
+  // Replaced in the child of a fork, which has none of the threads that waited: the former one
+  // cannot be destroyed with waiters, and is leaked.
   struct Changed {
     std::condition_variable_any condition;
     Changed* former = nullptr;

@@ -49,7 +49,7 @@ const Record& key_snapshot_record();
 // Hands the call to the thread's own dispatcher. registry/handlers.cpp
 const Record& dispatcher_record();
 
-// The records that serve a layer where no one registered anything for it: layers that mean
+// The records that serve a layer if no one registered anything for it: layers that mean
 // nothing to most operators fall through, Observe tells the observers. Null for the others.
 // registry/built_in_fallbacks.cpp
 const Record* built_in_fallback(DispatchKey key);

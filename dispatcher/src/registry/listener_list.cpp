@@ -62,7 +62,7 @@ void Listeners::replay(std::uint64_t id) {
     node->to_replay.pop_back();
     node->replaying = &op;
     lock.unlock();
-    node->defined(op);  // where it throws, the listener is removed
+    node->defined(op);  // if it throws, the listener is removed
     lock.lock();
     for (bool defined = true; node->changes > 0; defined = !defined) {
       --node->changes;

@@ -62,7 +62,7 @@ const Record* find_at(const KernelStacks& kernels, KernelPlace place) {
   return nullptr;
 }
 
-// The kernel of this place, or null once it is unregistered. Where it serves the key of the call
+// The kernel of this place, or null once it is unregistered. If it serves the key of the call
 // anyway, what the slot has, which may watch calls. Inside a CallDepth.
 const Record* find_registered(const Operator& op, KernelPlace place, DispatchKeySet keys) {
   const RegistryAccess::State& state = RegistryAccess::state();

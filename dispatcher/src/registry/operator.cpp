@@ -47,7 +47,7 @@ namespace {
                    op.declaration()));
 }
 
-// Raises where a kernel that puts its own results on the stack left another one than the schema
+// Raises if a kernel that puts its own results on the stack left another one than the schema
 // has; what a C++ signature returns was checked when the kernel was registered.
 OPYARD_COLD void check_result(const Operator& op, const Record& record, std::size_t position,
                               const Value& result) {
@@ -69,7 +69,7 @@ std::size_t values_below(const Stack& stack, std::size_t arguments) {
   return stack.size() < arguments ? 0 : stack.size() - arguments;
 }
 
-// Runs a body that consumes the arguments on top of the stack: where it throws, they and what it
+// Runs a body that consumes the arguments on top of the stack: if it throws, they and what it
 // put there are gone. Caught and thrown again, and no object with a destructor: that would be
 // written to memory on the way that goes well.
 template <typename Body>

@@ -4,7 +4,7 @@
 // all slots from it. Nothing is updated in place, so a table cannot depend on the order in
 // which registrations came and went.
 //
-// [Mask] A layer leaves the mask where it falls through on every backend. Where it falls
+// [Mask] A layer leaves the mask if it falls through on every backend. If it falls
 // through on some backends only, its slots there hold a fallthrough record, which costs one
 // hop. So mask and slots need not change together: a call that reads the one before and the
 // other after a change still ends at a right kernel.

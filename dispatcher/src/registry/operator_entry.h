@@ -37,7 +37,7 @@ struct Common {
 
   // Whether interpreters see different tables.
   bool several() const noexcept { return interpreters.size() > 1; }
-  // Whose calls the stored tables are for, where not several.
+  // Whose calls the stored tables are for, if not several.
   CallingInterpreter usual() const noexcept {
     return interpreters.empty() ? CallingInterpreter::after()
                                 : CallingInterpreter::of(interpreters.front());
@@ -101,7 +101,7 @@ struct OperatorEntry {
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::vector<DispatchKey> warned;  // each once for each depth of its stack that was warned of
-  CountedPtr<MissingKernelReporter> reporter;  // who is told where a call finds no kernel
+  CountedPtr<MissingKernelReporter> reporter;  // who is told if a call finds no kernel
   std::unique_ptr<Recording> recording;        // derivatives; of each operator once armed
 
   bool has_kernel(CallingInterpreter caller) const;
@@ -131,7 +131,7 @@ struct OperatorEntry {
   static void mark_removed(Operator& op);
   // Whether a typed handle was ever made of it.
   static bool has_handle(const Operator& op) noexcept;
-  // Its C++ signature; where a typed handle has fixed it, with the file whose types those are.
+  // Its C++ signature; if a typed handle has fixed it, with the file whose types those are.
   static std::string describe_signature(const Operator& op);
   // Where the stored table or mask differs from the computed one, or the entry contradicts
   // itself, as text; empty if all agrees.

@@ -35,7 +35,7 @@
 //   does not know the thread any more. One mutex guards the nodes and both generations; it is a
 //   leaf: no other lock and no code of a user is reached while it is held.
 //
-// Where the operating system has no membarrier, retired records are never freed: calls stay
+// If the operating system has no membarrier, retired records are never freed: calls stay
 // right, memory grows with every override, and Registry::retired_count() tells how much.
 #include "registry/reclaim.h"
 
@@ -59,7 +59,7 @@ constinit thread_local bool has_ended = false;
 
 struct ThreadNode {
   detail::LocalBlock* block = nullptr;
-  pid_t late = 0;  // the thread's number where its end had begun when it made itself known
+  pid_t late = 0;  // the thread's number, if its end had begun when it made itself known
   bool waited_for = false;
   ThreadNode* next = nullptr;
 

@@ -11,7 +11,7 @@
 
 namespace opyard {
 
-// Operator::signature_ is the address of a type_info, and this where a typed handle was made with
+// Operator::signature_ is the address of a type_info, and this if a typed handle was made with
 // it.
 inline constexpr std::uintptr_t kHandleMade = 1;
 

@@ -2,7 +2,7 @@
 //
 // Values in one set may be one object. So what one argument writes is written for all others in
 // its set, and code that trusts a mark without "!" would be wrong. A result is marked as
-// written where it shares what an argument writes; nothing else can be meant.
+// written if it shares what an argument writes; nothing else can be meant.
 //
 // Only what is certain is reported. Values whose types cannot be one object (a list and its
 // elements) do not meet in a set, the wildcard is no set, a bare "!" shares with nothing, and a

@@ -181,7 +181,7 @@ std::size_t required_count(const Schema& schema) {
   return count;
 }
 
-// The argument that may be given by name where `positional` are given by position, or null.
+// The argument that may be given by name if `positional` are given by position, or null.
 const Argument* find_behind(const Schema& schema, std::size_t positional, const std::string& name) {
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
     if (schema.arguments[i].name != name) continue;

@@ -47,7 +47,7 @@ std::string describe_sizes(IntSpan sizes) {
 
 namespace {
 
-// Where one of the sizes is 0 or less, or their product too large: raises, or there are no
+// If one of the sizes is 0 or less, or their product too large: raises, or there are no
 // elements.
 OPYARD_COLD std::int64_t require_no_elements(IntSpan sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace opyard {
 
-// Without the keys of gradients where this thread only infers.
+// Without the keys of gradients if this thread only infers.
 inline DispatchKeySet keys_on(Device device) {
   const DispatchKeySet dense = instance_of(DispatchKey::Dense, device.backend);
   if (__builtin_expect(is_inference(), 0)) return dense;

@@ -18,7 +18,7 @@ class Dismantler {
   Dismantler& operator=(const Dismantler&) = delete;
   ~Dismantler();
 
-  // Takes a list, tuple or dict out of `value`. Where memory has run out it stays, and takes itself
+  // Takes a list, tuple or dict out of `value`. If memory has run out it stays, and takes itself
   // apart, one level of stack deeper.
   void take(Value& value) noexcept;
 

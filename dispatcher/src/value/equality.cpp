@@ -143,7 +143,7 @@ class TupleHashes {
   }
 
  private:
-  // The hash of a tuple; where those of elements are not known, they are put on the list instead.
+  // The hash of a tuple; if those of elements are not known, they are put on the list instead.
   std::uint64_t hash_if_known(const Value& tuple) {
     const std::vector<Value>& items = tuple.items_unchecked();
     std::uint64_t hash = combine(std::uint64_t(Kind::Tuple), items.size());

@@ -28,7 +28,7 @@ struct All final : Counted {
   }
 
  private:
-  // Asked only where it failed, since asking counts as having seen the error.
+  // Asked only if it failed, since asking counts as having seen the error.
   static std::optional<Error> error_of(const FutureObject& future) {
     return future.has_error() ? future.error() : std::nullopt;
   }

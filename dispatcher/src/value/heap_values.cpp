@@ -44,7 +44,7 @@ void Dismantler::take(Value& value) noexcept {
   }
 }
 
-// Another owner would see the elements of a container vanish. Ours is the last one where the count
+// Another owner would see the elements of a container vanish. Ours is the last one if the count
 // is 1, since no one can make a second owner without having a first.
 Dismantler::~Dismantler() {
   while (!pending_.empty()) {

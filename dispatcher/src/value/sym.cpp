@@ -1,6 +1,6 @@
 // value/sym.cpp: computing with numbers that may be symbolic.
 //
-// [Operands] Where both operands are known, the result is computed here. Else one of them is a node
+// [Operands] If both operands are known, the result is computed here. Else one of them is a node
 // of a reasoner, and the other becomes one of the same, by its wrap_…().
 #include "opyard/value/sym.h"
 

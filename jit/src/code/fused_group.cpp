@@ -108,7 +108,7 @@ class BlockedGroup final : public FusedGroup {
   const Plans plans_;
 };
 
-// See block_functions.h [Kernel]: as a call finds its kernel where no tensor needs a gradient.
+// See block_functions.h [Kernel]: as a call finds its kernel if no tensor needs a gradient.
 bool BlockedGroup::reaches_kernels(DispatchKeySet arguments) const {
   const opyard::detail::CallDepth depth;
   const auto reaches = [&](const Operator& op, void (*kernel)()) {

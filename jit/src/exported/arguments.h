@@ -22,7 +22,7 @@ class ExportedValues {
   void define(const std::string& name, Value* value);
   // Raises BadValue for a name that is not defined yet.
   Value* require(const Json& name) const;
-  // An argument, {"as_int": 3} and its like, where `type` is wanted; a type of Any takes it as it
+  // An argument, {"as_int": 3} and its like, if `type` is wanted; a type of Any takes it as it
   // is. Raises Unsupported for a kind of argument that is not taken here.
   Value* argument(const Json& argument, const Type& type);
 

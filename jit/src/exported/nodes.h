@@ -14,9 +14,9 @@
 // [Constants] torch.tensor() in forward() is exported as lift_fresh_copy(), a clone of a constant,
 // and detach_(), of which a clone of a constant has no need: detach() gives its result.
 //
-// [Views] PyTorch leaves a contiguous() out where the tensor was contiguous there, and what is
+// [Views] PyTorch leaves a contiguous() out if the tensor was contiguous there, and what is
 // contiguous there may not be here. So aten::view becomes aten::reshape, which is the same view
-// where there can be one, and a copy else.
+// if there can be one, and a copy else.
 //
 // Depends on: exported/arguments.h, exported/refusals.h.
 #pragma once

@@ -37,7 +37,7 @@ class MappedFile final : public Counted {
   Tensor strided_at(const std::string& what, std::size_t offset, std::size_t room, DType dtype,
                     IntSpan sizes, IntSpan strides);
   // A contiguous tensor on the bytes from `offset`, which the caller has checked to be in the file.
-  // Keeps the map. Where the address is not one for elements of this size, a copy.
+  // Keeps the map. If the address is not one for elements of this size, a copy.
   Tensor tensor_at(std::size_t offset, std::size_t bytes, DType dtype, IntSpan sizes);
 
  private:

@@ -1,6 +1,6 @@
 // fusion/fused_plan.h: how a fused group computes for inputs of certain dtypes, sizes and strides.
 //
-// [Tail] A tail is computed with its part, where it can be: a reduction of the last dimensions, or
+// [Tail] A tail is computed with its part, if it can be: a reduction of the last dimensions, or
 // what is joined of row-major tensors. Else its operands are outputs, and its operator is called.
 //
 // [Results] What a run makes: the outputs of each part in turn, then what the tail gives.

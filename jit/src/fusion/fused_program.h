@@ -29,7 +29,7 @@ struct FusedPart {
   static constexpr std::size_t kMostValues = 112;  // of a row of 32 operators, and what is joined
 
   std::vector<std::uint16_t> inputs;                          // among those of the group
-  std::vector<std::optional<detail::FusibleNumber>> numbers;  // of each value, where it is one
+  std::vector<std::optional<detail::FusibleNumber>> numbers;  // of each value, if it is one
   std::vector<FusedStep> steps;
   std::vector<std::uint16_t> outputs;   // values, no two the same, each given by a step
   std::vector<std::uint16_t> operands;  // values that the tail takes

@@ -7,14 +7,14 @@
 //
 // [Lines] Elements are computed a line at a time: `inner` elements in the order in which the first
 // written tensor lies, and of each tensor how far its line is from the line before, for each
-// dimension outside. Tensors that lie alike without gaps are one line.
+// dimension outside. Tensors with the same steps without gaps are one line.
 //
-// [Pairs] Where two steps of arithmetic follow each other and no one else needs what is between
+// [Pairs] If two steps of arithmetic follow each other and no one else needs what is between
 // them, they are one step.
 //
-// [Operands] What the tail takes is a tensor of its own: where it lies in the result of what is
-// joined, or the elements of a row, which are computed in row-major order. A copy is a step if the
-// same value is an output, too, or an operand before.
+// [Operands] What the tail takes is a tensor of its own: it is in the result of what is joined, or
+// has the elements of a row, which are computed in row-major order. A copy is a step if the same
+// value is an output, too, or an operand before.
 //
 // Depends on: fusion/fused_program.h.
 #pragma once

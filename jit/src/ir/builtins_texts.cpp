@@ -1,4 +1,4 @@
-// ir/builtins_texts.cpp: built-in functions on texts, with Python's meaning where it has one.
+// ir/builtins_texts.cpp: built-in functions on texts, with Python's meaning if it has one.
 //
 // A place in a text counts letters, not bytes. Upper and lower case, digits and letters are ASCII's
 // alone. `end=-1` of a search is the end of the text, which is TorchScript's default.

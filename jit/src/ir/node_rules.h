@@ -19,7 +19,7 @@ const Graph* find_subgraph(const Node& node);
 
 // Names that only texts of others have.
 struct RareNames {
-  Symbol uninitialized;  // a value that is never read, where control flow wants one
+  Symbol uninitialized;  // a value that is never read, if control flow wants one
   Symbol isinstance;     // whether its input is of one of the types in the attribute `types`
   Symbol types;
 };

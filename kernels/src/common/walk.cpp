@@ -61,7 +61,7 @@ void Walk::sort() {
   }
 }
 
-// Joins each dimension with the one inside it where every operand goes on seamlessly.
+// Joins each dimension with the one inside it if every operand goes on seamlessly.
 void Walk::join() {
   std::size_t last = 0;
   for (std::size_t i = 1; i < sizes_.size(); ++i) {

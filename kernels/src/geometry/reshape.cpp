@@ -1,6 +1,6 @@
 // kernels/geometry/reshape.cpp: the same elements under other sizes: view, reshape, flatten.
 //
-// view never copies and refuses where it would have to; reshape copies then. See
+// view never copies and refuses if it would have to; reshape copies then. See
 // tensor/view_strides.cpp.
 #include <opyard/library.h>
 #include <opyard/tensor/views.h>

@@ -26,7 +26,7 @@ struct Positions {
 // Works on every dtype. The tensor outlives this object.
 class Selection {
  public:
-  // At least one position, in order of dimensions. Positions may count from the end where
+  // At least one position, in order of dimensions. Positions may count from the end if
   // `negative` says so. Raises BadShape if positions do not broadcast; BadIndex, naming the
   // place in the index, if one is out of range.
   Selection(const char* op, const Tensor& self, const std::vector<Positions>& positions,
@@ -37,7 +37,7 @@ class Selection {
 
   // The selected elements, in a new tensor.
   Tensor read() const;
-  // Writes values, which are row-major and have the selected sizes and self's dtype. Where a
+  // Writes values, which are row-major and have the selected sizes and self's dtype. If a
   // position occurs twice the later value stays.
   void write(const Tensor& values) const;
   // Adds values likewise, for each time that a position occurs.
@@ -71,7 +71,7 @@ class Selection {
   std::int64_t before_count_ = 1;
   std::int64_t after_count_ = 1;
   bool after_is_run_ = true;  // its elements follow each other in memory
-  // For each place in B, in bytes from where a `before` begins.
+  // For each position in B, in bytes from where a `before` begins.
   std::vector<std::int64_t> offsets_;
 };
 

@@ -89,7 +89,7 @@ Equation parse(std::string_view equation) {
   return parsed;
 }
 
-// Takes the diagonal where a label comes twice.
+// Takes the diagonal if a label comes twice.
 Operand without_repetitions(Operand operand) {
   using Diagonal = Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t);
   static const auto diagonal = require_operator("aten::diagonal").typed<Diagonal>();

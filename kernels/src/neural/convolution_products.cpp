@@ -23,7 +23,7 @@ std::int64_t tile_of(std::int64_t depth, std::int64_t windows) {
   const std::int64_t fitting = kColumnElements / std::max<std::int64_t>(depth, 1) / 64 * 64;
   return std::min(windows, std::clamp<std::int64_t>(fitting, 64, 1024));
 }
-// How many channels are one part, where parts are cut between channels.
+// How many channels are one part, if parts are cut between channels.
 std::int64_t channels_of_a_part(const ConvolutionPlan& plan) {
   const std::int64_t places = count_of(plan.windows.kernel);
   return std::min(plan.in, std::max<std::int64_t>(1, 192 / places));

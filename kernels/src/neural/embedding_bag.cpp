@@ -4,7 +4,7 @@
 // with the indices. With include_last_offset the last offset is that end, and no bag. What an index
 // stands in is given back as `offset2bag`, how many indices a bag has without padding as
 // `bag_size`, and the rows that the largest numbers came from as `maximum_indices`; like PyTorch's,
-// these are empty or zeros where a sum takes its short way and no gradient reads them.
+// these are empty or zeros if a sum takes its short way and no gradient reads them.
 //
 // All but the largest numbers is a composition, gradients too, so that they have gradients.
 #include <algorithm>

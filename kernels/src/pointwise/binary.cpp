@@ -1,6 +1,6 @@
 // kernels/pointwise/binary.cpp: atan2, hypot, copysign, logaddexp, xlogy, fmod and their forms.
 //
-// fmod has the sign of self, where remainder has that of other; an integer divided by zero raises.
+// fmod has the sign of self, and remainder that of other; an integer divided by zero raises.
 // The others give floats, float32 for bool and int64.
 #include <cmath>
 #include <limits>

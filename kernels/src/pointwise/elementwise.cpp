@@ -171,7 +171,7 @@ DimVector Elementwise::sizes() const {
   return sizes;
 }
 
-// One line over all elements, where every tensor is as the result is, and nothing has to be
+// One line over all elements, if every tensor is as the result is, and nothing has to be
 // converted or copied. Gives false if that is not so.
 bool Elementwise::compute_plainly(const Tensor& result, const Computation& computation, Loop loop,
                                   const void* context, bool shares_memory) const {

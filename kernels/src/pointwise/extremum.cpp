@@ -1,6 +1,6 @@
 // kernels/pointwise/extremum.cpp: maximum, minimum, clamp, relu.
 //
-// NaN wins: if one of two elements is NaN, so is the result. Where clamp's min is above
+// NaN wins: if one of two elements is NaN, so is the result. If clamp's min is above
 // its max, the result is max.
 #include <opyard/library.h>
 

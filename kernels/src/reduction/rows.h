@@ -27,7 +27,7 @@ class Reduction {
 
   // Other threads may run Python code meanwhile if there are many elements.
   void each_row(RowLoop loop, void* context) const { run({loop, nullptr}, context, false); }
-  // The same, where rows may also be taken side by side, and by several threads at once.
+  // The same, but rows may also be taken side by side, and by several threads at once.
   void each_row(const Rows& loops, void* context) const { run(loops, context, true); }
 
  private:

@@ -167,7 +167,7 @@ void open_files_of_child() noexcept {
   if (!child_has_none.exchange(false)) return;
   try {
     open_files();
-  } catch (const std::exception&) {  // then it is recorded in memory, where no one looks for it
+  } catch (const std::exception&) {  // then it is recorded in memory, and no one looks there
   }
 }
 

@@ -42,7 +42,7 @@ void end_files(const Recording& recording);
 // Of a name that is new.
 void keep_name(std::uint32_t key, const Name& name) noexcept;
 
-// By the recorder: in the child of a fork whose parent has files, and before a new block, where no
+// By the recorder: in the child of a fork whose parent has files, and before a new block, if no
 // lock of the profiler's is held.
 void files_in_child() noexcept;
 void open_files_of_child() noexcept;

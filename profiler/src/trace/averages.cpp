@@ -65,7 +65,7 @@ class GroupOf {
   const Grouping& grouping_;
 };
 
-// Numbers rows: by kind and key without a string, where the grouping adds nothing.
+// Numbers rows: by kind and key without a string, if the grouping adds nothing.
 class Rows {
  public:
   explicit Rows(const Grouping& grouping)

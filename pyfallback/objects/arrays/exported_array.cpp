@@ -101,7 +101,7 @@ bool export_buffer(ExportedArray& exported, PyObject* array, bool may_be_read_on
 
 // ---- structs ----
 
-// An export for a struct that is yet to be asked for, so that none is lost where memory is out.
+// An export for a struct that is yet to be asked for, so that none is lost if memory is out.
 class Prepared {
  public:
   explicit Prepared(Runtime& runtime) : exported_(&take_export(runtime)) {}

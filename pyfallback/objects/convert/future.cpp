@@ -5,7 +5,7 @@
 //
 // [Cycles] A future can lead back to its wrapper: by a callback, by its value, by the traceback of
 // its exception. What is behind the C++ object is shown to the collector as the wrapper's own
-// where no one else owns it: where every count on the way is one. Otherwise it is not shown, and
+// if no one else owns it: if every count on the way is one. Otherwise it is not shown, and
 // what leads nowhere else is still not taken for garbage. Clearing lets the future go. (Another
 // thread can only make itself an owner through a weak pointer; it finds a future that is still
 // whole, or none.)

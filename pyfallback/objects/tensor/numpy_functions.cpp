@@ -98,7 +98,7 @@ Owned find_numpy_array(Runtime& runtime, PyObject* wrapper) {
   Owned array = checked(function_at<NewFromDescr>(table, kNewFromDescr)(
       static_cast<PyTypeObject*>(table[kArrayType]), descr, int(sizes.size()), sizes.data(),
       in_bytes, data, flags, nullptr));
-  // It takes the reference over, also where it fails.
+  // It takes the reference over, also if it fails.
   if (function_at<SetBaseObject>(table, kSetBaseObject)(array.get(),
                                                         Owned::share(wrapper).release()) < 0) {
     throw PythonErrorSet();

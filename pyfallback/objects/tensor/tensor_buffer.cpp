@@ -57,7 +57,7 @@ const char* find_objection(const Tensor& tensor, int flags) {
   return nullptr;
 }
 
-// Sizes, then strides in bytes. Null for no dimensions, and where memory is out.
+// Sizes, then strides in bytes. Null for no dimensions, and if memory is out.
 Py_ssize_t* copy_geometry(const Tensor& tensor) {
   const std::size_t dims = tensor.sizes().size();
   if (dims == 0) return nullptr;

@@ -49,7 +49,7 @@ PyObject* to_float(PyObject* self) {
   return enter_from_python([&] { return PyNumber_Float(only_element(self, "float").get()); });
 }
 
-// Where Python wants an index, only an integer will do.
+// If Python wants an index, only an integer will do.
 PyObject* to_index(PyObject* self) {
   return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);

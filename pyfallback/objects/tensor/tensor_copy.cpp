@@ -24,7 +24,7 @@ Runtime& here() {
   return *runtime;
 }
 
-// The strides that the same elements have without gaps, in the same order in memory; empty where
+// The strides that the same elements have without gaps, in the same order in memory; empty if
 // they overlap or have gaps.
 std::vector<std::int64_t> dense_strides(const Tensor& tensor) {
   const IntSpan sizes = tensor.sizes();
@@ -57,7 +57,7 @@ std::byte* gather(const Tensor& tensor, std::size_t dim, const std::byte* from, 
   return to;
 }
 
-// A copy with memory of its own; where the elements are close together, in the same order.
+// A copy with memory of its own; if the elements are close together, in the same order.
 Tensor duplicate(const Tensor& tensor, const char* what) {
   if (tensor.device() == parse_device("meta")) {
     return Tensor::empty(tensor.sizes(), tensor.dtype(), tensor.device());
@@ -135,7 +135,7 @@ PyObject* alias_tensor(PyObject* self, PyObject*) {
   });
 }
 
-// tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory where
+// tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory if
 // they are so.
 PyObject* bytes_of_tensor(PyObject* self, PyObject*) {
   return enter_from_python([&] {

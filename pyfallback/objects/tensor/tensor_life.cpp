@@ -17,7 +17,7 @@
 //   C++ ──owns──> TensorImpl ──owns, object link──> TensorObject ─ ─keeper─ ─> TensorImpl
 //
 // It turns back when the tensor is wrapped, and when the wrapper is reached by a weak reference.
-// Where C++ lets go first, the tensor is left to the wrapper (TensorImpl::end), which then dies as
+// If C++ lets go first, the tensor is left to the wrapper (TensorImpl::end), which then dies as
 // if Python had let go of it last: its __del__ runs, its weak references end, once.
 //
 // For instances of subclasses the finaliser does it, which Python asks before it takes an object
@@ -93,7 +93,7 @@ bool has_other_owners(const TensorObject& wrapper) noexcept {
 }
 
 // See [Keeping]. The link takes over one reference to the wrapper, which may be gone afterwards:
-// where the other owners have let go meanwhile. An only owner has to count from now on, since the
+// if the other owners have let go meanwhile. An only owner has to count from now on, since the
 // wrapper, which is none, may add one at the same time.
 void leave_to_tensor(TensorObject& wrapper) noexcept {
   const Tensor tensor = std::move(wrapper.tensor);
@@ -301,7 +301,7 @@ void finalize_tensor(PyObject* self) {
   }
   Py_INCREF(self);
   leave_to_tensor(wrapper);
-  // Where the owners let go just then, it has come back already, and dies now.
+  // If the owners let go just then, it has come back already, and dies now.
   if (wrapper.keeper == nullptr) run_finalizer_of_class(wrapper);
 }
 

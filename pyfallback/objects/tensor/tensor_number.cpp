@@ -153,7 +153,7 @@ namespace {
 
 enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
 
-// a <symbol> b, where one or both are tensors. See [Operands].
+// a <symbol> b, if one or both are tensors. See [Operands].
 template <AtenName Name, Reflect How>
 PyObject* binary(PyObject* a, PyObject* b) {
   return enter_from_python([&]() -> PyObject* {

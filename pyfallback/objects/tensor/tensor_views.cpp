@@ -54,7 +54,7 @@ Owned select(Runtime& runtime, PyObject* view, Py_ssize_t dim, PyObject* place) 
   return call_aten(runtime, AtenName::select, {view, at.get(), place});
 }
 
-// The view itself where the slice is all of the dimension.
+// The view itself if the slice is all of the dimension.
 Owned slice(Runtime& runtime, PyObject* view, Py_ssize_t dim, PyObject* item) {
   const Py_ssize_t size = tensor_unchecked(view).sizes()[std::size_t(dim)];
   Py_ssize_t start = 0;
