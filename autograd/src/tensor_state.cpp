@@ -59,7 +59,7 @@ class OfAnotherDType final : public Function {
   const DType dtype_;
 };
 
-// Takes the gradient of a view to that of the leaf within which it lies. See [Early views].
+// Takes the gradient of a view to that of the leaf whose memory it shows. See [Early views].
 class OfLeaf final : public Function {
  public:
   OfLeaf(const Tensor& view, const StorageLeaf& leaf, Edge to)
@@ -101,7 +101,7 @@ struct Bytes {
   }
 };
 
-// With the lock held: the leaf within which a tensor lies, or null.
+// With the lock held: the leaf whose memory a tensor shows, or null.
 const StorageLeaf* find_leaf(const Tensor& tensor, const StorageState& storage) noexcept {
   const TensorState* const state = find_state(tensor);
   const TensorImpl& impl = *tensor.impl();

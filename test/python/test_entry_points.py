@@ -89,7 +89,7 @@ def end_what_stays(ns):
     from opyard._library import py_impl as _py_impl
     from opyard._library import shortcuts as _register
 
-    _register._standing.pop(ns)._destroy()
+    _register._libraries.pop(ns)._destroy()
     for op in [op for op in _py_impl._own_libraries if op.namespace == ns]:
         _py_impl._own_libraries.pop(op)._destroy()
 

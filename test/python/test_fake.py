@@ -54,7 +54,7 @@ def test_F22_without_a_library_it_stays(define, ns, meta):
     try:
         assert op(meta) is meta
     finally:
-        opyard._library.shortcuts._standing.pop(ns)._destroy()  # other tests look at all kernels
+        opyard._library.shortcuts._libraries.pop(ns)._destroy()  # other tests look at all kernels
 
 
 def test_F22_sizes_that_depend_on_elements(define, library, ns, meta):

@@ -47,8 +47,8 @@ from opyard.library import (
 def kept(ns):
     """Ends what is registered in the namespace of the test for good: others look at all kernels."""
     yield
-    if ns in _register._standing:
-        _register._standing.pop(ns)._destroy()
+    if ns in _register._libraries:
+        _register._libraries.pop(ns)._destroy()
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_F8_define_by_a_function_call(ns, kept, x):
 
 def test_F8_a_library_ends_it(ns, library):
     define(f"{ns}::f", "(Tensor x) -> Tensor", lib=library)
-    assert ns not in _register._standing
+    assert ns not in _register._libraries
     library._destroy()
     assert not hasattr(getattr(ops, ns), "f")
 
@@ -139,7 +139,7 @@ def test_F9_as_a_decorator_and_with_a_library(op, ns, library, x):
 
     assert f(3) == 3
     assert op(x) is x
-    assert ns not in _register._standing
+    assert ns not in _register._libraries
     library._destroy()
     assert not has_kernel(f"{ns}::f")
 
@@ -362,7 +362,7 @@ def test_F10_of_a_custom_op_they_belong_to_it(custom, ns, x):
     assert custom(x).tolist() == [3.0, 6.0, 9.0]
     with custom.set_kernel_enabled("cpu", False):
         assert custom(x).tolist() == [2.0, 4.0, 6.0]
-    assert ns not in _register._standing
+    assert ns not in _register._libraries
     lib = Library(ns, "IMPL")
     register_kernel(custom, "cuda", lambda x: x, lib=lib)  # which ends with that
     assert has_kernel(custom.op, "CUDA")

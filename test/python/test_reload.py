@@ -281,7 +281,7 @@ def test_X5_fake_kernels_without_a_library_are_replaced(module, ns, how):
         with pytest.raises(RuntimeError, match="already has a Meta implementation"):
             module(text.replace("FN", "lambda x: x") + "    " + how.replace("FN", "lambda x: x"))
     finally:
-        opyard._library.shortcuts._standing.pop(ns)._destroy()  # other tests look at all kernels
+        opyard._library.shortcuts._libraries.pop(ns)._destroy()  # other tests look at all kernels
 
 
 OVERRIDES = """

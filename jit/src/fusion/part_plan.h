@@ -5,8 +5,8 @@
 // the thread's stack. A buffer is used again behind the last use of what was in it, and by the very
 // step that reads it last, if its elements have the size of what is written.
 //
-// [Lines] Elements are computed a line at a time: `inner` elements in the order in which the first
-// written tensor lies, and of each tensor how far its line is from the line before, for each
+// [Lines] Elements are computed a line at a time: `inner` elements in the order of the first
+// written tensor in memory, and of each tensor how far its line is from the line before, for each
 // dimension outside. Tensors with the same steps without gaps are one line.
 //
 // [Pairs] If two steps of arithmetic follow each other and no one else needs what is between

@@ -1,8 +1,8 @@
 // kernels/neural/embedding_bag.cpp: rows of a table by number, added up in bags.
 //
 // A bag is a run of `indices`: bag i begins at offsets[i] and ends where the next begins, the last
-// with the indices. With include_last_offset the last offset is that end, and no bag. What an index
-// stands in is given back as `offset2bag`, how many indices a bag has without padding as
+// with the indices. With include_last_offset the last offset is that end, and no bag. The bag of
+// each index is given back as `offset2bag`, how many indices a bag has without padding as
 // `bag_size`, and the rows that the largest numbers came from as `maximum_indices`; like PyTorch's,
 // these are empty or zeros if a sum takes its short way and no gradient reads them.
 //

@@ -179,7 +179,7 @@ def register_fake(
     allow_override: bool = False,
 ) -> Any:
     from .reload import site_in_run
-    from .shortcuts import operator_for, require_callable, standing_library
+    from .shortcuts import library_of, operator_for, require_callable
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         operator = operator_for("register_fake", op)
@@ -197,7 +197,7 @@ def register_fake(
         if not override and not again:
             _check_free(name)
         _check_module(name, getattr(fn, "__module__", "") or "")
-        target = standing_library(operator.namespace) if lib is None else lib
+        target = library_of(operator.namespace) if lib is None else lib
         target.impl(name, with_context(name, fn), "Meta", allow_override=override)
         if site is not None:
             _known_fakes[name] = site

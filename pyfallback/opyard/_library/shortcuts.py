@@ -22,18 +22,18 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _Named = str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller
 
 # Whose registrations stay: one library for each namespace.
-_standing: dict[str, Library] = {}
+_libraries: dict[str, Library] = {}
 
 
-def standing_library(ns: str) -> Library:
+def library_of(ns: str) -> Library:
     """The library of a namespace whose registrations no one ends."""
-    standing = _standing.get(ns)
-    if standing is None:
+    known = _libraries.get(ns)
+    if known is None:
         made = Library(ns, "FRAGMENT")
-        standing = _standing.setdefault(ns, made)
-        if standing is not made:  # another thread was faster
+        known = _libraries.setdefault(ns, made)
+        if known is not made:  # another thread was faster
             made._destroy()
-    return standing
+    return known
 
 
 def operator_for(function: str, op: object) -> "_C.OpOverload":
@@ -125,7 +125,7 @@ def define(
     text = qualname + schema.strip()
     site = None if lib is not None else site_in_run(_outer_frame(), ("definition", qualname))
     if site is None:
-        return (lib or standing_library(ns)).define(text, tags=tags)
+        return (lib or library_of(ns)).define(text, tags=tags)
     return _define_at_site(site, ns, qualname, text, tags)
 
 
@@ -181,7 +181,7 @@ def _implement(
 ) -> None:
     require_callable(function, op.name(), fn)
     if lib is None:
-        lib = standing_library(op.namespace)
+        lib = library_of(op.namespace)
     if len(keys) == 1:
         return lib.impl(op, fn, keys[0], exclusive=exclusive)
     # All or nothing: refusals and warnings come here, while everything can still be undone. While
@@ -390,7 +390,7 @@ def register_autocast(
     if definition is not None:
         definition._put(key, kernel)
     else:
-        (lib or standing_library(operator.namespace)).impl(operator, kernel, key)
+        (lib or library_of(operator.namespace)).impl(operator, kernel, key)
 
 
 class EffectType(Enum):

@@ -212,7 +212,7 @@ def _take_back(made: Recording) -> list[Exception]:
     """See [Failing]. Gives what failed."""
     failed = made.take_back()
     # Libraries that others would go on with.
-    for module, attribute in (("shortcuts", "_standing"), ("py_impl", "_own_libraries")):
+    for module, attribute in (("shortcuts", "_libraries"), ("py_impl", "_own_libraries")):
         entries: dict = getattr(sys.modules.get(f"opyard._library.{module}"), attribute, {})
         ended = {id(getattr(each, "__self__", None)) for each in made}
         for key in [key for key, value in entries.items() if id(value) in ended]:
