@@ -188,6 +188,22 @@ inline bool is_at_entry(PyFrameObject* frame) noexcept {
 #endif
 }
 
+#if PY_VERSION_HEX >= 0x030C0000
+// Whether CPython tells of the end of a bound method's call at this place, an int as it gives it to
+// callbacks of CALL. 3.13 does not if the arguments are unpacked.
+inline bool tells_of_end_of_bound_call(PyObject* code, PyObject* place) noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  const char* const instructions = reinterpret_cast<PyCodeObject*>(code)->co_code_adaptive;
+  return static_cast<unsigned char>(instructions[PyLong_AsLong(place)]) !=
+         INSTRUMENTED_CALL_FUNCTION_EX;
+#else
+  (void)code;
+  (void)place;
+  return true;
+#endif
+}
+#endif
+
 // Whether a frame has run nothing of its function yet, or of what a generator does after a yield
 // (before 3.11: of generators it is not known). Leaves no exception.
 inline bool has_run_nothing(PyFrameObject* frame) noexcept {

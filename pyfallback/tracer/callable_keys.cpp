@@ -130,8 +130,12 @@ void CallableKeys::use_held(bool use) noexcept {
   for (Held& held : held_here_) held = Held();
 }
 
-void CallableKeys::put_held(const PyObject* callable, CallableKey found) noexcept {
+void CallableKeys::put_held(PyObject* callable, CallableKey found) noexcept {
   if (found.key == 0 || found.effect != CallEffect::None) return;
+  // What stands for no argument is an object, too: is_function() would take it for one.
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && PyDescr_TYPE(callable) == &PyBaseObject_Type) {
+    return;
+  }
   held_here_[slot_of(callable)] = {callable, half_of(profiler::enter_of(found.kind), found.key)};
 }
 

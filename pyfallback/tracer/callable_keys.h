@@ -44,13 +44,25 @@ class CallableKeys {
   ~CallableKeys() { forget(); }
 
   // Of what CALL, C_RETURN and C_RAISE name, by the same answer. `first` is the first argument or
-  // null.
+  // null. A bound method is what it is bound to with its object: CPython
+  // may have unwrapped it once more when it tells of the end.
   CallableKey require(PyObject* callable, PyObject* first) noexcept {
-    if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
+    while (PyMethod_Check(callable)) {
+      first = PyMethod_GET_SELF(callable);
+      callable = PyMethod_GET_FUNCTION(callable);
+    }
     if (PyFunction_Check(callable)) return {};
     if (PyCFunction_Check(callable)) return function(callable);
-    if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && first != nullptr) return descriptor(callable);
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && first != nullptr &&
+        PyObject_TypeCheck(first, PyDescr_TYPE(callable)) != 0) {
+      return descriptor(callable);
+    }
     return other(callable);
+  }
+  // Whether a call with this first argument is a function's of C, unless it needs a look: a method
+  // descriptor that is called with anything else raises TypeError, and is no such function yet.
+  static bool is_function(PyObject* callable, PyObject* first) noexcept {
+    return !Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(first, PyDescr_TYPE(callable));
   }
   // Of a built-in function, which is all that a profile function is told of.
   CallableKey function(PyObject* callable) noexcept {
@@ -60,7 +72,7 @@ class CallableKeys {
     return of_definition(definition, owner, callable);
   }
   // A callable that is held, if it is recorded and has no effect, and what its enter is; else null.
-  // Not of a method descriptor that is called without an argument: see require().
+  // Only if is_function(), too.
   struct Held {
     const PyObject* callable = nullptr;
     profiler::EventHalf enter{};
@@ -129,7 +141,7 @@ class CallableKeys {
   CallableKey other(PyObject* callable) noexcept;
   const Known* find(const Identity& identity) noexcept;
   const Known& keep(const Identity& identity, Known known);
-  void put_held(const PyObject* callable, CallableKey found) noexcept;
+  void put_held(PyObject* callable, CallableKey found) noexcept;
   void hold(PyObject* object);
   std::uint32_t key_of_name(std::string text);
 

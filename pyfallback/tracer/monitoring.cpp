@@ -10,7 +10,8 @@
 //
 // [Calls of C] CALL, C_RETURN and C_RAISE ask the same question of the same object, so an exit fits
 // its enter: `with` calls __exit__ by CALL through a bound method of Python, and sends a C_RETURN
-// for it that must be ignored as the CALL was.
+// for it that must be ignored as the CALL was. Where CPython tells of no end, the exit comes right
+// behind the enter, so that the call is not around what follows.
 //
 // [Tools] CPython has six numbers for tools. 4 and 3 belong to no one; 2 is the profiler's by
 // convention, but a cProfile of the user's needs that one and fails if it is taken. So it comes
@@ -43,8 +44,7 @@ struct Callback {
   PyObject_HEAD vectorcallfunc vectorcall;
   Tracer* tracer;
   PyObject* disable;  // what switches an event off where it happened; sys.monitoring keeps it
-  PyObject*
-      missing;  // stands for the first argument of a call without one; sys.monitoring keeps it
+  PyObject* missing;  // what stands for the first argument of a call without one; likewise
 };
 
 Tracer& tracer_of(PyObject* self) { return *reinterpret_cast<Callback*>(self)->tracer; }
@@ -95,24 +95,27 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
   Py_RETURN_NONE;
 }
 
-bool has_argument(PyObject* self, PyObject* const* args) noexcept {
-  return args[3] != reinterpret_cast<Callback*>(self)->missing;
-}
-
-// The first argument tells whether a method descriptor is called as one, see CallableKeys.
 [[gnu::noinline]] PyObject* record_call(PyObject* self, PyObject* const* args, bool is_exit) {
   Tracer& tracer = tracer_of(self);
   PyFrameObject* const caller =
       tracer.looks_at_calls || tracer.interrupted.has_any() ? PyEval_GetFrame() : nullptr;
   if (tracer.interrupted.has_any()) tracer.record_untold(caller, false);
+  PyObject* const missing = reinterpret_cast<Callback*>(self)->missing;
   const CallableKey found =
-      tracer.callables.require(args[2], has_argument(self, args) ? args[3] : nullptr);
-  if (tracer.looks_at_calls) {
-    const bool recorded = tracer.record_call(found, args[0], caller, is_exit);
-    return answer(self, recorded || is_exit);
-  }
-  if (found.key != 0) record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
-  Py_RETURN_NONE;
+      tracer.callables.require(args[2], args[3] == missing ? nullptr : args[3]);
+  const bool ends_untold = !is_exit && PyMethod_Check(args[2]) &&
+                           !tells_of_end_of_bound_call(args[0], args[1]);  // see [Calls of C]
+  bool recorded = true;
+  const auto record_one = [&](bool as_exit) {
+    if (tracer.looks_at_calls) {
+      recorded = tracer.record_call(found, args[0], caller, as_exit);
+    } else if (found.key != 0) {
+      record(as_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
+    }
+  };
+  record_one(is_exit);
+  if (ends_untold) record_one(true);
+  return answer(self, recorded || is_exit);
 }
 [[gnu::noinline]] PyObject* enter_call(PyObject* self, PyObject* const* args) {
   return record_call(self, args, false);
@@ -125,15 +128,15 @@ bool has_argument(PyObject* self, PyObject* const* args) noexcept {
 [[gnu::aligned(64)]] PyObject* on_call(PyObject* self, PyObject* const* args, std::size_t,
                                        PyObject*) {
   Tracer& tracer = tracer_of(self);
-  const bool recorded =
-      has_argument(self, args) && tracer.record_call_shortly(args[2], /*is_exit=*/false);
+  const bool recorded = CallableKeys::is_function(args[2], args[3]) &&
+                        tracer.record_call_shortly(args[2], /*is_exit=*/false);
   if (recorded || (PyFunction_Check(args[2]) && !tracer.looks_at_calls)) Py_RETURN_NONE;
   return enter_call(self, args);
 }
 [[gnu::aligned(64)]] PyObject* on_c_exit(PyObject* self, PyObject* const* args, std::size_t,
                                          PyObject*) {
-  const bool recorded =
-      has_argument(self, args) && tracer_of(self).record_call_shortly(args[2], /*is_exit=*/true);
+  const bool recorded = CallableKeys::is_function(args[2], args[3]) &&
+                        tracer_of(self).record_call_shortly(args[2], /*is_exit=*/true);
   if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
   return exit_call(self, args);
 }
@@ -216,10 +219,10 @@ struct Hooks {
 };
 
 Hooks* make_hooks(PyObject* module, Tracer& tracer) {
-  PyObject* const missing = checked_new(attribute_of(monitoring(), "MISSING"));
-  Py_DECREF(missing);  // sys.monitoring keeps it
   PyObject* const disable = checked_new(attribute_of(monitoring(), "DISABLE"));
-  Py_DECREF(disable);  // likewise
+  Py_DECREF(disable);  // sys.monitoring keeps it
+  PyObject* const missing = checked_new(attribute_of(monitoring(), "MISSING"));
+  Py_DECREF(missing);  // likewise
   PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &callback_spec, nullptr));
   auto* const hooks = new Hooks;
   for (std::size_t n = 0; n < std::size(kEvents); ++n) {

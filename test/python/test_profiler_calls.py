@@ -1,6 +1,7 @@
 """opyard.profiler: the calls it records are those that sys.setprofile tells of, on each CPython."""
 
 import contextlib
+import functools
 import gc
 import math
 import operator
@@ -8,6 +9,7 @@ import sys
 import threading
 import weakref
 from collections import Counter
+from types import MethodType
 
 import profiler_programs
 import pytest
@@ -202,3 +204,80 @@ def test_a_method_of_c_without_an_object_is_no_call_of_it():
 
     program()
     assert profile_calls(program) == setprofile_calls(program)
+
+
+def takes(*arguments, **named):
+    return len(arguments) + len(named)
+
+
+class Called:
+    def method(self, *arguments):
+        return takes(*arguments)
+
+    def __call__(self, *arguments):
+        return takes(*arguments)
+
+
+# What can be called, made anew for each call.
+CALLABLES = {
+    "function": lambda: len,
+    "bound to an object": lambda: [].append,
+    "bound to a class": lambda: dict.fromkeys,
+    "method descriptor": lambda: str.upper,
+    "method descriptor of object": lambda: object.__format__,
+    "class method descriptor": lambda: vars(dict)["fromkeys"],
+    "slot wrapper": lambda: int.__add__,
+    "class": lambda: int,
+    "partial": lambda: functools.partial(len),
+    "partial of a bound descriptor": lambda: functools.partial(MethodType(str.upper, "a")),
+    "Python": lambda: takes,
+    "method of Python": lambda: Called().method,
+    "object of Python": Called,
+    "bound function": lambda: MethodType(len, [1]),
+    "bound descriptor": lambda: MethodType(str.upper, "a"),
+    "bound descriptor of another": lambda: MethodType(str.upper, 5),
+    "bound bound method": lambda: MethodType([].append, 3),
+    "bound method of a bound one": lambda: MethodType(MethodType(len, [1]), 2),
+    "bound class": lambda: MethodType(int, "3"),
+    "bound object of Python": lambda: MethodType(Called(), 1),
+    "bound partial": lambda: MethodType(functools.partial(len), []),
+}
+FORMS = [
+    lambda f: f(),
+    lambda f: f([]),
+    lambda f: f("a"),
+    lambda f: f(None),
+    lambda f: f(1, 2),
+    lambda f: f(x=1),
+    lambda f: f(*()),
+    lambda f: f(*([],)),
+    lambda f: f(*("a",)),
+    lambda f: f(*(None,)),
+    lambda f: f(**{}),
+    lambda f: f(*(), x=1),
+]
+
+
+def called_in_each_form(make):
+    for form in FORMS:
+        f = make()
+        with contextlib.suppress(TypeError, ValueError):
+            form(f)
+        takes()
+
+
+@pytest.mark.parametrize("what", CALLABLES)
+def test_whatever_is_called_ends_where_its_call_ends(what):
+    def program():
+        called_in_each_form(CALLABLES[what])
+
+    with opyard.profiler.profile() as prof:
+        program()
+    quality = prof.data_quality()
+    assert (quality["clamped"], quality["dropped exits"]) == (0, 0)
+    names = [(e.name.rsplit(": ")[-1], e.parent and e.parent.name) for e in prof.events()]
+    after = [around for name, around in names if name == "takes"]
+    assert sum(around.endswith(": called_in_each_form") for around in after) == len(FORMS)
+    # CPython tells sys.setprofile nothing of some that are bound by hand, or only their end.
+    if not what.startswith("bound") or "to a" in what:
+        assert profile_calls(program) == setprofile_calls(program)
