@@ -4,7 +4,7 @@
 It has the operators of aten and opyard, and the methods of Tensor. Run it with tools/python;
 --check compares.
 
-Exit code: 0, or 1 with --check where the page is another one.
+Exit code: 0, or 1 with --check if the page is another one.
 """
 
 import sys
@@ -30,8 +30,8 @@ NONE = {name: reason for reason, names in REASONS.items() for name in names.spli
 COMPOSITE = ("ImplicitAutograd", "ExplicitAutograd", "ExplicitAutogradNonFunctional")
 OPERATORS = """\
 Backends are those with a kernel of the operator; a composite operator runs wherever what it
-calls does, and has its gradients. A formula gives the gradients of an operator that has one. Where
-there are none, it says why not; backward() raises where it comes to an operator that has none and
+calls does, and has its gradients. A formula gives the gradients of an operator that has one. If
+there are none, it says why not; backward() raises if it comes to an operator that has none and
 whose result could have some.
 """
 OF_FORMULAS = """\
@@ -39,7 +39,7 @@ These are not PyTorch's. Formulas of derivatives find them without a namespace, 
 own and aten: `sum_to(grad, self)`. They may change from one release to the next, except `sum_to`.
 """
 ANSWERS = """\
-Where NumPy is installed, and SciPy for special functions, these are computed by them on the
+If NumPy is installed, and SciPy for special functions, these are computed by them on the
 CPU if no kernel of the package does it, which then is listed above; see [arrays](arrays.md). They
 are methods of Tensor, too. They have no gradients, since they are computed outside of the package,
 from arrays alone: no formula is registered for any of them, and backward() through one raises.

@@ -154,11 +154,11 @@ int take_exception_as_error(const PythonTable* self, std::optional<Error>* error
 void drop(const PythonTable* self, PyObject* object) { self->interpreter->decref(object, false); }
 
 // Tables are never freed, since extensions keep their addresses: all are in this list.
-struct LastingTable {
+struct LinkedTable {
   PythonTable table;
-  LastingTable* next;
+  LinkedTable* next;
 };
-std::atomic<LastingTable*> all_tables{nullptr};
+std::atomic<LinkedTable*> all_tables{nullptr};
 
 constexpr PythonTable kTable = {kPythonTableVersion,
                                 sizeof(PythonTable),
@@ -192,12 +192,12 @@ void add_python_table(Runtime& runtime, PyObject* module) {
   Owned capsule = Owned::share(find_item(dict, kName));
   if (!capsule) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    auto made = std::make_unique<LastingTable>(LastingTable{kTable, nullptr});
+    auto made = std::make_unique<LinkedTable>(LinkedTable{kTable, nullptr});
     made->table.interpreter = runtime.tag;
     capsule = checked(PyCapsule_New(&made->table, kName, nullptr));
-    LastingTable* const lasting = made.release();
-    lasting->next = all_tables.load(std::memory_order_relaxed);
-    while (!all_tables.compare_exchange_weak(lasting->next, lasting)) continue;
+    LinkedTable* const linked = made.release();
+    linked->next = all_tables.load(std::memory_order_relaxed);
+    while (!all_tables.compare_exchange_weak(linked->next, linked)) continue;
     if (PyDict_SetItemString(dict, kName, capsule.get()) < 0) throw PythonErrorSet();
   }
   if (PyModule_AddObjectRef(module, "python_table", capsule.get()) < 0) throw PythonErrorSet();

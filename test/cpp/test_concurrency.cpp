@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "dropped_warnings.h"
+#include "expect_fair.h"
 #include "opyard/inspect/explain.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/observe/observer.h"
@@ -70,18 +71,6 @@ Kernel checking_layer(K key) {
       },
       new std::pair<Context, K>(Context(), key),
       [](void* context) { delete static_cast<std::pair<Context, K>*>(context); });
-}
-
-// The three outcomes of a call while kernels come and go.
-void expect_fair(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    const bool fair = error.kind() == ErrorKind::NoKernel ||
-                      error.kind() == ErrorKind::OperatorGone ||
-                      error.kind() == ErrorKind::NotFound;
-    EXPECT_TRUE(fair) << error.what();
-  }
 }
 
 class Quiet : public Observer {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "dropped_warnings.h"
+#include "expect_fair.h"
 #include "opyard/inspect/explain.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/observe/observer.h"
@@ -36,19 +37,6 @@ std::string plugin_file() {
   namespace fs = std::filesystem;
   const fs::path folder = fs::canonical("/proc/self/exe").parent_path() / "plugins";
   return (folder / "libtest_plugin_a.so").string();
-}
-
-// What other threads do may take away what a call wants; anything else is a fault.
-template <typename Body>
-void fairly(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    const bool fair = error.kind() == ErrorKind::NoKernel ||
-                      error.kind() == ErrorKind::OperatorGone ||
-                      error.kind() == ErrorKind::NotFound;
-    EXPECT_TRUE(fair) << error.what();
-  }
 }
 
 class Quiet : public Observer {
@@ -77,7 +65,7 @@ void call_boxed(const Handles& handles, int, int round) {
   InlineStack<1> stack;
   stack.push(Value(tensor_with({K::CPU})));
   const Operator& op = round % 2 == 0 ? handles.brief : handles.stable.op();
-  fairly([&] { op.call_boxed(stack); });
+  expect_fair([&] { op.call_boxed(stack); });
 }
 void define(const Handles&, int mine, int) {
   const Registration op = opyard::define("t::fresh" + std::to_string(mine) + "(Tensor x) -> Tensor",
@@ -106,7 +94,7 @@ void override_kernel(const Handles&, int, int) {
 }
 void look_up(const Handles& handles, int, int) {
   EXPECT_EQ(registry().find({"t::stable", ""}), &handles.stable.op());
-  fairly([&] { static_cast<void>(registry().require("t::brief").typed<Unary>()); });
+  expect_fair([&] { static_cast<void>(registry().require("t::brief").typed<Unary>()); });
   static_cast<void>(inspect::has_computed_kernel({"t::stable", ""}, K::XLA));
 }
 void guard(const Handles& handles, int, int) {
@@ -124,7 +112,7 @@ void observe(const Handles& handles, int, int) {
 void load_a_library(const Handles&, int, int round) {
   if (round % 8 != 0) return;
   load_library(plugin_file());
-  fairly([&] { static_cast<void>(unload_library(plugin_file())); });
+  expect_fair([&] { static_cast<void>(unload_library(plugin_file())); });
 }
 void list(const Handles&, int, int) {
   static_cast<void>(inspect::names().size() + inspect::overloads("t::stable").size());

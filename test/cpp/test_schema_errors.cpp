@@ -5,16 +5,11 @@
 #include <string>
 
 #include "opyard/schema/parse.h"
+#include "schema_error.h"
 #include "thrown_by.h"
 
 namespace opyard {
 namespace {
-
-std::string error_of(std::string_view text, const SchemaLimits& limits = {}) {
-  const Thrown thrown = thrown_by([&] { parse_schema(text, limits); });
-  EXPECT_EQ(thrown.kind, ErrorKind::BadSchema);
-  return thrown.text;
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 

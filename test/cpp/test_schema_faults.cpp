@@ -5,16 +5,10 @@
 #include <string>
 
 #include "opyard/schema/parse.h"
-#include "thrown_by.h"
+#include "schema_error.h"
 
 namespace opyard {
 namespace {
-
-std::string error_of(std::string_view text, const SchemaLimits& limits = {}) {
-  const Thrown thrown = thrown_by([&] { parse_schema(text, limits); });
-  EXPECT_EQ(thrown.kind, ErrorKind::BadSchema);
-  return thrown.text;
-}
 
 // "1:3 1:9": where the mistakes of a text are.
 std::string places(std::string_view text) {

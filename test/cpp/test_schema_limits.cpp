@@ -7,16 +7,10 @@
 
 #include "failing_allocator.h"
 #include "opyard/schema/parse.h"
-#include "thrown_by.h"
+#include "schema_error.h"
 
 namespace opyard {
 namespace {
-
-std::string error_of(std::string_view text, const SchemaLimits& limits = {}) {
-  const Thrown thrown = thrown_by([&] { parse_schema(text, limits); });
-  EXPECT_EQ(thrown.kind, ErrorKind::BadSchema);
-  return thrown.text;
-}
 
 TEST(SchemaLimits, BytesThatAreNoTextAreShownEscaped) {
   EXPECT_EQ(error_of(std::string_view("f(\0int x) -> ()", 15)),

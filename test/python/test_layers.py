@@ -312,7 +312,6 @@ ONE_PIECE = {
     "dispatcher/tensor",
     "dispatcher/value",
     "dispatcher/schema",
-    "dispatcher/inspect",
     "jit/ir",
     "jit/text",
     "jit/code",

@@ -47,9 +47,9 @@ std::string name_of_frame(void* address) {
   if (dladdr(address, &found) == 0) return fmt::format("{}", address);
   if (found.dli_sname != nullptr) {
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> readable(
+    const std::unique_ptr<char, decltype(&std::free)> demangled_name(
         abi::__cxa_demangle(found.dli_sname, nullptr, nullptr, &status), &std::free);
-    return readable ? readable.get() : found.dli_sname;
+    return demangled_name ? demangled_name.get() : found.dli_sname;
   }
   const auto offset = static_cast<char*>(address) - static_cast<char*>(found.dli_fbase);
   return fmt::format("{}+{:#x}", found.dli_fname, offset);

@@ -32,6 +32,18 @@ std::string describe(const Record& record) {
 
 }  // namespace
 
+const char* inspect::name_of(AliasAnalysis kind) noexcept {
+  switch (kind) {
+    case AliasAnalysis::FromSchema:
+      return "FROM_SCHEMA";
+    case AliasAnalysis::Conservative:
+      return "CONSERVATIVE";
+    case AliasAnalysis::PureFunction:
+      return "PURE_FUNCTION";
+  }
+  return "";
+}
+
 std::string dump(const OperatorEntry& entry, CallingInterpreter caller) {
   if (!entry.exists()) return "";
   std::string text = fmt::format("name: {}\n", to_string(entry.name));

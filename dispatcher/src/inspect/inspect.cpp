@@ -143,18 +143,6 @@ CountedPtr<MissingKernelReporter> missing_kernel_reporter(const Operator& op) {
   return entry == nullptr ? CountedPtr<MissingKernelReporter>() : entry->reporter;
 }
 
-const char* name_of(AliasAnalysis kind) noexcept {
-  switch (kind) {
-    case AliasAnalysis::FromSchema:
-      return "FROM_SCHEMA";
-    case AliasAnalysis::Conservative:
-      return "CONSERVATIVE";
-    case AliasAnalysis::PureFunction:
-      return "PURE_FUNCTION";
-  }
-  return "";
-}
-
 Registered registered(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
   Registered found;

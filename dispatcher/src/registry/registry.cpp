@@ -18,6 +18,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/registry/exclusive.h"
 #include "registry/built_in_records.h"
+#include "registry/definers.h"
 #include "registry/interpreter_tables.h"
 #include "registry/reclaim.h"
 #include "registry/signature.h"
@@ -46,7 +47,7 @@ std::string in_words(DispatchKey key) {
                    demangled(*added.signature), in_words(added_key), added.provenance.str()));
 }
 
-// Raises where a kernel's C++ types are not those of a schema.
+// Raises if a kernel's C++ types are not those of a schema.
 void check_types(const Schema& schema, const std::string& schema_provenance, const Record& kernel) {
   if (kernel.infer == nullptr) return;
   const Schema inferred = schema_of(kernel.infer());
@@ -67,7 +68,7 @@ std::unique_ptr<Record> record_of(Kernel kernel, std::string provenance) {
   return record;
 }
 
-// Raises where a kernel may not join the operator at this key. Changes nothing.
+// Raises if a kernel may not join the operator at this key. Changes nothing.
 void check_kernel(const OperatorEntry& entry, DispatchKey key, const Record& kernel) {
   if (kernel.signature != nullptr) {
     const auto [known, known_key] = entry.first_signature();
@@ -89,14 +90,6 @@ void fix_signature(const OperatorEntry& entry, const Record& kernel) {
        fmt::format("{}: the C++ signature of this operator is {}, and that of the kernel {} is {}",
                    to_string(entry.name), OperatorEntry::describe_signature(*entry.op),
                    kernel.provenance.str(), demangled(*kernel.signature)));
-}
-
-const char* name_of(const Interpreter& interpreter) {
-  return const_cast<Interpreter&>(interpreter).name();
-}
-
-bool has_ended(const Interpreter* interpreter) noexcept {
-  return interpreter != nullptr && !interpreter->armed();
 }
 
 // Whether calls see both: none has ended, or serves another interpreter than the other does.
@@ -124,73 +117,6 @@ constinit thread_local Exclusive exclusive = Exclusive::No;  // see registry/exc
        fmt::format("{} has a kernel at {} of another library, {}, and an exclusive kernel covers "
                    "none; take that one back, or go on top of it by an override",
                    to_string(entry.name), to_string(key), former.provenance.str()));
-}
-
-// Takes one of several definers away; false if it is the only one.
-bool leave_to_sharers(OperatorEntry& entry, std::uint64_t id) noexcept {
-  if (entry.sharers.empty()) return false;
-  const auto sharer = std::find_if(entry.sharers.begin(), entry.sharers.end(),
-                                   [&](const OperatorEntry::Sharer& one) { return one.id == id; });
-  if (sharer == entry.sharers.end()) {
-    // The first one goes: the next is the definer.
-    entry.definition->interpreter = entry.sharers.front().interpreter;
-    entry.definition_id = entry.sharers.front().id;
-    entry.definition_owner = entry.sharers.front().owner;
-    entry.sharers.erase(entry.sharers.begin());
-  } else {
-    entry.sharers.erase(sharer);
-  }
-  return true;
-}
-
-// Whether an interpreter may join in a definition that others have made; see [Interpreters].
-bool may_share(const OperatorEntry& entry, const Definition& fresh) {
-  const auto is_other = [&](const Interpreter* one) {
-    return one != nullptr && one != fresh.interpreter;
-  };
-  return fresh.interpreter != nullptr && !entry.ending && is_other(entry.definition->interpreter) &&
-         std::all_of(
-             entry.sharers.begin(), entry.sharers.end(),
-             [&](const OperatorEntry::Sharer& sharer) { return is_other(sharer.interpreter); }) &&
-         to_string(fresh.schema) == entry.op->declaration();
-}
-
-// The registration of this owner among the sharers that makes way for the same definition; or 0.
-std::uint64_t may_share_on_reload(const OperatorEntry& entry, const Definition& fresh, Owner owner,
-                                  ReloadMark reload) {
-  if (owner == nullptr || entry.ending || to_string(fresh.schema) != entry.op->declaration()) {
-    return 0;
-  }
-  const auto own = std::find_if(
-      entry.sharers.begin(), entry.sharers.end(),
-      [&](const OperatorEntry::Sharer& one) { return one.owner == owner && one.id <= reload; });
-  return own == entry.sharers.end() ? 0 : own->id;
-}
-
-// Whether an interpreter left a definition behind when it ended.
-bool has_ended_definition(const OperatorEntry& entry) {
-  return entry.definition && !entry.ending && has_ended(entry.definition->interpreter);
-}
-
-[[noreturn]] OPYARD_COLD void refuse_definition(const OperatorEntry& entry,
-                                                const Definition& fresh) {
-  const Interpreter* other = entry.definition->interpreter;
-  if (other == fresh.interpreter && !entry.sharers.empty()) {
-    other = entry.sharers.front().interpreter;
-  }
-  if (fresh.interpreter != nullptr && other != nullptr && other != fresh.interpreter) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format(
-             "Interpreters of one process share their operators, but interpreter {} defines "
-             "{} ({}), and interpreter {} has defined {} ({}); give both the same schema, or "
-             "one of them another name",
-             name_of(*fresh.interpreter), to_string(fresh.schema), fresh.provenance,
-             name_of(*other), entry.op->declaration(), entry.definition->provenance.str()));
-  }
-  fail(ErrorKind::BadRegistration,
-       fmt::format("Tried to register an operator ({}) with the same name and overload name "
-                   "multiple times. Duplicate registration: {}. Original registration: {}",
-                   to_string(fresh.schema), fresh.provenance, entry.definition->provenance.str()));
 }
 
 }  // namespace
@@ -571,6 +497,32 @@ void Registry::undo(std::uint64_t id) noexcept {
       break;
   }
   freed = collect_retired();
+}
+
+void Registry::join(const Interpreter* interpreter) {
+  const std::lock_guard lock(state_->mutex);
+  Common& common = state_->common;
+  common.interpreters.push_back(interpreter);
+  try {
+    for (const auto& [name, entry] : state_->entries) {
+      if (entry->op != nullptr) entry->prepare_tables(*entry->op, common);
+    }
+  } catch (...) {
+    common.interpreters.pop_back();
+    throw;
+  }
+  several_interpreters.store(common.several());
+  state_->publish_all();
+}
+
+void Registry::leave(const Interpreter* interpreter) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (std::erase(state_->common.interpreters, interpreter) == 0) return;
+  several_interpreters.store(state_->common.several());
+  for (const auto& [name, entry] : state_->entries) {
+    for (const auto& op : entry->former) InterpreterTable::release(*op, *interpreter);
+  }
+  state_->publish_all();
 }
 
 bool Registry::in_force(std::uint64_t id) const noexcept {

@@ -216,7 +216,7 @@ PyObject* numpy(PyObject* self, PyObject*) {
   return enter_from_python([&] { return to_array(self).release(); });
 }
 
-// For NumPy's own conversions, where the buffer protocol was refused: it says why.
+// For NumPy's own conversions, if the buffer protocol was refused: it says why.
 PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"dtype", "copy", nullptr};
@@ -255,7 +255,7 @@ PyObject* answer_ufunc(PyObject* self, PyObject* args, PyObject* keywords) {
 
 }  // namespace
 
-// Where NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the
+// If NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the
 // array's base.
 Owned to_array(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
@@ -331,7 +331,7 @@ PyMethodDef tensor_methods[] = {
      "from both "
      "ends of a long dimension."},
     {"numpy", numpy, METH_NOARGS,
-     "numpy($self)\n--\n\nA NumPy array on the same memory; read-only where the tensor is. Of a "
+     "numpy($self)\n--\n\nA NumPy array on the same memory; read-only if the tensor is. Of a "
      "wrapper without memory a new array of what its class answers. Raises "
      "NotImplementedError for bfloat16, which NumPy does not have, and for other devices."},
     {"__array__", method(array), METH_VARARGS | METH_KEYWORDS,

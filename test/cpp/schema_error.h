@@ -1,0 +1,20 @@
+// test/cpp/schema_error.h: what is said of a text that is no schema.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "opyard/schema/parse.h"
+#include "thrown_by.h"
+
+namespace opyard {
+
+inline std::string error_of(std::string_view text, const SchemaLimits& limits = {}) {
+  const Thrown thrown = thrown_by([&] { parse_schema(text, limits); });
+  EXPECT_EQ(thrown.kind, ErrorKind::BadSchema);
+  return thrown.text;
+}
+
+}  // namespace opyard
