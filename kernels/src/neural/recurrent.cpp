@@ -54,7 +54,7 @@ Tensor product(const Tensor& x, const Tensor& weight, const MaybeTensor& bias) {
   const Tensor result = matmul(x, transpose(weight, 0, 1));
   return bias ? result + *bias : result;
 }
-// One of the gates that lie next to each other in the last dimension.
+// One of the gates that are next to each other in the last dimension.
 Tensor gate(const Tensor& gates, std::int64_t number, std::int64_t hidden) {
   return narrow(gates, gates.dim() - 1, number * hidden, hidden);
 }
@@ -123,22 +123,12 @@ std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, const std::vector<Tens
   const State state = run_cell<LongShortTerm>(kOp, input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
   return {state[0], state[1]};
 }
-template <typename Cell>
-Tensor plain_cell(const char* op, const Tensor& input, const Tensor& hx, const Weights& weights) {
+// Of the cells whose state is one tensor.
+template <typename Cell, const char* op>
+Tensor one_state_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                      const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
   require_defined(op, "hx", hx);
-  return run_cell<Cell>(op, input, {hx}, weights)[0];
-}
-Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
-                const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
-  return plain_cell<GatedUnit>("aten::gru_cell", input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
-}
-Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
-                     const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
-  return plain_cell<Plain<&tanh>>("aten::rnn_tanh_cell", input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
-}
-Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
-                     const MaybeTensor& b_ih, const MaybeTensor& b_hh) {
-  return plain_cell<Plain<&relu>>("aten::rnn_relu_cell", input, hx, {w_ih, w_hh, b_ih, b_hh, {}});
+  return run_cell<Cell>(op, input, {hx}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
 }
 
 // ---- sequences
@@ -259,36 +249,22 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, const std::vector<T
       {kOp, has_biases, num_layers, dropout, train, bidirectional, batch_first}, input, hx, params);
   return {all[0], all[1], all[2]};
 }
-template <typename Cell>
-std::tuple<Tensor, Tensor> with_one_state(const Sequence& how, const Tensor& input,
-                                          const Tensor& hx, const std::vector<Tensor>& params) {
-  const auto all = run_sequence<Cell>(how, input, {hx}, params);
+template <typename Cell, const char* op>
+std::tuple<Tensor, Tensor> one_state_sequence(const Tensor& input, const Tensor& hx,
+                                              const std::vector<Tensor>& params, bool has_biases,
+                                              std::int64_t num_layers, double dropout, bool train,
+                                              bool bidirectional, bool batch_first) {
+  const auto all =
+      run_sequence<Cell>({op, has_biases, num_layers, dropout, train, bidirectional, batch_first},
+                         input, {hx}, params);
   return {all[0], all[1]};
 }
-std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx,
-                               const std::vector<Tensor>& params, bool has_biases,
-                               std::int64_t num_layers, double dropout, bool train,
-                               bool bidirectional, bool batch_first) {
-  return with_one_state<GatedUnit>(
-      {"aten::gru.input", has_biases, num_layers, dropout, train, bidirectional, batch_first},
-      input, hx, params);
-}
-std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx,
-                                    const std::vector<Tensor>& params, bool has_biases,
-                                    std::int64_t num_layers, double dropout, bool train,
-                                    bool bidirectional, bool batch_first) {
-  return with_one_state<Plain<&tanh>>(
-      {"aten::rnn_tanh.input", has_biases, num_layers, dropout, train, bidirectional, batch_first},
-      input, hx, params);
-}
-std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx,
-                                    const std::vector<Tensor>& params, bool has_biases,
-                                    std::int64_t num_layers, double dropout, bool train,
-                                    bool bidirectional, bool batch_first) {
-  return with_one_state<Plain<&relu>>(
-      {"aten::rnn_relu.input", has_biases, num_layers, dropout, train, bidirectional, batch_first},
-      input, hx, params);
-}
+
+// ---- names
+
+constexpr char kGatedCell[] = "aten::gru_cell", kGatedSequence[] = "aten::gru.input";
+constexpr char kTanhCell[] = "aten::rnn_tanh_cell", kTanhSequence[] = "aten::rnn_tanh.input";
+constexpr char kReluCell[] = "aten::rnn_relu_cell", kReluSequence[] = "aten::rnn_relu.input";
 
 }  // namespace
 
@@ -312,13 +288,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
     define_sequence(name, "Tensor", "(Tensor, Tensor)");
   }
   m.impl("lstm_cell", &lstm_cell);
-  m.impl("gru_cell", &gru_cell);
-  m.impl("rnn_tanh_cell", &rnn_tanh_cell);
-  m.impl("rnn_relu_cell", &rnn_relu_cell);
+  m.impl("gru_cell", &one_state_cell<GatedUnit, kGatedCell>);
+  m.impl("rnn_tanh_cell", &one_state_cell<Plain<&tanh>, kTanhCell>);
+  m.impl("rnn_relu_cell", &one_state_cell<Plain<&relu>, kReluCell>);
   m.impl("lstm.input", &lstm);
-  m.impl("gru.input", &gru);
-  m.impl("rnn_tanh.input", &rnn_tanh);
-  m.impl("rnn_relu.input", &rnn_relu);
+  m.impl("gru.input", &one_state_sequence<GatedUnit, kGatedSequence>);
+  m.impl("rnn_tanh.input", &one_state_sequence<Plain<&tanh>, kTanhSequence>);
+  m.impl("rnn_relu.input", &one_state_sequence<Plain<&relu>, kReluSequence>);
 }
 
 }  // namespace opyard::kernels
