@@ -27,14 +27,20 @@ std::unordered_map<const Function*, std::string>& call_sites() {
 }
 constinit std::atomic<bool> has_call_sites{false};
 
+// Of a function that is being made. Out of line, so that the others need no frame.
+OPYARD_COLD void tell_of_making(Function& function, FunctionListener listener) {
+  if (listener != nullptr) {
+    listener({nullptr, &function, function.sequence(), nullptr}, FunctionMoment::Made);
+  }
+  if (anomaly_on.load(std::memory_order_relaxed)) function.set_call_site(anomaly_call_site());
+}
+
 }  // namespace
 
 Function::Function() : sequence_(next_sequence++) {
-  if (const FunctionListener listener = function_listener.load(std::memory_order_acquire)) {
-    listener({nullptr, this, sequence_, nullptr}, FunctionMoment::Made);
-  }
-  if (__builtin_expect(anomaly_on.load(std::memory_order_relaxed), 0))
-    set_call_site(anomaly_call_site());
+  const FunctionListener listener = function_listener.load(std::memory_order_acquire);
+  const bool noted = listener != nullptr || anomaly_on.load(std::memory_order_relaxed);
+  if (__builtin_expect(noted, 0)) tell_of_making(*this, listener);
 }
 Function::Function(std::uint64_t sequence) : sequence_(sequence) {}
 

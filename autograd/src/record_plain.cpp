@@ -10,6 +10,7 @@
 #include "record_plain.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "formula_function.h"
 #include "opyard/autograd.h"
@@ -94,12 +95,7 @@ class PlainCall {
         function_->save_argument(source, arguments[from.index]);
       }
     }
-    for (const std::uint32_t source : needs.after) note_sizes(source, arguments);
-    if (!plan.is_view) return;
-    for (const int viewed : plan.view_of) {
-      viewed_.push_back(viewed == kNone ? Tensor()
-                                        : arguments[std::size_t(viewed)].tensor_unchecked());
-    }
+    if (plan.is_view || !needs.after.empty()) note_rest(arguments);
   }
 
   const Function& function() const { return *function_; }
@@ -111,7 +107,7 @@ class PlainCall {
       const Source& from = plan_.formulas->sources[source];
       if (from.kind == Kind::Result) {
         function_->save_result(source, results[from.index]);
-      } else if (const Sizes& sizes = sizes_[noted++]; sizes.defined) {
+      } else if (const Sizes& sizes = rest_->sizes[noted++]; sizes.defined) {
         function_->save_sizes(source, sizes.sizes, results[0]);
       }
     }
@@ -123,14 +119,29 @@ class PlainCall {
     bool defined = false;
   };
 
+  // What is known before the call, of calls that ask for it.
+  struct Rest {
+    Few<Sizes, 2> sizes;    // of the arguments that Needs::after asks
+    Few<Tensor, 1> viewed;  // by result
+  };
+
+  void note_rest(std::span<const Value> arguments) {
+    rest_.emplace();
+    for (const std::uint32_t source : needs_.after) note_sizes(source, arguments);
+    if (!plan_.is_view) return;
+    for (const int viewed : plan_.view_of) {
+      rest_->viewed.push_back(viewed == kNone ? Tensor()
+                                              : arguments[std::size_t(viewed)].tensor_unchecked());
+    }
+  }
   void note_sizes(std::uint32_t source, std::span<const Value> arguments) {
     const Source& from = plan_.formulas->sources[source];
     if (from.kind != Kind::OtherSizes) return;
     const Value& value = arguments[from.index];
     if (value.is_tensor() && value.tensor_unchecked().defined()) {
-      sizes_.emplace_back(DimVector(value.tensor_unchecked().sizes()), true);
+      rest_->sizes.emplace_back(DimVector(value.tensor_unchecked().sizes()), true);
     } else {
-      sizes_.emplace_back();
+      rest_->sizes.emplace_back();
     }
   }
 
@@ -172,8 +183,8 @@ class PlainCall {
     return result.is_unshared() && !result.gradient_state() && !result.storage()->gradient_state();
   }
   void note_viewed(std::size_t position, const Tensor& fresh) {
-    if (plan_.view_of[position] == kNone || !viewed_[position].defined()) return;
-    note_base(fresh, viewed_[position]);
+    if (plan_.view_of[position] == kNone || !rest_->viewed[position].defined()) return;
+    note_base(fresh, rest_->viewed[position]);
   }
 
   const Plan& plan_;
@@ -181,8 +192,7 @@ class PlainCall {
   const Tensors& tensors_;
   CountedPtr<FormulaFunction> owner_;  // empty once the last result has it
   FormulaFunction* const function_;
-  Few<Sizes, 2> sizes_;    // of the arguments that Needs::after asks
-  Few<Tensor, 1> viewed_;  // by result
+  std::optional<Rest> rest_;
 };
 
 }  // namespace

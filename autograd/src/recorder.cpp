@@ -432,7 +432,8 @@ class Recording {
   Few<Overwritten, 1> written_;
 };
 
-void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack) {
+[[gnu::noinline]] void record_otherwise(RecordedOperator& recorded, const Operator& op,
+                                        DispatchKeySet keys, Stack& stack) {
   CountedPtr<Plan> own;
   const Plan& plan = plan_of(recorded, op, own);
   Call call{plan, op, keys, stack};
@@ -450,6 +451,17 @@ void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys,
   }
   if (!needs) return call.pass();
   Recording(call).run();
+}
+
+// The short way first, if its plan is known.
+void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  if (const auto* const plan = static_cast<const Plan*>(recorded.plan.get())) {
+    const bool is_plain = plan->is_plain && plan->op == &op && !plan->borrows;
+    if (is_plain && records_gradients() && record_plain(*plan, op, keys, stack) == Recorded::Done) {
+      return;
+    }
+  }
+  record_otherwise(recorded, op, keys, stack);
 }
 
 }  // namespace

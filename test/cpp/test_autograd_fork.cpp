@@ -1,9 +1,9 @@
 // test_autograd_fork.cpp: protects the child of a process that forks while another thread arms the
-// recorder: it finds the recorder armed, or not at all, and records.
+// recorder, or records and runs backward for the first time: the child records.
 //
-// Arming is once in a process, so each round is in a child of its own. There the thread that arms
-// is held up at one of its requests for memory until the fork has begun. A child that hangs is
-// ended by an alarm, and the test fails.
+// What is done at first use is done once in a process, so each round is in a child of its own.
+// There the other thread is held up at one of its requests for memory until the fork has begun. A
+// child that hangs is ended by an alarm, and the test fails.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,14 +20,14 @@
 
 namespace {
 
-constinit thread_local bool arms = false;  // this thread
-constinit std::atomic<long> requests{0};   // that it has made
+constinit thread_local bool is_first = false;  // this thread does something for the first time
+constinit std::atomic<long> requests{0};       // that it has made
 constinit std::atomic<long> held_up_at{-1};
 constinit std::atomic<bool> is_held_up{false};
 constinit std::atomic<bool> forks{false};
 
 void* take(std::size_t bytes) {
-  if (arms && requests++ == held_up_at) {
+  if (is_first && requests++ == held_up_at) {
     is_held_up = true;
     is_held_up.notify_all();
     forks.wait(false);
@@ -76,42 +76,64 @@ int in_child(Body&& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-void arm_here() {
-  arms = true;
-  autograd::arm();
-  arms = false;
+void first(void (*what)()) {
+  is_first = true;
+  what();
+  is_first = false;
 }
+void record_once() { EXPECT_EQ(records(), 0); }
 
-// Forks while another thread arms, at its request `at`.
-int fork_in_mid_arming(long at) {
+// Forks while another thread does something for the first time, at its request `at`.
+int fork_in_mid(void (*what)(), long at) {
   held_up_at = at;
-  std::thread arming(&arm_here);
+  std::thread other([&] { first(what); });
   is_held_up.wait(false);
   forks = true;
   forks.notify_all();
   const int of_child = in_child(records);
-  arming.join();
+  other.join();
   return of_child != 0 ? of_child : records();
 }
 
-TEST(AutogradFork, T11_AChildRecordsThoughAnotherThreadWasArming) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers cannot be forked while threads run";
-#endif
-  load_library(kKernelsLibrary);
+// How many requests the first time makes, counted in a child; 0 if that fails.
+long count_requests(void (*what)()) {
   int pipe_ends[2];
-  ASSERT_EQ(pipe(pipe_ends), 0);
-  ASSERT_EQ(in_child([&] {
-              arm_here();
-              const long all = requests;
-              return write(pipe_ends[1], &all, sizeof all) == sizeof all ? 0 : 1;
-            }),
-            0);
+  if (pipe(pipe_ends) != 0) return 0;
+  const int failed = in_child([&] {
+    first(what);
+    const long all = requests;
+    return write(pipe_ends[1], &all, sizeof all) == sizeof all ? 0 : 1;
+  });
   long all = 0;
-  ASSERT_EQ(read(pipe_ends[0], &all, sizeof all), ssize_t(sizeof all));
+  return failed == 0 && read(pipe_ends[0], &all, sizeof all) == ssize_t(sizeof all) ? all : 0;
+}
+
+bool can_fork() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#else
+  return true;
+#endif
+}
+
+TEST(AutogradFork, T11_AChildRecordsThoughAnotherThreadWasArming) {
+  if (!can_fork()) GTEST_SKIP() << "sanitizers cannot be forked while threads run";
+  load_library(kKernelsLibrary);
+  const long all = count_requests(&autograd::arm);
   ASSERT_GT(all, 100) << "a record for each operator";
   for (const long at : {0L, 1L, 2L, 3L, 5L, 8L, 13L, all / 2, all - 2, all - 1}) {
-    EXPECT_EQ(in_child([&] { return fork_in_mid_arming(at); }), 0) << "at request " << at;
+    EXPECT_EQ(in_child([&] { return fork_in_mid(&autograd::arm, at); }), 0) << "at request " << at;
+  }
+}
+
+TEST(AutogradFork, T11_AChildRecordsThoughAnotherThreadRecordedForTheFirstTime) {
+  if (!can_fork()) GTEST_SKIP() << "sanitizers cannot be forked while threads run";
+  load_library(kKernelsLibrary);
+  autograd::arm();
+  const long all = count_requests(&record_once);
+  ASSERT_GT(all, 50) << "formulas are read";
+  for (long at = 0; at < all; at += 1 + all / 60) {
+    EXPECT_EQ(in_child([&] { return fork_in_mid(&record_once, at); }), 0) << "at request " << at;
   }
 }
 

@@ -51,6 +51,8 @@ Table& table() {
   }();
   return table;
 }
+// Before a thread can need it while another one forks.
+[[maybe_unused]] const Table& made_at_load = table();
 
 std::uint32_t intern(std::string_view text, std::size_t colons) {
   Table& names = table();

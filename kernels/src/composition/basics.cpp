@@ -71,11 +71,11 @@ Tensor along_each(const char* name, const Tensor& self, MaybeDims dim, bool keep
 }
 using AlongOne = Tensor(const Tensor&, std::int64_t, bool);
 Tensor any_dims(const Tensor& self, MaybeDims dim, bool keepdim) {
-  static const auto op = require_operator("aten::any.dim").typed<AlongOne>();
+  static constinit FoundOperator<AlongOne> op("aten::any.dim");
   return along_each("aten::any.dims", self, dim, keepdim, op);
 }
 Tensor all_dims(const Tensor& self, MaybeDims dim, bool keepdim) {
-  static const auto op = require_operator("aten::all.dim").typed<AlongOne>();
+  static constinit FoundOperator<AlongOne> op("aten::all.dim");
   return along_each("aten::all.dims", self, dim, keepdim, op);
 }
 
@@ -224,7 +224,7 @@ using Indices = std::vector<std::optional<Tensor>>;
 Tensor index_put(const Tensor& self, const Indices& indices, const Tensor& values,
                  bool accumulate) {
   using Put = Tensor&(Tensor&, const Indices&, const Tensor&, bool);
-  static const auto op = require_operator("aten::index_put_").typed<Put>();
+  static constinit FoundOperator<Put> op("aten::index_put_");
   Tensor copy = clone(self);
   op.call(copy, indices, values, accumulate);
   return copy;
@@ -236,6 +236,13 @@ Tensor copy(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
 Tensor fill(const Tensor& self, const Scalar& value) {
   require_defined("aten::fill.Scalar", "self", self);
   return full(self, self.sizes(), value);
+}
+Tensor fill_by_tensor(const Tensor& self, const Tensor& value) {
+  static constinit FoundOperator<Tensor&(Tensor&, const Tensor&)> op("aten::fill_.Tensor");
+  require_defined("aten::fill.Tensor", "self", self);
+  Tensor result = full(self, self.sizes(), false);
+  op.call(result, value);
+  return result;
 }
 
 }  // namespace
@@ -264,7 +271,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
              "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
              "Tensor",
              "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-             "fill.Scalar(Tensor self, Scalar value) -> Tensor"});
+             "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+             "fill.Tensor(Tensor self, Tensor value) -> Tensor"});
   define(m,
          {"var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
           "keepdim=False) -> Tensor",
@@ -297,6 +305,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("index_put", &index_put);
   m.impl("copy", &copy);
   m.impl("fill.Scalar", &fill);
+  m.impl("fill.Tensor", &fill_by_tensor);
   for (const char* name :
        {"clamp_min", "clamp_max", "square", "addcmul", "addcdiv", "lerp.Scalar", "tril", "triu"}) {
     define_in_place(m, name);

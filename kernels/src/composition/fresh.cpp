@@ -19,7 +19,7 @@ using MaybeDims = std::optional<IntSpan>;
 Tensor new_full(const Tensor& self, IntSpan size, const Scalar& fill_value, MaybeDType dtype,
                 MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
   using Full = Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
-  static const auto op = require_operator("aten::full").typed<Full>();
+  static constinit FoundOperator<Full> op("aten::full");
   require_defined("aten::new_full", "self", self);
   return op.call(size, fill_value, dtype.value_or(self.dtype()), layout,
                  device.value_or(self.device()), pin_memory);
@@ -36,7 +36,7 @@ Tensor new_empty(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout
                  MaybeDevice device, MaybeBool pin_memory) {
   using Empty =
       Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, std::optional<MemoryFormat>);
-  static const auto op = require_operator("aten::empty.memory_format").typed<Empty>();
+  static constinit FoundOperator<Empty> op("aten::empty.memory_format");
   require_defined("aten::new_empty", "self", self);
   return op.call(size, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                  pin_memory, std::nullopt);
@@ -44,7 +44,7 @@ Tensor new_empty(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout
 Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, MaybeDType dtype,
                          MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
   using Empty = Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
-  static const auto op = require_operator("aten::empty_strided").typed<Empty>();
+  static constinit FoundOperator<Empty> op("aten::empty_strided");
   require_defined("aten::new_empty_strided", "self", self);
   return op.call(size, stride, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                  pin_memory);
@@ -52,13 +52,13 @@ Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, Maybe
 Tensor scalar_tensor(const Scalar& s, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                      MaybeBool pin_memory) {
   using Full = Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
-  static const auto op = require_operator("aten::full").typed<Full>();
+  static constinit FoundOperator<Full> op("aten::full");
   return op.call({}, s, dtype.value_or(kDefaultFloat), layout, device, pin_memory);
 }
 
 Tensor lift_fresh(const Tensor& self) { return self; }
 Tensor unsafe_view(const Tensor& self, IntSpan size) {
-  static const auto op = require_operator("aten::view").typed<Tensor(const Tensor&, IntSpan)>();
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> op("aten::view");
   return op.call(self, size);
 }
 Tensor type_as(const Tensor& self, const Tensor& other) { return to(self, other.dtype()); }
@@ -73,8 +73,8 @@ DimVector all_or(const char* op, const Tensor& self, MaybeDims dims) {
 }
 Tensor extremes(bool largest, const Tensor& self, IntSpan dims, bool keepdim) {
   using Extreme = Tensor(const Tensor&, IntSpan, bool);
-  static const auto amax = require_operator("aten::amax").typed<Extreme>();
-  static const auto amin = require_operator("aten::amin").typed<Extreme>();
+  static constinit FoundOperator<Extreme> amax("aten::amax");
+  static constinit FoundOperator<Extreme> amin("aten::amin");
   return largest ? amax.call(self, dims, keepdim) : amin.call(self, dims, keepdim);
 }
 
@@ -87,8 +87,7 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   const Tensor shift = masked(top, equals(abs(top), std::numeric_limits<double>::infinity()), 0);
   const Tensor total = log(sum(exp(x - shift), dim, true)) + shift;
   if (keepdim) return total;
-  static const auto squeeze_dims =
-      require_operator("aten::squeeze.dims").typed<Tensor(const Tensor&, IntSpan)>();
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> squeeze_dims("aten::squeeze.dims");
   return squeeze_dims.call(total, all_or("aten::logsumexp", self, dim));
 }
 

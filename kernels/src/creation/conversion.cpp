@@ -41,11 +41,10 @@ Tensor to_dtype(const Tensor& self, DType dtype, bool non_blocking, bool copy,
   const bool row_major =
       !memory_format || *memory_format != MemoryFormat::Contiguous || self.is_contiguous();
   if (!copy && self.dtype() == dtype && row_major) return self;
-  static const auto op =
-      require_operator("aten::_to_copy")
-          .typed<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
-                        std::optional<Device>, std::optional<bool>, bool,
-                        std::optional<MemoryFormat>)>();
+  static constinit FoundOperator<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
+                                        std::optional<Device>, std::optional<bool>, bool,
+                                        std::optional<MemoryFormat>)>
+      op("aten::_to_copy");
   return op.call(self, dtype, std::nullopt, std::nullopt, std::nullopt, non_blocking,
                  memory_format);
 }
@@ -66,11 +65,10 @@ Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional
   const Device there = device.value_or(self.device());
   const DType wanted = dtype.value_or(self.dtype());
   if (there == self.device()) return to_dtype(self, wanted, non_blocking, copy, memory_format);
-  static const auto op =
-      require_operator("aten::_to_copy")
-          .typed<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
-                        std::optional<Device>, std::optional<bool>, bool,
-                        std::optional<MemoryFormat>)>();
+  static constinit FoundOperator<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
+                                        std::optional<Device>, std::optional<bool>, bool,
+                                        std::optional<MemoryFormat>)>
+      op("aten::_to_copy");
   return op.call(self, wanted, std::nullopt, there, std::nullopt, non_blocking, memory_format);
 }
 
@@ -99,8 +97,8 @@ Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
   require_defined("aten::contiguous", "self", self);
   require_row_major("aten::contiguous", memory_format);
   if (!has_symbolic_sizes(self) && self.is_contiguous()) return self;
-  static const auto op =
-      require_operator("aten::clone").typed<Tensor(const Tensor&, std::optional<MemoryFormat>)>();
+  static constinit FoundOperator<Tensor(const Tensor&, std::optional<MemoryFormat>)> op(
+      "aten::clone");
   return op.call(self, MemoryFormat::Contiguous);
 }
 

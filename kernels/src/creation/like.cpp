@@ -18,26 +18,25 @@ using Filled = Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
 
 Tensor strided_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                     MaybeBool pin_memory) {
-  static const auto op =
-      require_operator("aten::empty_strided")
-          .typed<Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>();
+  static constinit FoundOperator<Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice,
+                                        MaybeBool)>
+      op("aten::empty_strided");
   const std::array<const Tensor*, 1> inputs = {&self};
   return op.call(self.sizes(), ordered_strides(self.sizes(), inputs), dtype.value_or(self.dtype()),
                  layout, device.value_or(self.device()), pin_memory);
 }
 Tensor filled_like(const Tensor& self, const Scalar& value, MaybeDType dtype, MaybeLayout layout,
                    MaybeDevice device, MaybeBool pin_memory) {
-  static const auto fill =
-      require_operator("aten::fill_.Scalar").typed<Tensor&(Tensor&, const Scalar&)>();
+  static constinit FoundOperator<Tensor&(Tensor&, const Scalar&)> fill("aten::fill_.Scalar");
   Tensor made = strided_like(self, dtype, layout, device, pin_memory);
   return fill.call(made, value);
 }
 
 Tensor empty_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                   MaybeBool pin_memory, MaybeFormat memory_format) {
-  static const auto op =
-      require_operator("aten::empty.memory_format")
-          .typed<Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, MaybeFormat)>();
+  static constinit FoundOperator<Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool,
+                                        MaybeFormat)>
+      op("aten::empty.memory_format");
   require_defined("aten::empty_like", "self", self);
   require_row_major("aten::empty_like", memory_format);
   if (!is_row_major_in(self, memory_format)) {
@@ -49,7 +48,7 @@ Tensor empty_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Mayb
 
 Tensor zeros_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                   MaybeBool pin_memory, MaybeFormat memory_format) {
-  static const auto op = require_operator("aten::zeros").typed<Filled>();
+  static constinit FoundOperator<Filled> op("aten::zeros");
   require_defined("aten::zeros_like", "self", self);
   require_row_major("aten::zeros_like", memory_format);
   if (!is_row_major_in(self, memory_format)) {
@@ -61,7 +60,7 @@ Tensor zeros_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Mayb
 
 Tensor ones_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                  MaybeBool pin_memory, MaybeFormat memory_format) {
-  static const auto op = require_operator("aten::ones").typed<Filled>();
+  static constinit FoundOperator<Filled> op("aten::ones");
   require_defined("aten::ones_like", "self", self);
   require_row_major("aten::ones_like", memory_format);
   if (!is_row_major_in(self, memory_format)) {
@@ -73,9 +72,9 @@ Tensor ones_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Maybe
 
 Tensor full_like(const Tensor& self, const Scalar& fill_value, MaybeDType dtype, MaybeLayout layout,
                  MaybeDevice device, MaybeBool pin_memory, MaybeFormat memory_format) {
-  static const auto op =
-      require_operator("aten::full")
-          .typed<Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>();
+  static constinit FoundOperator<Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout,
+                                        MaybeDevice, MaybeBool)>
+      op("aten::full");
   require_defined("aten::full_like", "self", self);
   require_row_major("aten::full_like", memory_format);
   if (!is_row_major_in(self, memory_format)) {

@@ -1,6 +1,8 @@
-// kernels/creation/number.cpp: between tensors and single numbers: item, is_nonzero, fill_, zero_.
+// kernels/creation/number.cpp: between tensors and single numbers: item, is_nonzero, fill_,
+// zero_.
 #include <opyard/library.h>
 
+#include "common/check.h"
 #include "common/copy.h"
 #include "common/kernels_block.h"
 #include "common/write.h"
@@ -33,8 +35,7 @@ Scalar local_scalar_dense(const Tensor& self) {
 }
 
 Scalar item(const Tensor& self) {
-  static const auto op =
-      require_operator("aten::_local_scalar_dense").typed<Scalar(const Tensor&)>();
+  static constinit FoundOperator<Scalar(const Tensor&)> op("aten::_local_scalar_dense");
   return op.call(self);
 }
 
@@ -57,6 +58,20 @@ Tensor& fill_scalar(Tensor& self, const Scalar& value) {
   return self;
 }
 
+// A write of copy_, which has the formula.
+Tensor& fill_tensor(Tensor& self, const Tensor& value) {
+  constexpr const char* kOp = "aten::fill_.Tensor";
+  static constinit FoundOperator<Tensor&(Tensor&, const Tensor&, bool)> copy("aten::copy_");
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "value", value);
+  if (value.dim() != 0) {
+    refuse(ErrorKind::BadShape, {kOp, ": value is ", value,
+                                 "; accepted is a tensor without dimensions, and copy_() takes one "
+                                 "that is expanded to self"});
+  }
+  return copy.call(self, value, false);
+}
+
 Tensor& zero(Tensor& self) {
   constexpr const char* kOp = "aten::zero_";
   require_writable(kOp, "self", self);
@@ -73,6 +88,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("item(Tensor self) -> Scalar", &item);
   m.def("is_nonzero(Tensor self) -> bool", &is_nonzero);
   m.def("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)");
+  m.def("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", &fill_tensor);
   m.def("zero_(Tensor(a!) self) -> Tensor(a!)");
 }
 

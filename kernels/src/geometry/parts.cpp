@@ -208,7 +208,7 @@ Tensor expand_as(const Tensor& self, const Tensor& other) {
   return ops::expand(self, other.sizes());
 }
 Tensor view_as(const Tensor& self, const Tensor& other) {
-  static const auto view = require_operator("aten::view").typed<Tensor(const Tensor&, IntSpan)>();
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> view("aten::view");
   require_defined("aten::view_as", "other", other);
   if (has_symbolic_sizes(other)) return call_view(self, sym_sizes_of(other));
   return view.call(self, other.sizes());

@@ -29,8 +29,8 @@ namespace {
 Tensor reshape(const Tensor& self, IntSpan shape) {
   using View = Tensor(const Tensor&, IntSpan);
   using Clone = Tensor(const Tensor&, std::optional<MemoryFormat>);
-  static const auto view = require_operator("aten::view").typed<View>();
-  static const auto clone = require_operator("aten::clone").typed<Clone>();
+  static constinit FoundOperator<View> view("aten::view");
+  static constinit FoundOperator<Clone> clone("aten::clone");
   require_defined("aten::reshape", "self", self);
   if (has_symbolic_sizes(self)) return view.call(self, shape);
   const DimVector sizes = infer_sizes("aten::reshape", shape, self.numel());
@@ -41,7 +41,7 @@ Tensor reshape(const Tensor& self, IntSpan shape) {
 Tensor flatten(const Tensor& self, std::int64_t start_dim, std::int64_t end_dim) {
   constexpr const char* kOp = "aten::flatten.using_ints";
   using Reshape = Tensor(const Tensor&, IntSpan);
-  static const auto op = require_operator("aten::reshape").typed<Reshape>();
+  static constinit FoundOperator<Reshape> op("aten::reshape");
   require_defined(kOp, "self", self);
   const std::int64_t start = wrap_dim(kOp, start_dim, self.dim());
   const std::int64_t end = wrap_dim(kOp, end_dim, self.dim());

@@ -155,6 +155,11 @@ Tensor detach(const Tensor& self) {
   result.impl()->detach();
   return result;
 }
+// What the recorder does before is all that it does.
+Tensor& detach_in_place(Tensor& self) {
+  require_defined("aten::detach_", "self", self);
+  return self;
+}
 
 }  // namespace
 
@@ -178,6 +183,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)");
   m.def("alias(Tensor(a) self) -> Tensor(a)");
   m.def("detach(Tensor(a) self) -> Tensor(a)");
+  m.def("detach_(Tensor(a!) self) -> Tensor(a!)");
   m.def(
       "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
       "SymInt? storage_offset=None) -> Tensor(a)");
@@ -193,6 +199,7 @@ OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
   m.impl("unsqueeze", &unsqueeze);
   m.impl("alias", &alias);
   m.impl("detach", &detach);
+  m.impl("detach_", &detach_in_place);
   m.impl("as_strided", &restrided);
 }
 

@@ -20,51 +20,47 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-template <typename Signature>
-auto operator_of(const char* name) {
-  return require_operator(name).typed<Signature>();
-}
 Tensor expand(const Tensor& self, IntSpan sizes) {
-  static const auto op = operator_of<Tensor(const Tensor&, IntSpan, bool)>("aten::expand");
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, bool)> op("aten::expand");
   return op.call(self, sizes, false);
 }
 Tensor view(const Tensor& self, IntSpan sizes) {
-  static const auto op = operator_of<Tensor(const Tensor&, IntSpan)>("aten::reshape");
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> op("aten::reshape");
   return op.call(self, sizes);
 }
 Tensor sum_over(const Tensor& self, IntSpan dims, bool keepdim) {
-  static const auto op =
-      operator_of<Tensor(const Tensor&, std::optional<IntSpan>, bool, std::optional<DType>)>(
-          "aten::sum.dim_IntList");
+  static constinit FoundOperator<Tensor(const Tensor&, std::optional<IntSpan>, bool,
+                                        std::optional<DType>)>
+      op("aten::sum.dim_IntList");
   return op.call(self, dims, keepdim, std::nullopt);
 }
 Tensor mul(const Tensor& a, const Tensor& b) {
-  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::mul.Tensor");
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::mul.Tensor");
   return op.call(a, b);
 }
 Tensor mul(const Tensor& a, const Scalar& b) {
-  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::mul.Scalar");
+  static constinit FoundOperator<Tensor(const Tensor&, const Scalar&)> op("aten::mul.Scalar");
   return op.call(a, b);
 }
 Tensor div(const Tensor& a, const Tensor& b) {
-  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::div.Tensor");
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::div.Tensor");
   return op.call(a, b);
 }
 Tensor power(const Tensor& a, const Scalar& exponent) {
-  static const auto op =
-      operator_of<Tensor(const Tensor&, const Scalar&)>("aten::pow.Tensor_Scalar");
+  static constinit FoundOperator<Tensor(const Tensor&, const Scalar&)> op(
+      "aten::pow.Tensor_Scalar");
   return op.call(a, exponent);
 }
 Tensor masked(const Tensor& a, const Tensor& mask) {
-  static const auto op =
-      operator_of<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::masked_fill.Scalar");
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&, const Scalar&)> op(
+      "aten::masked_fill.Scalar");
   return op.call(a, mask, Scalar(std::int64_t{0}));
 }
 Tensor compare(const char* name, const Tensor& a, const Scalar& b) {
-  return operator_of<Tensor(const Tensor&, const Scalar&)>(name).call(a, b);
+  return require_operator(name).typed<Tensor(const Tensor&, const Scalar&)>().call(a, b);
 }
 Tensor unsqueeze(const Tensor& self, std::int64_t dim) {
-  static const auto op = operator_of<Tensor(const Tensor&, std::int64_t)>("aten::unsqueeze");
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t)> op("aten::unsqueeze");
   return op.call(self, dim);
 }
 
@@ -143,10 +139,10 @@ Tensor expand_dims(const Tensor& self, IntSpan size, std::optional<IntSpan> dim,
 // Each of several equal extremes gets its part.
 Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                          std::optional<IntSpan> dim, bool keepdim) {
-  static const auto eq = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::eq.Tensor");
-  static const auto to =
-      operator_of<Tensor(const Tensor&, DType, bool, bool, std::optional<MemoryFormat>)>(
-          "aten::to.dtype");
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> eq("aten::eq.Tensor");
+  static constinit FoundOperator<Tensor(const Tensor&, DType, bool, bool,
+                                        std::optional<MemoryFormat>)>
+      to("aten::to.dtype");
   const IntSpan sizes = self.sizes();
   const Tensor mask = to.call(eq.call(self, expand_dims(result, sizes, dim, keepdim)), self.dtype(),
                               false, false, std::nullopt);
@@ -186,8 +182,8 @@ Tensor zeros_of(IntSpan sizes, const Tensor& like) {
 }
 
 Tensor select_backward(const Tensor& values, IntSpan size, std::int64_t dim, std::int64_t index) {
-  static const auto select =
-      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t)>("aten::select.int");
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, std::int64_t)> select(
+      "aten::select.int");
   const Tensor result = zeros_of(size, values);
   copy_elements("aten::select_backward", select.call(result, dim, index), values);
   return result;
@@ -195,17 +191,17 @@ Tensor select_backward(const Tensor& values, IntSpan size, std::int64_t dim, std
 Tensor slice_backward(const Tensor& values, IntSpan size, std::int64_t dim,
                       std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                       std::int64_t step) {
-  static const auto slice =
-      operator_of<Tensor(const Tensor&, std::int64_t, std::optional<std::int64_t>,
-                         std::optional<std::int64_t>, std::int64_t)>("aten::slice.Tensor");
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, std::optional<std::int64_t>,
+                                        std::optional<std::int64_t>, std::int64_t)>
+      slice("aten::slice.Tensor");
   const Tensor result = zeros_of(size, values);
   copy_elements("aten::slice_backward", slice.call(result, dim, start, end, step), values);
   return result;
 }
 Tensor narrow_backward(const Tensor& values, IntSpan size, std::int64_t dim, std::int64_t start,
                        std::int64_t length) {
-  static const auto narrow =
-      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>("aten::narrow");
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>
+      narrow("aten::narrow");
   const Tensor result = zeros_of(size, values);
   copy_elements("opyard::narrow_backward", narrow.call(result, dim, start, length), values);
   return result;
@@ -214,16 +210,16 @@ Tensor narrow_backward(const Tensor& values, IntSpan size, std::int64_t dim, std
 using Indices = std::vector<std::optional<Tensor>>;
 
 Tensor index_backward(const Tensor& values, IntSpan size, const Indices& indices) {
-  static const auto put =
-      operator_of<Tensor&(Tensor&, const Indices&, const Tensor&, bool)>("aten::index_put_");
+  static constinit FoundOperator<Tensor&(Tensor&, const Indices&, const Tensor&, bool)> put(
+      "aten::index_put_");
   Tensor result = zeros_of(size, values);
   put.call(result, indices, values, true);
   return result;
 }
 Tensor as_int64(const Tensor& index) {
-  static const auto to_int64 =
-      operator_of<Tensor(const Tensor&, DType, bool, bool, std::optional<MemoryFormat>)>(
-          "aten::to.dtype");
+  static constinit FoundOperator<Tensor(const Tensor&, DType, bool, bool,
+                                        std::optional<MemoryFormat>)>
+      to_int64("aten::to.dtype");
   return to_int64.call(index, DType::Int64, false, false, std::nullopt);
 }
 Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t dim,
@@ -324,7 +320,7 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
 }
 Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const Tensor& indices,
                        bool keepdim) {
-  static const auto op = operator_of<Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&)>(
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&)> op(
       "opyard::gather_backward");
   if (size.empty()) return grad;
   if (keepdim) return op.call(grad, size, dim, indices);
@@ -389,11 +385,11 @@ Tensor replace_strided(const Tensor& row, const Tensor& values, IntSpan size, In
 Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_stride,
                            std::int64_t self_offset, std::int64_t count, IntSpan size,
                            IntSpan stride, std::optional<std::int64_t> offset) {
-  static const auto scatter =
-      operator_of<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan, std::int64_t)>(
-          "opyard::scatter_strided");
-  static const auto gather =
-      operator_of<Tensor(const Tensor&, IntSpan, IntSpan, std::int64_t)>("opyard::gather_strided");
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan,
+                                        std::int64_t)>
+      scatter("opyard::scatter_strided");
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, IntSpan, std::int64_t)> gather(
+      "opyard::gather_strided");
   for (std::size_t i = 0; i < self_size.size(); ++i) {
     if (self_size[i] > 1 && self_stride[i] == 0) {
       refuse(ErrorKind::Unsupported,
@@ -406,7 +402,7 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_s
 }
 
 Tensor permute_back(const Tensor& self, IntSpan dims) {
-  static const auto permute = operator_of<Tensor(const Tensor&, IntSpan)>("aten::permute");
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> permute("aten::permute");
   DimVector back(dims.size(), 0);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     back[std::size_t(wrap_dim("opyard::permute_back", dims[i], std::int64_t(dims.size())))] =
@@ -417,10 +413,9 @@ Tensor permute_back(const Tensor& self, IntSpan dims) {
 
 // What was there before a write stays if it was added to, and wherever nothing was written.
 Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accumulate) {
-  static const auto index =
-      operator_of<Tensor(const Tensor&, const Indices&)>("aten::index.Tensor");
-  static const auto back =
-      operator_of<Tensor(const Tensor&, IntSpan, const Indices&)>("opyard::index_backward");
+  static constinit FoundOperator<Tensor(const Tensor&, const Indices&)> index("aten::index.Tensor");
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, const Indices&)> back(
+      "opyard::index_backward");
   if (accumulate) return grad;
   const Tensor written = Tensor::empty(index.call(grad, indices).sizes(), DType::Float64);
   fill_elements(written, Number::of<double>(1));
@@ -442,8 +437,8 @@ Ints extents(const std::vector<Tensor>& tensors, std::int64_t dim) {
   return all;
 }
 std::vector<Tensor> split_extents(const Tensor& self, IntSpan extents, std::int64_t dim) {
-  static const auto narrow =
-      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>("aten::narrow");
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>
+      narrow("aten::narrow");
   std::vector<Tensor> parts;
   std::int64_t start = 0;
   for (const std::int64_t extent : extents) {

@@ -16,9 +16,9 @@ using namespace ops;
 // The gradient of a view of a row-major tensor: `geometry` is the same view of any such tensor.
 template <typename View>
 Tensor view_backward(const Tensor& grad, IntSpan sizes, const View& view) {
-  static const auto scatter =
-      require_operator("opyard::scatter_strided")
-          .typed<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan, std::int64_t)>();
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan,
+                                        std::int64_t)>
+      scatter("opyard::scatter_strided");
   const Tensor geometry = view(Tensor::empty(sizes, grad.dtype(), {Backend::Meta}));
   return reshape(scatter.call(grad, count_elements(sizes), geometry.sizes(), geometry.strides(),
                               geometry.storage_offset()),
@@ -26,17 +26,15 @@ Tensor view_backward(const Tensor& grad, IntSpan sizes, const View& view) {
 }
 Tensor diagonal_backward(const Tensor& grad, IntSpan sizes, std::int64_t offset, std::int64_t dim1,
                          std::int64_t dim2) {
-  static const auto op =
-      require_operator("aten::diagonal")
-          .typed<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>();
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>
+      op("aten::diagonal");
   return view_backward(grad, sizes,
                        [&](const Tensor& whole) { return op.call(whole, offset, dim1, dim2); });
 }
 Tensor unfold_backward(const Tensor& grad, IntSpan sizes, std::int64_t dim, std::int64_t size,
                        std::int64_t step) {
-  static const auto op =
-      require_operator("aten::unfold")
-          .typed<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>();
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>
+      op("aten::unfold");
   return view_backward(grad, sizes,
                        [&](const Tensor& whole) { return op.call(whole, dim, size, step); });
 }
@@ -44,7 +42,7 @@ Tensor unfold_backward(const Tensor& grad, IntSpan sizes, std::int64_t dim, std:
 // The elements at the beginning of zeros of these sizes.
 Tensor pad_gradient(const Tensor& self, IntSpan sizes) {
   using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, std::int64_t, std::int64_t);
-  static const auto op = require_operator("opyard::narrow_backward").typed<Backward>();
+  static constinit FoundOperator<Backward> op("opyard::narrow_backward");
   Tensor result = self;
   DimVector now(self.sizes());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -62,7 +60,7 @@ std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Ten
                                                    bool include_self, const Tensor& result) {
   constexpr const char* kOp = "opyard::scatter_reduce_backward";
   using Scatter = Tensor(const Tensor&, std::int64_t, const Tensor&, const Scalar&);
-  static const auto scatter = require_operator("aten::scatter.value").typed<Scatter>();
+  static constinit FoundOperator<Scatter> scatter("aten::scatter.value");
   if (reduce == "prod") {
     refuse(ErrorKind::Unsupported,
            {kOp,

@@ -91,8 +91,8 @@ Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
   constexpr const char* kOp = "aten::stack";
   using Unsqueeze = Tensor(const Tensor&, std::int64_t);
   using Cat = Tensor(const std::vector<Tensor>&, std::int64_t);
-  static const auto unsqueeze = require_operator("aten::unsqueeze").typed<Unsqueeze>();
-  static const auto cat = require_operator("aten::cat").typed<Cat>();
+  static constinit FoundOperator<Unsqueeze> unsqueeze("aten::unsqueeze");
+  static constinit FoundOperator<Cat> cat("aten::cat");
   require_some(kOp, tensors);
   std::vector<Tensor> raised;
   for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -73,7 +73,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   constexpr const char* kOp = "aten::masked_scatter";
   using Scan = Tensor(const Tensor&, std::int64_t, std::optional<DType>);
-  static const auto cumsum = require_operator("aten::cumsum").typed<Scan>();
+  static constinit FoundOperator<Scan> cumsum("aten::cumsum");
   const DimVector sizes = common_sizes(kOp, self, mask);
   require_defined(kOp, "source", source);
   if (source.dtype() != self.dtype()) {
@@ -83,8 +83,8 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   const std::array<std::int64_t, 1> row = {count_elements(sizes)}, all = {source.numel()};
   if (row[0] == 0) return clone(expand(self, sizes));
   if (all[0] == 0) {
-    static const auto any = require_operator("aten::any").typed<Tensor(const Tensor&)>();
-    static const auto is_true = require_operator("aten::is_nonzero").typed<bool(const Tensor&)>();
+    static constinit FoundOperator<Tensor(const Tensor&)> any("aten::any");
+    static constinit FoundOperator<bool(const Tensor&)> is_true("aten::is_nonzero");
     if (!is_meta(mask) && is_true.call(any.call(mask))) {
       refuse(ErrorKind::BadShape, {kOp, ": source is ", source,
                                    ", and mask takes elements of it; as "
@@ -122,7 +122,7 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index_of,
                   const Scalar& value) {
   constexpr const char* kOp = "aten::index_fill.int_Scalar";
   using Scatter = Tensor(const Tensor&, std::int64_t, const Tensor&, const Scalar&);
-  static const auto scatter = require_operator("aten::scatter.value").typed<Scatter>();
+  static constinit FoundOperator<Scatter> scatter("aten::scatter.value");
   require_defined(kOp, "self", self);
   require_defined(kOp, "index", index_of);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());

@@ -107,7 +107,7 @@ Two topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool largest, boo
 
 using Sort = Two(const Tensor&, std::int64_t, bool);
 Two sorted(const Tensor& self, std::int64_t dim, bool descending) {
-  static const auto op = require_operator("aten::sort").typed<Sort>();
+  static constinit FoundOperator<Sort> op("aten::sort");
   return op.call(self, dim, descending);
 }
 Tensor argsort(const Tensor& self, std::int64_t dim, bool descending) {

@@ -143,7 +143,7 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
 }
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
-  static const auto mv = require_operator("aten::mv").typed<Tensor(const Tensor&, const Tensor&)>();
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> mv("aten::mv");
   const Tensor product = mv.call(mat, vec);
   require_broadcast("aten::addmv", self, product);
   return weighted_sum(self, product, beta, alpha);

@@ -92,7 +92,7 @@ Equation parse(std::string_view equation) {
 // Takes the diagonal if a label comes twice.
 Operand without_repetitions(Operand operand) {
   using Diagonal = Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t);
-  static const auto diagonal = require_operator("aten::diagonal").typed<Diagonal>();
+  static constinit FoundOperator<Diagonal> diagonal("aten::diagonal");
   for (std::size_t i = 0; i < operand.labels.size(); ++i) {
     for (std::size_t j = operand.labels.size(); --j > i;) {
       if (operand.labels[i] != operand.labels[j]) continue;

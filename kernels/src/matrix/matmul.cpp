@@ -17,16 +17,16 @@ namespace {
 using Two = Tensor(const Tensor&, const Tensor&);
 
 Tensor mv(const Tensor& a, const Tensor& b) {
-  static const auto op = require_operator("aten::mv").typed<Two>();
+  static constinit FoundOperator<Two> op("aten::mv");
   return op.call(a, b);
 }
 Tensor dot(const Tensor& a, const Tensor& b) {
-  static const auto op = require_operator("aten::dot").typed<Two>();
+  static constinit FoundOperator<Two> op("aten::dot");
   return op.call(a, b);
 }
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b) {
   using Addmm = Tensor(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&);
-  static const auto op = require_operator("aten::addmm").typed<Addmm>();
+  static constinit FoundOperator<Addmm> op("aten::addmm");
   return op.call(self, a, b, 1, 1);
 }
 

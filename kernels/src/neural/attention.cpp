@@ -79,8 +79,7 @@ Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& giv
   Tensor weights = softmax(scores, -1);
   if (refused) weights = masked(weights, *refused, 0);
   if (dropout_p > 0) {
-    static const auto dropout =
-        require_operator("aten::dropout").typed<Tensor(const Tensor&, double, bool)>();
+    static constinit FoundOperator<Tensor(const Tensor&, double, bool)> dropout("aten::dropout");
     weights = dropout.call(weights, dropout_p, true);
   }
   return matmul(weights, value);

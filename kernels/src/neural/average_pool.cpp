@@ -135,7 +135,7 @@ Tensor adaptive_backward(const Tensor& grad_output, const Tensor& self) {
 Tensor avg_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                   bool ceil_mode, bool count_include_pad) {
   using Pool = Tensor(const Tensor&, IntSpan, IntSpan, IntSpan, bool, bool, MaybeInt);
-  static const auto op = require_operator("aten::avg_pool2d").typed<Pool>();
+  static constinit FoundOperator<Pool> op("aten::avg_pool2d");
   constexpr const char* kOp = "aten::avg_pool1d";
   require_defined(kOp, "self", self);
   require_dims(kOp, "self", self, 2, 3);
@@ -152,11 +152,11 @@ Tensor avg_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSp
 }
 using Adaptive = Tensor(const Tensor&, IntSpan);
 Tensor adaptive_avg_pool2d(const Tensor& self, IntSpan output_size) {
-  static const auto op = require_operator("aten::_adaptive_avg_pool2d").typed<Adaptive>();
+  static constinit FoundOperator<Adaptive> op("aten::_adaptive_avg_pool2d");
   return op.call(self, output_size);
 }
 Tensor adaptive_avg_pool3d(const Tensor& self, IntSpan output_size) {
-  static const auto op = require_operator("aten::_adaptive_avg_pool3d").typed<Adaptive>();
+  static constinit FoundOperator<Adaptive> op("aten::_adaptive_avg_pool3d");
   return op.call(self, output_size);
 }
 Tensor adaptive_avg_pool1d(const Tensor& self, IntSpan output_size) {

@@ -169,8 +169,7 @@ Tensor instance_norm(const Tensor& input, const MaybeTensor& weight, const Maybe
   const Tensor joined = reshape(input, sizes);
   const std::array repeats = {batch};
   const std::array each = {batch, channels};
-  static const auto repeat =
-      require_operator("aten::repeat").typed<Tensor(const Tensor&, IntSpan)>();
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> repeat("aten::repeat");
   const auto repeated = [&](const MaybeTensor& x) {
     return x ? MaybeTensor(repeat.call(*x, repeats)) : std::nullopt;
   };

@@ -28,7 +28,7 @@ Tensor convolve(const Call& call, const Tensor& input, const Tensor& weight,
                 const MaybeTensor& bias) {
   using Convolution = Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntSpan, IntSpan,
                              IntSpan, bool, IntSpan, std::int64_t);
-  static const auto op = require_operator("aten::convolution").typed<Convolution>();
+  static constinit FoundOperator<Convolution> op("aten::convolution");
   require_defined(call.op, "input", input);
   require_defined(call.op, "weight", weight);
   if ((input.dim() != call.dims + 2 && input.dim() != call.dims + 1) ||
@@ -107,7 +107,7 @@ Tensor conv_named_padding(const Tensor& input, const Tensor& weight, const Maybe
     uneven = uneven || all % 2 != 0;
   }
   using Pad = Tensor(const Tensor&, IntSpan, const Scalar&);
-  static const auto pad = require_operator("aten::constant_pad_nd").typed<Pad>();
+  static constinit FoundOperator<Pad> pad("aten::constant_pad_nd");
   return conv<dims>(uneven ? pad.call(input, at_end, 0) : input, weight, bias, stride, both,
                     dilation, groups);
 }

@@ -124,9 +124,8 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_outpu
                                                         IntSpan dilation, bool transposed,
                                                         IntSpan output_padding, std::int64_t groups,
                                                         const std::array<bool, 3>& output_mask) {
-  static const auto of_input = require_operator("opyard::convolution_grad_input").typed<Gradient>();
-  static const auto of_weight =
-      require_operator("opyard::convolution_grad_weight").typed<Gradient>();
+  static constinit FoundOperator<Gradient> of_input("opyard::convolution_grad_input");
+  static constinit FoundOperator<Gradient> of_weight("opyard::convolution_grad_weight");
   Tensor first, second, third;
   if (output_mask[0]) {
     first = of_input.call(grad_output, weight, input.sizes(), stride, padding, dilation, transposed,

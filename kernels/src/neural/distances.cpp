@@ -25,7 +25,7 @@ void require_norm(const char* op, double p) {
 Tensor norms(const Tensor& differences, double p) {
   using Norm =
       Tensor(const Tensor&, const Scalar&, std::optional<IntSpan>, bool, std::optional<DType>);
-  static const auto op = require_operator("aten::linalg_vector_norm").typed<Norm>();
+  static constinit FoundOperator<Norm> op("aten::linalg_vector_norm");
   const std::array<std::int64_t, 1> last = {-1};
   if (differences.size(-1) == 0) return sum(differences, last);  // also of p=inf
   return op.call(differences, p, IntSpan(last), false, std::nullopt);

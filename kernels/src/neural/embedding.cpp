@@ -43,7 +43,7 @@ Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices
                                 bool scale_grad_by_freq) {
   constexpr const char* kOp = "aten::embedding_dense_backward";
   using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&);
-  static const auto add = require_operator("aten::index_select_backward").typed<Backward>();
+  static constinit FoundOperator<Backward> add("aten::index_select_backward");
   require_indices(kOp, indices);
   require_defined(kOp, "grad_output", grad_output);
   if (grad_output.dim() != indices.dim() + 1 ||

@@ -27,7 +27,7 @@ Tensor as_int64(const Tensor& numbers) { return contiguous(to(numbers, DType::In
 
 Tensor add_rows(const Tensor& rows, std::int64_t count, const Tensor& places) {
   using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&);
-  static const auto op = require_operator("aten::index_select_backward").typed<Backward>();
+  static constinit FoundOperator<Backward> op("aten::index_select_backward");
   return op.call(rows, std::array{count, rows.size(1)}, 0, places);
 }
 
@@ -281,7 +281,7 @@ Four call_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets
               std::int64_t padding_idx) {
   using Bag = Four(const Tensor&, const Tensor&, const Tensor&, bool, std::int64_t, bool,
                    const std::optional<Tensor>&, bool, std::int64_t);
-  static const auto op = require_operator("aten::_embedding_bag").typed<Bag>();
+  static constinit FoundOperator<Bag> op("aten::_embedding_bag");
   return op.call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
                  include_last_offset, padding_idx);
 }

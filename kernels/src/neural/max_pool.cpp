@@ -115,17 +115,17 @@ Tensor max_pool3d_backward(const Tensor& grad_output, const Tensor& self, IntSpa
 using Pool = Two(const Tensor&, IntSpan, IntSpan, IntSpan, IntSpan, bool);
 Tensor max_pool2d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                   IntSpan dilation, bool ceil_mode) {
-  static const auto op = require_operator("aten::max_pool2d_with_indices").typed<Pool>();
+  static constinit FoundOperator<Pool> op("aten::max_pool2d_with_indices");
   return std::get<0>(op.call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 Tensor max_pool3d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                   IntSpan dilation, bool ceil_mode) {
-  static const auto op = require_operator("aten::max_pool3d_with_indices").typed<Pool>();
+  static constinit FoundOperator<Pool> op("aten::max_pool3d_with_indices");
   return std::get<0>(op.call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 Two max_pool1d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride,
                             IntSpan padding, IntSpan dilation, bool ceil_mode) {
-  static const auto op = require_operator("aten::max_pool2d_with_indices").typed<Pool>();
+  static constinit FoundOperator<Pool> op("aten::max_pool2d_with_indices");
   constexpr const char* kOp = "aten::max_pool1d_with_indices";
   require_defined(kOp, "self", self);
   require_dims(kOp, "self", self, 2, 3);
@@ -146,7 +146,7 @@ Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSp
 }
 Two adaptive_max_pool1d(const Tensor& self, IntSpan output_size) {
   using Adaptive = Two(const Tensor&, IntSpan);
-  static const auto op = require_operator("aten::adaptive_max_pool2d").typed<Adaptive>();
+  static constinit FoundOperator<Adaptive> op("aten::adaptive_max_pool2d");
   require_defined("aten::adaptive_max_pool1d", "self", self);
   require_dims("aten::adaptive_max_pool1d", "self", self, 2, 3);
   if (output_size.size() != 1) {

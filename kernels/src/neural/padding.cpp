@@ -49,8 +49,8 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
   return result;
 }
 Tensor constant_pad_nd_backward(const Tensor& grad, IntSpan pad) {
-  static const auto op = require_operator("aten::constant_pad_nd")
-                             .typed<Tensor(const Tensor&, IntSpan, const Scalar&)>();
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, const Scalar&)> op(
+      "aten::constant_pad_nd");
   DimVector back(pad);
   for (std::int64_t& number : back) number = -number;
   return op.call(grad, back, 0);
@@ -64,8 +64,8 @@ Tensor sources(const Tensor& like, Edge edge, std::int64_t size, std::int64_t be
   const Tensor at = arange(like, size + before + after) - Scalar(before);
   if (edge == Edge::Repeat) return clamp(at, 0, size - 1);
   if (edge == Edge::Reflect) return Scalar(size - 1) - abs(Scalar(size - 1) - abs(at));
-  static const auto remainder =
-      require_operator("aten::remainder.Scalar").typed<Tensor(const Tensor&, const Scalar&)>();
+  static constinit FoundOperator<Tensor(const Tensor&, const Scalar&)> remainder(
+      "aten::remainder.Scalar");
   return remainder.call(at, size);
 }
 
@@ -106,7 +106,7 @@ Tensor padded(const char* op, Edge edge, const Tensor& self, IntSpan padding) {
 Tensor padded_backward(const char* op, Edge edge, const Tensor& grad, const Tensor& self,
                        IntSpan padding) {
   using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&);
-  static const auto back = require_operator("aten::index_select_backward").typed<Backward>();
+  static constinit FoundOperator<Backward> back("aten::index_select_backward");
   const std::int64_t dims = require_paddable(op, edge, self, padding);
   Tensor result = grad;
   DimVector sizes(grad.sizes());
@@ -143,7 +143,7 @@ Tensor pad_circular(const Tensor& self, IntSpan pad) {
 Tensor pad(const Tensor& self, IntSpan pad, std::string_view mode, std::optional<double> value) {
   constexpr const char* kOp = "aten::pad";
   using Constant = Tensor(const Tensor&, IntSpan, const Scalar&);
-  static const auto constant = require_operator("aten::constant_pad_nd").typed<Constant>();
+  static constinit FoundOperator<Constant> constant("aten::constant_pad_nd");
   if (mode == "constant") return constant.call(self, pad, value.value_or(0));
   if (value && *value != 0) {
     refuse(ErrorKind::BadValue,

@@ -207,7 +207,7 @@ template <typename Cell>
 std::vector<Tensor> run_sequence(const Sequence& how, const Tensor& given, const State& states,
                                  const std::vector<Tensor>& params) {
   using Dropout = Tensor(const Tensor&, double, bool);
-  static const auto dropout = require_operator("aten::dropout").typed<Dropout>();
+  static constinit FoundOperator<Dropout> dropout("aten::dropout");
   require_states(how, given, states);
   const std::vector<Weights> weights =
       weights_of(how, params, states.size() == 2 && states[0].sizes()[2] != states[1].sizes()[2]);

@@ -155,8 +155,8 @@ Tensor in_pixels(const Tensor& place, std::int64_t size, std::int64_t padding_mo
     const double low = align_corners ? 0 : -0.5,
                  span = align_corners ? double(size - 1) : double(size);
     if (span <= 0) return at * 0;
-    static const auto remainder =
-        require_operator("aten::remainder.Scalar").typed<Tensor(const Tensor&, const Scalar&)>();
+    static constinit FoundOperator<Tensor(const Tensor&, const Scalar&)> remainder(
+        "aten::remainder.Scalar");
     const Tensor along = remainder.call(abs(at - low), 2 * span);
     at = where(along > span, Scalar(2 * span) - along, along) + low;
   }
@@ -187,8 +187,8 @@ Tensor sampled(const Tensor& input, const Tensor& grid, bool nearest, std::int64
   const Sampler from{reshape(input, rows), height, width, input.size(1)};
   const Tensor x = in_pixels(select(grid, 3, 0), width, padding_mode, align_corners);
   const Tensor y = in_pixels(select(grid, 3, 1), height, padding_mode, align_corners);
-  static const auto floor = require_operator("aten::floor").typed<Tensor(const Tensor&)>();
-  static const auto round = require_operator("aten::round").typed<Tensor(const Tensor&)>();
+  static constinit FoundOperator<Tensor(const Tensor&)> floor("aten::floor");
+  static constinit FoundOperator<Tensor(const Tensor&)> round("aten::round");
   if (nearest) return from.at(round.call(detach(x)), round.call(detach(y)));
   const Tensor left = floor.call(detach(x)), top = floor.call(detach(y));
   const Tensor right_share = unsqueeze(x - left, 1), low_share = unsqueeze(y - top, 1);

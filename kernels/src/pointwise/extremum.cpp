@@ -8,6 +8,7 @@
 
 #include "common/block_functions.h"
 #include "common/builds.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
@@ -28,13 +29,11 @@ Tensor minimum(const Tensor& self, const Tensor& other) {
   return call.run(same_dtype(call, loops().selection.smaller));
 }
 Tensor max_other(const Tensor& self, const Tensor& other) {
-  static const auto op =
-      require_operator("aten::maximum").typed<Tensor(const Tensor&, const Tensor&)>();
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::maximum");
   return op.call(self, other);
 }
 Tensor min_other(const Tensor& self, const Tensor& other) {
-  static const auto op =
-      require_operator("aten::minimum").typed<Tensor(const Tensor&, const Tensor&)>();
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::minimum");
   return op.call(self, other);
 }
 
@@ -83,6 +82,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("max.other(Tensor self, Tensor other) -> Tensor", &max_other);
   m.def("min.other(Tensor self, Tensor other) -> Tensor", &min_other);
   m.def("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor");
+  define_in_place(m, "clamp", Form::WithFormula);
   m.def("relu(Tensor self) -> Tensor");
   m.def("relu_(Tensor(a!) self) -> Tensor(a!)");
 }

@@ -8,6 +8,7 @@
 
 #include "common/block_functions.h"
 #include "common/builds.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
@@ -63,6 +64,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("log(Tensor self) -> Tensor");
   m.def("tanh(Tensor self) -> Tensor");
   m.def("sigmoid(Tensor self) -> Tensor");
+  for (const char* name : {"neg", "abs", "reciprocal", "sqrt", "exp", "log", "tanh", "sigmoid"}) {
+    define_in_place(m, name, Form::WithFormula);
+  }
 }
 
 OPYARD_KERNELS(m) {

@@ -4,6 +4,7 @@
 
 #include "common/block_functions.h"
 #include "common/builds.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
@@ -33,6 +34,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor");
   m.def("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor");
+  define_in_place(m, "masked_fill.Scalar", Form::WithFormula);
 }
 
 OPYARD_KERNELS(m) {

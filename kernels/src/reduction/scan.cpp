@@ -143,7 +143,7 @@ Tensor products_without(const Tensor& self) {
   const Tensor diagonal = equals(unsqueeze(places, 0), unsqueeze(places, 1));
   const Tensor all = masked(expand(unsqueeze(self, -2), sizes), diagonal, 1);
   using Prod = Tensor(const Tensor&, std::int64_t, bool, MaybeDType);
-  static const auto op = require_operator("aten::prod.dim_int").typed<Prod>();
+  static constinit FoundOperator<Prod> op("aten::prod.dim_int");
   return op.call(all, -1, false, std::nullopt);
 }
 // The running products of the last dimension without its k-th element, in row k, from there on.
@@ -155,7 +155,7 @@ Tensor running_products_without(const Tensor& self) {
   const Tensor behind = unsqueeze(places, 0) - unsqueeze(places, 1);
   const Tensor all = masked(expand(unsqueeze(self, -2), sizes), equals(behind, 0), 1);
   using Products = Tensor(const Tensor&, std::int64_t, MaybeDType);
-  static const auto op = require_operator("aten::cumprod").typed<Products>();
+  static constinit FoundOperator<Products> op("aten::cumprod");
   return masked(op.call(all, -1, std::nullopt), behind < 0, 0);
 }
 bool has_zero(const Tensor& self) {
@@ -186,9 +186,9 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
   return spread * transpose(products_without(transpose(self, *dim, -1)), *dim, -1);
 }
 Tensor cumsum_backward(const Tensor& grad, std::int64_t dim) {
-  static const auto flip = require_operator("aten::flip").typed<Tensor(const Tensor&, IntSpan)>();
-  static const auto sums =
-      require_operator("aten::cumsum").typed<Tensor(const Tensor&, std::int64_t, MaybeDType)>();
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> flip("aten::flip");
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, MaybeDType)> sums(
+      "aten::cumsum");
   if (grad.dim() == 0) return grad;
   const std::array dims = {dim};
   return flip.call(sums.call(flip.call(grad, dims), dim, std::nullopt), dims);

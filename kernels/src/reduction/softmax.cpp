@@ -60,16 +60,16 @@ using ToDType = Tensor(const Tensor&, DType, bool, bool, std::optional<MemoryFor
 
 Tensor in_dtype(const Tensor& self, std::optional<DType> dtype) {
   if (!dtype || self.dtype() == *dtype) return self;
-  static const auto to = require_operator("aten::to.dtype").typed<ToDType>();
+  static constinit FoundOperator<ToDType> to("aten::to.dtype");
   return to.call(self, *dtype, false, false, std::nullopt);
 }
 
 Tensor softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
-  static const auto op = require_operator("aten::_softmax").typed<Along>();
+  static constinit FoundOperator<Along> op("aten::_softmax");
   return op.call(in_dtype(self, dtype), dim, false);
 }
 Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
-  static const auto op = require_operator("aten::_log_softmax").typed<Along>();
+  static constinit FoundOperator<Along> op("aten::_log_softmax");
   return op.call(in_dtype(self, dtype), dim, false);
 }
 

@@ -71,17 +71,20 @@ def get_part(tensor: "_C.Tensor", index: "tuple[int | slice, ...]", dim: int = 0
 def set_item(tensor: "_C.Tensor", index: object, value: object) -> None:
     """tensor[index] = value: a number, a tensor that broadcasts, or what opyard.tensor() takes.
 
-    Values are converted to the tensor's dtype. Of an element that is named twice the last value
+    A value may have more dimensions than the part that it is for, if the first ones have the size
+    1. Values are converted to the tensor's dtype. Of an element that is named twice the last value
     stays. Raises what get_item() raises, and ValueError for a value that does not broadcast and
     for memory that is read-only.
     """
     view, indices = _view(tensor, index)
     if indices:
-        ops.aten.index_put_(view, indices, ops.aten.to(_as_tensor(value, view.dtype), view.dtype))
+        source = _without_leading_ones(_as_tensor(value, view.dtype))
+        ops.aten.index_put_(view, indices, ops.aten.to(source, view.dtype))
     elif isinstance(value, _NUMBERS):
         ops.aten.fill_(view, value)
     else:
-        ops.aten.copy_(view, _as_tensor(value, view.dtype))
+        source = _as_tensor(value, view.dtype)
+        ops.aten.copy_(view, _without_leading_ones(source) if source.ndim > view.ndim else source)
 
 
 def _view(tensor: "_C.Tensor", index: object) -> "tuple[_C.Tensor, list[_C.Tensor | None]]":
@@ -215,3 +218,10 @@ def _refuse_backwards(step: int) -> None:
 
 def _as_tensor(value: object, dtype: "_C.dtype") -> "_C.Tensor":
     return value if isinstance(value, _C.Tensor) else _C.tensor(value, dtype=dtype)
+
+
+def _without_leading_ones(value: "_C.Tensor") -> "_C.Tensor":
+    """What broadcasts in the same way, and to fewer dimensions."""
+    while value.ndim > 0 and isinstance(value.size(0), int) and value.size(0) == 1:
+        value = ops.aten.select(value, 0, 0)
+    return value
