@@ -112,6 +112,8 @@ def test_what_is_refused_names_operator_and_arguments():
     )
     with pytest.raises(ValueError, match="Singular matrix"):
         aten.linalg_inv(opyard.zeros(2, 2))
+    with pytest.raises(ValueError, match="need more bytes than fit in 64 bits"):
+        aten.tile(opyard.ones(4, 3, 2, dtype=opyard.complex128), [4, 3, 2, 2**62])
     with pytest.raises(IndexError, match="dim 3 is out of range for 1 dimensions"):
         aten.cummax(opyard.ones(2), 3)
 

@@ -1,6 +1,7 @@
 """Operators that lay out elements anew, or multiply them in pairs: NumPy's."""
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,9 @@ def flipud(x: np.ndarray) -> np.ndarray:
 @answer("tile(Tensor self, SymInt[] dims) -> Tensor")
 def tile(x: np.ndarray, dims: list[int]) -> np.ndarray:
     check(all(each >= 0 for each in dims), f"nothing is repeated less than 0 times: {dims}")
+    # NumPy multiplies without looking, and writes past the end of what it took.
+    bytes_wanted = math.prod([*x.shape, *dims]) * x.itemsize
+    check(bytes_wanted < 2**63, f"{dims} times {list(x.shape)} need more bytes than fit in 64 bits")
     return np.tile(x, dims)
 
 
