@@ -272,6 +272,31 @@ def test_H45_pairs_have_the_bits_of_both(first, second):
         assert mine[numbers].tobytes() == wanted[numbers].tobytes()
 
 
+# %a is computed twice, which makes one step fewer.
+SHARED = """graph(%x, %y):
+  %half : float = prim::Constant[value=0.5]()
+  %two : float = prim::Constant[value=2.0]()
+  %a : Tensor = aten::mul(%x, %y)
+  %b : Tensor = aten::add(%a, %x)
+  %c : Tensor = aten::mul(%b, %half)
+  %d : Tensor = aten::sub(%c, %y)
+  %e : Tensor = aten::mul(%d, %a)
+  %f : Tensor = aten::add(%e, %two)
+  %g : Tensor = aten::mul(%f, %x)
+  %h : Tensor = aten::sub(%g, %b)
+  %i : Tensor = aten::mul(%h, %y)
+  return (%i)
+"""
+
+
+@pytest.mark.parametrize("sizes", [(1,), (511,), (512,), (513,), (3000,), (3, 700), (40, 33)])
+def test_H45_what_two_operations_share_has_the_same_bits(sizes):
+    plain, group = both(SHARED)
+    for dtype, layout in itertools.product(("float32", "float64"), LAYOUTS):
+        x, y = (laid(np.asarray(sample(sizes, dtype, seed)), layout) for seed in (0, 1))
+        assert bits(group(x, y)) == bits(plain(x, y))
+
+
 def random_text(seed):
     """A graph of up to 12 operators on three tensors, some of them bools."""
     choose = random.Random(seed)

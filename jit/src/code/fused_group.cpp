@@ -63,7 +63,13 @@ class BlockedGroup final : public FusedGroup {
   BlockedGroup(const Node& node, CodePtr code)
       : code_(std::move(code)),
         place_(detail::describe_node(node)),
-        program_(make_fused_program(code_->graph())) {}
+        program_(make_fused_program(code_->graph())) {
+    if (!program_) return;
+    for (const FusedPart& part : program_->parts) {
+      for (const FusedStep& step : part.steps) add_kernel(*step.op, step.function.kernel);
+    }
+    if (program_->tail) add_kernel(*program_->tail->op, program_->tail->function.kernel);
+  }
 
   void run(std::span<const opyard::Value> inputs,
            std::vector<opyard::Value>& outputs) const override {
@@ -100,32 +106,39 @@ class BlockedGroup final : public FusedGroup {
  private:
   bool run_in_blocks(std::span<const opyard::Value* const> inputs,
                      std::vector<opyard::Value>& outputs) const;
+  void add_kernel(const Operator& op, void (*kernel)());
   bool reaches_kernels(DispatchKeySet keys) const;
 
   const CodePtr code_;
   const std::string place_;
   const std::optional<FusedProgram> program_;
   const Plans plans_;
+  // What the calls of the group have to reach, each once.
+  struct Kernel {
+    const Operator* op;
+    void (*function)();
+    bool operator==(const Kernel&) const = default;
+  };
+  std::vector<Kernel> kernels_;
 };
+
+void BlockedGroup::add_kernel(const Operator& op, void (*kernel)()) {
+  const Kernel added{&op, kernel};
+  if (std::ranges::count(kernels_, added) == 0) kernels_.push_back(added);
+}
 
 // See block_functions.h [Kernel]: as a call finds its kernel if no tensor needs a gradient.
 bool BlockedGroup::reaches_kernels(DispatchKeySet arguments) const {
   const opyard::detail::CallDepth depth;
-  const auto reaches = [&](const Operator& op, void (*kernel)()) {
-    DispatchKeySet keys = op.call_keys(arguments);
-    const Record* record = &op.follow(keys);
+  return std::ranges::all_of(kernels_, [&](const Kernel& kernel) {
+    DispatchKeySet keys = kernel.op->call_keys(arguments);
+    const Record* record = &kernel.op->follow(keys);
     if (record->role == RecordRole::Recorder) {
       keys = opyard::detail::below_layer(keys);
-      record = &op.follow(keys);
+      record = &kernel.op->follow(keys);
     }
-    return record->role == RecordRole::Kernel && record->typed == kernel;
-  };
-  for (const FusedPart& part : program_->parts) {
-    for (const FusedStep& step : part.steps) {
-      if (!reaches(*step.op, step.function.kernel)) return false;
-    }
-  }
-  return !program_->tail || reaches(*program_->tail->op, program_->tail->function.kernel);
+    return record->role == RecordRole::Kernel && record->typed == kernel.function;
+  });
 }
 
 Tensor on_storage(const FusedValue& value, const CountedPtr<Storage>& storage,

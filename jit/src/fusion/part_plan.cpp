@@ -36,6 +36,16 @@ std::array<std::byte, 8> number_in(const detail::FusibleNumber& number, DType dt
   return bytes;
 }
 
+// The operation that reads a value, if only one does; else the end.
+template <typename Operations>
+auto only_reader(Operations& operations, std::uint16_t value) {
+  const auto reads = [&](const auto& one) { return std::ranges::count(one.reads, value) > 0; };
+  const auto found = std::ranges::find_if(operations, reads);
+  const bool is_only =
+      found != operations.end() && std::none_of(found + 1, operations.end(), reads);
+  return is_only ? found : operations.end();
+}
+
 DimVector without_first(const DimVector& all) {
   return all.empty() ? DimVector() : DimVector(IntSpan(all).subspan(1));
 }
@@ -177,45 +187,83 @@ void PartPlanner::write_operand(std::size_t operand, PartPlan::Role role, const 
 
 std::optional<PartPlan> PartPlanner::finish() {
   if (operations_.empty()) return std::move(plan_);
+  const std::vector<Operation> apart = operations_;
   find_pairs();
-  if (!find_places() || !find_lines()) return std::nullopt;
+  if (!find_places()) {
+    operations_ = apart;
+    if (!find_places()) return std::nullopt;
+  }
+  if (!find_lines()) return std::nullopt;
   return std::move(plan_);
 }
 
 // 2. See [Pairs].
 
 void PartPlanner::find_pairs() {
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    const Operation& first = operations_[i];
-    if (first.arithmetic < 0 || first.reads.size() != 2 || is_in_memory(first.gives)) continue;
-    const auto second = only_reader(first.gives);
-    if (second == operations_.end() || second->arithmetic < 0 || second->dtype != first.dtype) {
-      continue;
-    }
-    const bool is_right = second->reads[1] == first.gives;
-    const BlockLoop loop =
-        program_.pair(first.arithmetic, second->arithmetic, is_right, first.dtype);
-    if (loop == nullptr) continue;
-    const std::uint16_t other = second->reads[is_right ? 0 : 1];
-    *second = {loop, -1, first.dtype, {first.reads[0], first.reads[1], other}, second->gives};
-    operations_.erase(operations_.begin() + long(i--));
-  }
+  std::vector<Operation> once = pair_up(operations_);
+  std::vector<Operation> repeated = pair_up(repeat_shared());
+  operations_ = std::move(repeated.size() < once.size() ? repeated : once);
 }
 
-std::vector<PartPlanner::Operation>::iterator PartPlanner::only_reader(std::uint16_t value) {
-  auto found = operations_.end();
-  for (auto one = operations_.begin(); one != operations_.end(); ++one) {
-    const auto times = std::ranges::count(one->reads, value);
-    if (times == 0) continue;
-    if (times > 1 || found != operations_.end()) return operations_.end();
-    found = one;
+// Nothing unless the second one reads once what the first one gives, and there is a loop for both.
+std::optional<PartPlanner::Operation> PartPlanner::paired(const Operation& first,
+                                                          const Operation& second) const {
+  if (first.arithmetic < 0 || first.reads.size() != 2 || second.arithmetic < 0 ||
+      second.dtype != first.dtype || std::ranges::count(second.reads, first.gives) != 1) {
+    return std::nullopt;
   }
-  return found;
+  const bool is_right = second.reads[1] == first.gives;
+  const BlockLoop loop = program_.pair(first.arithmetic, second.arithmetic, is_right, first.dtype);
+  if (loop == nullptr) return std::nullopt;
+  const std::uint16_t other = second.reads[is_right ? 0 : 1];
+  return Operation{loop, -1, first.dtype, {first.reads[0], first.reads[1], other}, second.gives};
+}
+
+std::vector<PartPlanner::Operation> PartPlanner::pair_up(std::vector<Operation> operations) const {
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (is_in_memory(operations[i].gives)) continue;
+    const auto reader = only_reader(operations, operations[i].gives);
+    if (reader == operations.end()) continue;
+    std::optional<Operation> made = paired(operations[i], *reader);
+    if (!made) continue;
+    *reader = std::move(*made);
+    operations.erase(operations.begin() + long(i--));
+  }
+  return operations;
+}
+
+// The operations, with each that two others share computed by both, where it reads inputs and
+// numbers alone, which are there as long as the block is.
+std::vector<PartPlanner::Operation> PartPlanner::repeat_shared() const {
+  std::vector<Operation> operations = operations_;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Operation shared = operations[i];
+    const bool reads_steps = std::ranges::any_of(shared.reads, [&](std::uint16_t read) {
+      return read >= part_.inputs.size() && !is_number(read);
+    });
+    if (reads_steps || is_in_memory(shared.gives)) continue;
+    std::vector<std::size_t> readers;
+    std::vector<Operation> both;
+    for (std::size_t j = i + 1; j < operations.size(); ++j) {
+      if (std::ranges::count(operations[j].reads, shared.gives) == 0) continue;
+      readers.push_back(j);
+      if (std::optional<Operation> made = paired(shared, operations[j])) {
+        both.push_back(std::move(*made));
+      }
+    }
+    if (readers.size() != 2 || both.size() != 2) continue;
+    for (std::size_t k = 0; k < 2; ++k) operations[readers[k]] = std::move(both[k]);
+    operations.erase(operations.begin() + long(i--));
+  }
+  return operations;
 }
 
 // 3. See [Places]. A value's number is its place.
 
 bool PartPlanner::find_places() {
+  plan_.buffers.clear();
+  plan_.numbers.clear();
+  numbers_dtypes_.clear();
   std::size_t widest = 1;
   for (const Operation& one : operations_) {
     widest = std::max({widest, item_size(one.dtype), item_size(known_[one.gives].dtype)});
@@ -230,7 +278,7 @@ bool PartPlanner::find_places() {
     }
     find_buffers(i, free, buffers);
   }
-  return buffers <= PartPlan::kMostBuffers;
+  return buffers <= PartPlan::kMostBuffers && operations_.size() <= PartPlan::kMostSteps;
 }
 
 void PartPlanner::find_buffers(std::size_t at, std::vector<std::uint16_t>& free,
@@ -361,12 +409,13 @@ void PartPlanner::resize(std::size_t dims) {
 }
 
 PartPlan::Step PartPlanner::step_of(const Operation& one) const {
-  PartPlan::Step step{one.loop, std::uint32_t(one.reads.size() + 1), {}, {}};
+  PartPlan::Step step{one.loop, std::uint32_t(one.reads.size() + 1), {}, {}, {}};
   const auto put = [&](std::size_t at, std::uint16_t value) {
     step.places[at] = value;
     const auto tensor = std::ranges::find(plan_.tensors, value, &PartPlan::Tensor::place);
     if (tensor != plan_.tensors.end()) {
       step.steps[at] = tensor->step;
+      if (plan_.inner > plan_.block) step.moves[at] = tensor->step * plan_.block;
     } else {
       step.steps[at] = is_number(value) ? 0 : std::int64_t(item_size(known_[value].dtype));
     }

@@ -10,7 +10,8 @@
 // dimension outside. Tensors with the same steps without gaps are one line.
 //
 // [Pairs] If two steps of arithmetic follow each other and no one else needs what is between
-// them, they are one step.
+// them, they are one step. If two steps need it, each may compute it anew, if that makes fewer
+// steps: what a step costs is the elements that it loads and stores.
 //
 // [Operands] What the tail takes is a tensor of its own: it is in the result of what is joined, or
 // has the elements of a row, which are computed in row-major order. A copy is a step if the same
@@ -39,6 +40,7 @@ struct FusedValue {
 
 struct PartPlan {
   static constexpr std::size_t kMostBuffers = 16;
+  static constexpr std::size_t kMostSteps = 48;  // of a row of 32 operators, and copies for a tail
   static constexpr std::int64_t kBlockBytes = 2048;
   // A line of fewer elements costs more to begin than blocks save.
   static constexpr std::int64_t kShortestLine = 32;
@@ -49,6 +51,7 @@ struct PartPlan {
     std::uint32_t operands;  // with the written one
     std::array<std::uint16_t, kMostOperands> places;
     std::array<std::int64_t, kMostOperands> steps;  // in bytes
+    std::array<std::int64_t, kMostOperands> moves;  // to the next block, in bytes; 0 for a buffer
   };
   enum class Role : std::uint8_t { Input, Output, Joined, Row };
   struct Tensor {
@@ -105,7 +108,7 @@ class PartPlanner {
  private:
   struct Operation {
     BlockLoop loop;
-    std::int32_t arithmetic;  // -1 behind a pair
+    std::int32_t arithmetic;  // -1 of a pair
     DType dtype;              // that it computes in
     std::vector<std::uint16_t> reads;
     std::uint16_t gives;
@@ -129,7 +132,9 @@ class PartPlanner {
   FusedValue result_of(const FusedStep& step, DType dtype) const;
 
   void find_pairs();
-  std::vector<Operation>::iterator only_reader(std::uint16_t value);
+  std::vector<Operation> repeat_shared() const;
+  std::vector<Operation> pair_up(std::vector<Operation> operations) const;
+  std::optional<Operation> paired(const Operation& first, const Operation& second) const;
 
   bool find_places();
   void find_buffers(std::size_t at, std::vector<std::uint16_t>& free, std::size_t& count);

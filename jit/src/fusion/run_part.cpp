@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kElementsOfAThread = 131072;  // as kernels do: see their releasing.h
 
-// One thread's buffers, and where the places of a plan are.
+// One thread's buffers, and where the operands of each step are.
 class Lines {
  public:
   Lines(const PartPlan& plan, std::span<std::byte* const> tensors)
@@ -58,21 +58,21 @@ class Lines {
       }
       places_[tensor.place] = at;
     }
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const PartPlan::Step& step = plan_.steps[i];
+      for (std::size_t k = 0; k < step.operands; ++k) operands_[i][k] = places_[step.places[k]];
+    }
   }
 
   void run_blocks(std::int64_t all) {
-    constexpr std::byte kNoContext[16] = {};
+    static constexpr std::byte kNoContext[16] = {};
     for (std::int64_t at = 0; at < all; at += plan_.block) {
       const std::int64_t count = std::min(plan_.block, all - at);
+      Operands* operands = operands_.data();
       for (const PartPlan::Step& step : plan_.steps) {
-        std::array<std::byte*, PartPlan::kMostOperands> operands;
-        for (std::size_t i = 0; i < PartPlan::kMostOperands; ++i) {
-          operands[i] = places_[step.places[i]];
-        }
-        step.loop(operands.data(), step.steps.data(), count, kNoContext);
-      }
-      for (const PartPlan::Tensor& tensor : plan_.tensors) {
-        places_[tensor.place] += count * tensor.step;
+        step.loop(operands->data(), step.steps.data(), count, kNoContext);
+        for (std::size_t k = 0; k < step.operands; ++k) (*operands)[k] += step.moves[k];
+        ++operands;
       }
     }
   }
@@ -82,7 +82,9 @@ class Lines {
 
   const PartPlan& plan_;
   const std::span<std::byte* const> tensors_;
-  std::array<std::byte*, FusedPart::kMostValues> places_{};
+  using Operands = std::array<std::byte*, PartPlan::kMostOperands>;
+  std::array<std::byte*, FusedPart::kMostValues> places_;
+  std::array<Operands, PartPlan::kMostSteps> operands_;
   alignas(64) std::byte buffers_[PartPlan::kMostBuffers][PartPlan::kBlockBytes];
 };
 
