@@ -24,7 +24,9 @@
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
+#include "opyard/interpreter/error_class.h"
 #include "opyard/interpreter/gil.h"
+#include "opyard/interpreter/interruption.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/observe/function_listener.h"
 #include "opyard/thread/thread_context.h"
@@ -33,11 +35,14 @@
 namespace opyard::autograd {
 namespace {
 
-constexpr int kDeepest = 60;
+constexpr int kDeepestOfThread = 60;
+constexpr int kDeepest = 6000;
 
 struct RunState;
 constinit thread_local RunState* current_run = nullptr;
 constinit thread_local int depth = 0;
+// The runs of other threads that wait for the first run of this one.
+constinit thread_local int waiting = 0;
 // How many functions the last run of this thread had: in a training loop the next one has as many.
 constinit thread_local std::size_t usual_count = 0;
 constexpr std::size_t kMostUsual = 1024;
@@ -61,6 +66,13 @@ struct Capture {
   std::size_t position;
   bool operator<(const Capture& other) const noexcept { return task < other.task; }
 };
+
+[[noreturn]] OPYARD_COLD void refuse_depth() {
+  fail_as("RecursionError",
+          fmt::format("{} backwards are inside of each other, each begun by a function or hook of "
+                      "the one before, and no more can be; does one begin itself?",
+                      kDeepest));
+}
 
 [[noreturn]] OPYARD_COLD void refuse_count(const Function& function, std::size_t count) {
   fail(ErrorKind::BadReturn,
@@ -270,6 +282,7 @@ struct RunState {
 
   void work() {
     while (!ready.empty()) {
+      check_interruption();
       const std::uint32_t number = ready.top().number;
       ready.pop();
       const Task& task = tasks[number];
@@ -395,9 +408,11 @@ Gradients run_here(std::vector<Root> roots, const Run& run) {
 // On a thread that begins with an empty stack, and with this thread's context.
 Gradients run_on_fresh_thread(std::vector<Root> roots, const Run& run) {
   const ThreadContext context = ThreadContext::capture();
+  const int waiting_for_fresh = waiting + depth;
   Gradients results;
   std::exception_ptr failure;
   std::thread fresh([&] {
+    waiting = waiting_for_fresh;
     const ThreadContextScope scope(context);
     try {
       results = run_here(std::move(roots), run);
@@ -424,7 +439,10 @@ class Dummy final : public Function {
 }  // namespace
 
 Gradients execute(std::vector<Root> roots, const Run& run) {
-  if (depth >= kDeepest) return run_on_fresh_thread(std::move(roots), run);
+  if (__builtin_expect(depth >= kDeepestOfThread, 0)) {
+    if (waiting + depth >= kDeepest) refuse_depth();
+    return run_on_fresh_thread(std::move(roots), run);
+  }
   return run_here(std::move(roots), run);
 }
 

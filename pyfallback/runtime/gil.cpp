@@ -1,6 +1,7 @@
 // runtime/gil.cpp: taking the GIL through the gate.
 #include "runtime/gil.h"
 
+#include <chrono>
 #include <cstdint>
 #include <new>
 
@@ -8,6 +9,8 @@
 #include "opyard/detail/base/mutex.h"
 #include "opyard/detail/interpreter/gil_wait.h"
 #include "opyard/interpreter/gil.h"
+#include "opyard/interpreter/interruption.h"
+#include "runtime/errors.h"
 
 namespace opyard::python {
 namespace {
@@ -66,9 +69,41 @@ void retake_for_kernel(void* released) {
 
 constexpr GilFunctions kGilFunctions = {release_for_kernel, retake_for_kernel};
 
+// [Interruptions] A long loop of C++ looks for signals, as CPython does between two instructions,
+// and lets other threads run as often as CPython does, so that the main thread gets to see a signal
+// during a loop on another one. CPython tells nobody that a thread waits for the GIL; so a clock
+// says when to give it up, and a count when to read the clock (20 ns, a check for signals 4).
+using Clock = std::chrono::steady_clock;
+constexpr Clock::duration kSwitchInterval = std::chrono::milliseconds(5);
+constexpr int kChecksPerReading = 64;
+
+constinit thread_local int checks_left = kChecksPerReading;
+constinit thread_local Clock::time_point last_switch;
+
+OPYARD_COLD void let_others_run() {
+  checks_left = kChecksPerReading;
+  const Clock::time_point now = Clock::now();
+  if (now - last_switch < kSwitchInterval) return;
+  retake_for_kernel(release_for_kernel());
+  last_switch = Clock::now();
+}
+
+void check_for_interruption() {
+  PyThreadState* const state = current_thread_state();
+  const bool inside = state != nullptr && thread_note.state == state;
+  if (!inside && attached_thread_state() == nullptr) return;
+  Runtime* const runtime = inside ? thread_note.runtime : find_runtime();
+  if (runtime == nullptr || PyErr_Occurred() != nullptr) return;
+  if (PyErr_CheckSignals() < 0) throw_python_error(*runtime);
+  if (--checks_left <= 0) let_others_run();
+}
+
 }  // namespace
 
-void offer_gil() noexcept { set_gil_functions(&kGilFunctions); }
+void offer_gil() noexcept {
+  set_gil_functions(&kGilFunctions);
+  interruption_check.store(&check_for_interruption, std::memory_order_release);
+}
 
 PyThreadState* own_thread_state() noexcept {
   PyThreadState* const attached = attached_thread_state();

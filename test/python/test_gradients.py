@@ -482,6 +482,25 @@ def test_G17_a_backward_inside_of_a_backward_to_any_depth():
     assert x.grad.tolist() == [1]
 
 
+def test_G17_a_backward_that_begins_itself_without_end_is_refused():
+    class Endless(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            depths.append(len(depths))
+            with autograd.enable_grad():
+                Endless.apply(leaf([1.0])).backward()
+            return grad
+
+    depths = []
+    with pytest.raises(RecursionError, match="6000 backwards are inside of each other"):
+        Endless.apply(leaf([1.0])).backward()
+    assert len(depths) == 6000
+
+
 def test_G17_a_long_chain_of_calls():
     x = leaf([1.0])
     y = x

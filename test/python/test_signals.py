@@ -24,6 +24,7 @@ OPERATIONS = {
     "attributes": "setattr(x, 'note', [x]); gc.collect(0)",
     "gradients": "gradients()",
     "gradients in Python": "Twice.apply(w).sum().backward()",
+    "a loop of a graph": "LOOP(1_000_000)",
     "graphs": "opyard.jit.compile(opyard.jit.parse_ir(TEXT))(x)",
     "traces": "opyard.jit.trace(lambda x: opyard.ops.sig.f(x) + x, (x,))(x)",
     "profiles": "profiled()",
@@ -97,6 +98,15 @@ large = opyard.ops.aten.rand([300, 300])
 layer = nn.Linear(2, 2)
 FILE = os.path.join(tempfile.mkdtemp(), "file")
 TEXT = "graph(%x):\\n  %y = sig::f(%x)\\n  %z = aten::mul(%y, %x)\\n  return (%z)\\n"
+LOOP = jit.compile(jit.parse_ir("graph(%n : int):" + chr(10) + chr(10).join([
+    "  %true : bool = prim::Constant[value=1]()",
+    "  %zero : int = prim::Constant[value=0]()",
+    "  %last : int = prim::Loop(%n, %true, %zero)",
+    "    block0(%i : int, %v : int):",
+    "      %w : int = aten::sub(%i, %v)",
+    "      -> (%true, %w)",
+    "  return (%last)",
+])))
 
 @custom_op("sig::custom", mutates_args=())
 def custom(x: opyard.Tensor) -> opyard.Tensor:
@@ -183,3 +193,99 @@ def test_T12_an_interrupt_that_is_lost_is_found():
     program = PROGRAM.replace("while armed:", "for _ in range(30_000):")
     done = run(program.replace("WORK", swallows), 7, 50, limit=60)
     assert "the interrupt did not come out" in done.stderr
+
+
+# A loop that never ends: of numbers alone, of texts, and of an operator.
+ENDLESS = """
+import signal, sys, threading, time
+import opyard
+from opyard import jit
+
+BODIES = {
+    "numbers": ("int", "aten::sub(%i, %v)", 1),
+    "texts": ("str", "aten::upper(%v)", "a"),
+    "an operator": ("Tensor", "aten::neg(%v)", opyard.zeros(4)),
+}
+kind, body, FIRST = BODIES[sys.argv[1]]
+LINES = [
+    f"graph(%n : int, %first : {kind}):",
+    "  %true : bool = prim::Constant[value=1]()",
+    f"  %last : {kind} = prim::Loop(%n, %true, %first)",
+    f"    block0(%i : int, %v : {kind}):",
+    f"      %w : {kind} = {body}",
+    "      -> (%true, %w)",
+    "  return (%last)",
+]
+LOOP = jit.parse_ir(chr(10).join(LINES))
+code = jit.compile(LOOP)
+LONG = 1 << 62
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+"""
+
+ENDS = {
+    "a code": "code(LONG, FIRST)",
+    "a graph": "LOOP(LONG, FIRST)",
+    "a state": "jit.InterpreterState(code).run_one_stage(LONG, FIRST)",
+    # The main thread waits for the other one, and has to get the GIL to handle the signal.
+    "a thread": """
+    thread = threading.Thread(target=code, args=(LONG, FIRST), daemon=True)
+    thread.start()
+    thread.join()
+""",
+    "a backward": """
+    w = opyard.zeros(1).requires_grad_()
+    y = w
+    for _ in range(400_000):
+        y = -y
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    y.sum().backward()
+""",
+}
+CASES = [("numbers", end) for end in ENDS] + [("texts", "a code"), ("an operator", "a code")]
+
+
+@pytest.mark.parametrize(("kind", "end"), CASES)
+def test_P11_ctrl_c_ends_a_long_run_of_cpp(kind, end):
+    program = (
+        ENDLESS
+        + "signal.setitimer(signal.ITIMER_REAL, 0.3)\ntry:\n    "
+        + ENDS[end].strip()
+        + "\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    done = run(program, kind, limit=20)
+    assert (done.code, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+def test_P11_a_state_that_was_interrupted_goes_on_where_it_was():
+    rest = """
+state = jit.InterpreterState(code)
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+try:
+    state.run_one_stage(20_000_001, 0)
+except KeyboardInterrupt:
+    print(state.resume())
+"""
+    done = run(ENDLESS + rest, "numbers", limit=20)
+    assert (done.code, done.stdout, done.stderr) == (0, "10000000\n", "")
+
+
+def test_other_threads_run_during_a_loop_of_a_graph():
+    rest = """
+ticks, ended = 0, False
+
+def tick():
+    global ticks
+    while not ended:
+        ticks += 1
+        time.sleep(0.001)
+
+thread = threading.Thread(target=tick)
+thread.start()
+before = ticks
+code(100_000_000, 1)
+print(ticks - before > 3)
+ended = True
+thread.join()
+"""
+    done = run(ENDLESS + rest, "numbers", limit=20)
+    assert (done.code, done.stdout, done.stderr) == (0, "True\n", "")

@@ -79,7 +79,8 @@ void Builder::emit_loop(const Node* node) {
   }
   emit_block(body);
   emit_next_trip(node, condition, carried);
-  emit(Opcode::Jump, node, 0, 0, 0, next);
+  const std::uint32_t back = emit(Opcode::Jump, node, check_share(next), 0, 0, next);
+  code_.instructions[back].function = run_jump_back;
   code_.instructions[next].d = here();
   for (const Value* const value : dying) {
     if ((operand_of(value) & kConstant) == 0) drop(operand_of(value), node);
@@ -90,6 +91,26 @@ void Builder::emit_loop(const Node* node) {
     note_death(output, lifetimes_.last_use(output, node->owning_block()));
     if (!output->has_uses()) drop(carried[i], node);
   }
+}
+
+std::uint32_t Builder::check_share(std::uint32_t head) const {
+  for (std::uint32_t at = head; at < here(); ++at) {
+    switch (code_.origins[at].opcode) {
+      case Opcode::Unary:
+      case Opcode::Binary:
+      case Opcode::Move:
+      case Opcode::Copy:
+      case Opcode::Drop:
+      case Opcode::SetInt:
+      case Opcode::Jump:
+      case Opcode::JumpUnless:
+      case Opcode::NextTrip:
+        break;
+      default:
+        return kUntilCheck;
+    }
+  }
+  return 1;
 }
 
 void Builder::emit_next_trip(const Node* node, std::uint32_t condition,

@@ -74,6 +74,8 @@ class Builder {
   void emit_branch(const Node* node, std::size_t which, const std::vector<const Value*>& dying,
                    const std::vector<std::uint32_t>& targets);
   void emit_loop(const Node* node);
+  // How much a back edge takes of Frame::until_check, of the loop that begins at `head`.
+  std::uint32_t check_share(std::uint32_t head) const;
   // What the body gives becomes what it takes, all at once: through registers of their own if a
   // register would be written before it is read.
   void emit_next_trip(const Node* node, std::uint32_t condition,

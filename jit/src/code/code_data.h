@@ -46,12 +46,17 @@ struct Instruction {
 };
 static_assert(sizeof(Instruction) == 32);
 
+// A run counts down from this, and checks for interruptions at zero. A loop of numbers alone counts
+// one a trip, any other loop all of it, so that it checks at every trip.
+inline constexpr std::int32_t kUntilCheck = 64;
+
 // What instructions see of a run.
 struct Frame {
   // By the highest bit of an operand.
   Register* bases[2];
   const CodeData* code;
   const Instruction* at;  // the one that runs, or that has thrown
+  std::int32_t until_check = kUntilCheck;
 
   const Register& read(std::uint32_t operand) const {
     return bases[operand >> 31][operand & kIndex];
@@ -151,6 +156,8 @@ const char* letters_of(Opcode opcode);
 std::optional<opyard::Value> find_placeholder(const Type& type);
 // instructions.cpp
 InstructionFunction function_of(Opcode opcode);
+// A jump to a loop's head takes its operand a from Frame::until_check.
+const Instruction* run_jump_back(const Instruction* instruction, Frame& frame);
 // operator_calls.cpp: a short call has the operator as its context, and its operands in place.
 constexpr bool is_short_call(Opcode opcode) {
   return opcode >= Opcode::CallOperator1 && opcode <= Opcode::CallOperator3;

@@ -7,6 +7,7 @@
 #include "code/fused_group.h"
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
+#include "opyard/interpreter/interruption.h"
 #include "opyard/jit/constant.h"
 #include "opyard/value/deep_copy.h"
 
@@ -242,6 +243,15 @@ constexpr InstructionFunction run_CallOperator2 = nullptr;
 constexpr InstructionFunction run_CallOperator3 = nullptr;
 
 }  // namespace
+
+const Instruction* run_jump_back(const Instruction* instruction, Frame& frame) {
+  frame.until_check -= std::int32_t(instruction->a);
+  if (__builtin_expect(frame.until_check <= 0, 0)) {
+    frame.until_check = kUntilCheck;
+    check_interruption();
+  }
+  return go_to(instruction, frame);
+}
 
 InstructionFunction function_of(Opcode opcode) {
   switch (opcode) {

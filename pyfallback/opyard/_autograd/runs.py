@@ -6,6 +6,9 @@ from typing import Any, Literal, overload
 from .. import _C, _gradients
 from .._core import ops as _ops
 
+# What the engine raises by this name when backwards are nested too deep.
+_C.register_error("RecursionError", RecursionError)
+
 
 def _tensors(what: str, given: Any, *, none: bool = False) -> list:
     """A Tensor, or several, as a list. Raises TypeError."""

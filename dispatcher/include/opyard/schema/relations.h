@@ -55,8 +55,8 @@ OPYARD_API bool is_functional(const Schema& schema);
 // written, so their elements must be equal, symbolic ones apart.
 OPYARD_API bool is_subtype(const Type& narrow, const Type& wide);
 
-// Who calls. A boxed call gives all arguments by position, keyword-only ones too, so it would read
-// swapped what a call by name (Python's, or that of a graph's text) reads right.
+// Who calls. A boxed call gives all arguments by position, keyword-only too: with another number
+// of values it is refused, whatever is answered here, and in another order it is read swapped.
 enum class Callers { All, ByName };
 
 // Why a call that is written for `old` may fail, or be read otherwise, with `fresh`, as a sentence;

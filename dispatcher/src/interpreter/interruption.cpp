@@ -1,0 +1,8 @@
+// interpreter/interruption.cpp: the check of the process.
+#include "opyard/interpreter/interruption.h"
+
+namespace opyard {
+
+constinit std::atomic<InterruptionCheck> interruption_check{nullptr};
+
+}  // namespace opyard
