@@ -24,9 +24,13 @@ void save_tensors(const std::string& path, const py::dict& tensors) {
   jit::save_tensors(path, named);
 }
 
-py::dict load_tensors(const std::string& path) {
+jit::FileAccess access_of(bool mapped) {
+  return mapped ? jit::FileAccess::Mapped : jit::FileAccess::Read;
+}
+
+py::dict load_tensors(const std::string& path, bool mapped) {
   py::dict tensors;
-  for (const jit::NamedTensor& each : jit::load_tensors(path).tensors) {
+  for (const jit::NamedTensor& each : jit::load_tensors(path, access_of(mapped)).tensors) {
     tensors[py::str(each.name)] = take_result(to_object(table(), each.tensor));
   }
   return tensors;
@@ -90,8 +94,9 @@ py::object example_of(const SharedModel& self) {
 }
 
 SharedModel load_model(const std::string& path, bool untrusted,
-                       const std::vector<std::string>& allowed) {
-  return {jit::load_model(path, {.untrusted = untrusted, .allowed = allowed})};
+                       const std::vector<std::string>& allowed, bool mapped) {
+  return {jit::load_model(
+      path, {.untrusted = untrusted, .allowed = allowed, .access = access_of(mapped)})};
 }
 
 SharedModel model_of(const SharedGraph& graph) {
@@ -130,7 +135,8 @@ void add_model(py::module_& module) {
             jit::save_model(self.model, path);
           },
           py::arg("path"));
-  module.def("load_model", &load_model, py::arg("path"), py::arg("untrusted"), py::arg("allowed"));
+  module.def("load_model", &load_model, py::arg("path"), py::arg("untrusted"), py::arg("allowed"),
+             py::arg("mapped"));
   module.def("run_files", &run_files, py::arg("model"), py::arg("inputs"), py::arg("outputs"),
              py::arg("expected"), py::arg("tolerance"), py::arg("times"), py::arg("allowed"),
              py::arg("progress"));
@@ -141,7 +147,7 @@ void add_model(py::module_& module) {
 
 void add_files(py::module_& module) {
   module.def("save_tensors", &save_tensors, py::arg("path"), py::arg("tensors"));
-  module.def("load_tensors", &load_tensors, py::arg("path"));
+  module.def("load_tensors", &load_tensors, py::arg("path"), py::arg("mapped"));
   add_model(module);
 }
 

@@ -57,20 +57,22 @@ def test_a_strided_tensor_is_written_row_major(tmp_path):
     assert loaded["row"].tolist() == [3.0, 4.0]
 
 
-def test_writing_a_loaded_tensor_leaves_the_file_and_other_loads(tmp_path):
+@pytest.mark.parametrize("mapped", [False, True])
+def test_writing_a_loaded_tensor_leaves_the_file_and_other_loads(tmp_path, mapped):
     path = tmp_path / "x"
     opyard.save({"x": opyard.tensor([1.0, 2.0])}, path)
     before = path.read_bytes()
-    first, second = opyard.load(path)["x"], opyard.load(path)["x"]
+    first, second = (opyard.load(path, mapped=mapped)["x"] for _ in range(2))
     first.mul_(10)
     assert first.tolist() == [10.0, 20.0] and second.tolist() == [1.0, 2.0]
     assert path.read_bytes() == before
 
 
-def test_a_file_can_be_saved_over_while_its_tensors_live(tmp_path):
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_file_can_be_saved_over_while_its_tensors_live(tmp_path, mapped):
     path = tmp_path / "x"
     opyard.save({"x": opyard.tensor([1.0, 2.0])}, path)
-    old = opyard.load(path)["x"]
+    old = opyard.load(path, mapped=mapped)["x"]
     opyard.save({"x": old + 1, "old": old}, path)
     assert old.tolist() == [1.0, 2.0]
     assert {name: each.tolist() for name, each in opyard.load(path).items()} == {
@@ -78,6 +80,47 @@ def test_a_file_can_be_saved_over_while_its_tensors_live(tmp_path):
         "old": [1.0, 2.0],
     }
     assert os.listdir(tmp_path) == ["x"]
+
+
+CUT = """
+import os, sys
+import opyard
+
+path, way = sys.argv[1:]
+if way == "tensors":
+    opyard.save({"x": opyard.ones(300_000)}, path)
+    x = opyard.load(path)["x"]
+else:
+    weights = opyard.jit.trace(lambda x: x + opyard.ones(300_000), (opyard.zeros(1),))
+    opyard.jit.save(weights.graph, path)
+    x = opyard.jit.load(path)
+os.truncate(path, 0)
+print((x if way == "tensors" else x(opyard.zeros(1))).sum().item())
+"""
+
+
+@pytest.mark.parametrize("way", ["tensors", "a model"])
+def test_a_file_that_is_cut_later_leaves_what_was_loaded(tmp_path, run_program, way):
+    done = run_program(CUT, tmp_path / "x", way)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "300000.0\n", "")
+
+
+def test_a_mapped_file_is_read_when_it_is_used(tmp_path):
+    path = tmp_path / "x"
+    opyard.save({"x": opyard.zeros(300_000)}, path)
+    read, mapped = opyard.load(path)["x"], opyard.load(path, mapped=True)["x"]
+    with open(path, "r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        file.write(struct.pack("<f", 7.0))
+    assert mapped[-1].item() == 7.0 and read[-1].item() == 0.0
+
+
+def test_a_large_file_is_whole(tmp_path):
+    """Larger than the pieces that are read at once."""
+    path = tmp_path / "x"
+    opyard.save({"x": opyard.ops.aten.arange(5_000_000, dtype=opyard.int64)}, path)
+    loaded = opyard.load(path)["x"]
+    assert loaded[-1].item() == 4_999_999 and loaded[2_097_152].item() == 2_097_152
 
 
 def test_elements_at_odd_addresses_are_copied(tmp_path):

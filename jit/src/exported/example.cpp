@@ -56,7 +56,7 @@ std::optional<std::vector<opyard::Value>> read_example(const ZipArchive& archive
   const std::string what = archive.file()->path() + ": " + entry;
   std::vector<opyard::Value> flat;
   try {
-    const Pickle pickle(MappedFile::part(archive.file(), place.offset, place.bytes, what));
+    const Pickle pickle(FileBytes::part(archive.file(), place.offset, place.bytes, what));
     const PickleItem& top = pickle.top();
     if (top.kind == Kind::Plain && top.value.is_none()) return std::nullopt;
     OPYARD_CHECK(flatten(parse_json(model.input_tree, what), top, flat), BadValue,

@@ -328,7 +328,7 @@ class Machine {
 
 }  // namespace
 
-Pickle::Pickle(CountedPtr<MappedFile> archive) : archive_(std::move(archive)) {
+Pickle::Pickle(CountedPtr<FileBytes> archive) : archive_(std::move(archive)) {
   top_ = Machine(archive_, items_).run();
 }
 

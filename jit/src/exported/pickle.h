@@ -33,7 +33,7 @@ class Pickle {
  public:
   // The pickle in an archive of torch.save(), which it keeps. Raises BadValue for one that is
   // broken, and Unsupported for what is not in [Steps].
-  explicit Pickle(CountedPtr<MappedFile> archive);
+  explicit Pickle(CountedPtr<FileBytes> archive);
 
   const PickleItem& top() const noexcept { return *top_; }
 

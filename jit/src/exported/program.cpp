@@ -149,7 +149,7 @@ DType require_exported_dtype(const Json& number, const std::string& what) {
                    number.dump()));
 }
 
-Model load_exported(CountedPtr<MappedFile> file, const ModelOptions& options) {
+Model load_exported(CountedPtr<FileBytes> file, const ModelOptions& options) {
   const ZipArchive archive(std::move(file));
   const std::string folder = folder_of(archive);
   const std::string name = only_model(archive, folder);

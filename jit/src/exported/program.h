@@ -12,7 +12,7 @@
 namespace opyard::jit {
 
 // Reads an archive of torch.export.save(). Raises as load_model().
-Model load_exported(CountedPtr<MappedFile> file, const ModelOptions& options);
+Model load_exported(CountedPtr<FileBytes> file, const ModelOptions& options);
 
 // The element type with this number in a program. Raises Unsupported for one that is not here.
 DType require_exported_dtype(const Json& number, const std::string& what);

@@ -22,7 +22,7 @@ constexpr std::size_t kMostComment = 65535;
 
 // A number at an offset. Raises BadValue past the end.
 template <typename T>
-T number_at(const MappedFile& file, std::size_t offset) {
+T number_at(const FileBytes& file, std::size_t offset) {
   const std::string_view bytes = file.bytes();
   OPYARD_CHECK(offset <= bytes.size() && sizeof(T) <= bytes.size() - offset, BadValue,
                fmt::format("{} is cut: the archive's directory leaves the file", file.path()));
@@ -31,14 +31,14 @@ T number_at(const MappedFile& file, std::size_t offset) {
   return number;
 }
 
-std::string_view bytes_at(const MappedFile& file, std::size_t offset, std::size_t count) {
+std::string_view bytes_at(const FileBytes& file, std::size_t offset, std::size_t count) {
   const std::string_view bytes = file.bytes();
   OPYARD_CHECK(offset <= bytes.size() && count <= bytes.size() - offset, BadValue,
                fmt::format("{} is cut: an entry of the archive leaves the file", file.path()));
   return bytes.substr(offset, count);
 }
 
-std::size_t find_end(const MappedFile& file) {
+std::size_t find_end(const FileBytes& file) {
   const std::size_t size = file.bytes().size();
   if (size >= kEndBytes) {
     const std::size_t last = size - kEndBytes;
@@ -50,7 +50,7 @@ std::size_t find_end(const MappedFile& file) {
        fmt::format("{} is cut, or no archive: it has no directory at its end", file.path()));
 }
 
-void check_path(const std::string& name, const MappedFile& file) {
+void check_path(const std::string& name, const FileBytes& file) {
   const bool leads_out = name.empty() || name.front() == '/' || name.find('\\') != name.npos ||
                          name.find('\0') != name.npos ||
                          ("/" + name + "/").find("/../") != name.npos;
@@ -93,7 +93,7 @@ std::uint32_t crc_of(std::string_view bytes) {
 }
 
 // Where the bytes of an entry begin, by the header in front of them.
-ZipEntry entry_of(const MappedFile& file, const std::string& name, std::size_t directory) {
+ZipEntry entry_of(const FileBytes& file, const std::string& name, std::size_t directory) {
   const auto flags = number_at<std::uint16_t>(file, directory + 8);
   const auto method = number_at<std::uint16_t>(file, directory + 10);
   const auto packed = number_at<std::uint32_t>(file, directory + 20);
@@ -124,12 +124,12 @@ ZipEntry entry_of(const MappedFile& file, const std::string& name, std::size_t d
 
 }  // namespace
 
-bool ZipArchive::looks_like_one(const MappedFile& file) noexcept {
+bool ZipArchive::looks_like_one(const FileBytes& file) noexcept {
   return file.bytes().starts_with("PK\x03\x04") || file.bytes().starts_with("PK\x05\x06");
 }
 
-ZipArchive::ZipArchive(CountedPtr<MappedFile> given) : file_(std::move(given)) {
-  const MappedFile& file = *file_;
+ZipArchive::ZipArchive(CountedPtr<FileBytes> given) : file_(std::move(given)) {
+  const FileBytes& file = *file_;
   const std::size_t end = find_end(file);
   const std::size_t count = number_at<std::uint16_t>(file, end + 10);
   std::size_t at = number_at<std::uint32_t>(file, end + 16);

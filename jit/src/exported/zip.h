@@ -3,14 +3,14 @@
 // PyTorch writes its archives without compression, so that they can be mapped; that is the one kind
 // that is read. A compressed entry is refused, and so nothing can unfold to more than the file has.
 //
-// Depends on: files/mapped_file.h.
+// Depends on: files/file_bytes.h.
 #pragma once
 
 #include <map>
 #include <string>
 #include <string_view>
 
-#include "files/mapped_file.h"
+#include "files/file_bytes.h"
 
 namespace opyard::jit {
 
@@ -22,20 +22,20 @@ struct ZipEntry {
 
 class ZipArchive {
  public:
-  static bool looks_like_one(const MappedFile& file) noexcept;
+  static bool looks_like_one(const FileBytes& file) noexcept;
   // Raises BadValue: no directory, entries that leave the file or overlap, a name twice, a path
   // that leads out of the archive. Unsupported: compressed, encrypted, above 4 GB.
-  explicit ZipArchive(CountedPtr<MappedFile> file);
+  explicit ZipArchive(CountedPtr<FileBytes> file);
 
   const std::map<std::string, ZipEntry>& entries() const noexcept { return entries_; }
-  const CountedPtr<MappedFile>& file() const noexcept { return file_; }
+  const CountedPtr<FileBytes>& file() const noexcept { return file_; }
   const ZipEntry* find(const std::string& name) const;
   // Raises BadValue if there is none of this name, or its bytes have another checksum.
   const ZipEntry& require(const std::string& name) const;
   std::string_view text(const std::string& name) const;
 
  private:
-  CountedPtr<MappedFile> file_;
+  CountedPtr<FileBytes> file_;
   std::map<std::string, ZipEntry> entries_;
 };
 

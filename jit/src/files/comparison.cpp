@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "files/mapped_file.h"
+#include "files/file_bytes.h"
 #include "opyard/base/error.h"
 #include "opyard/detail/tensor/widened.h"
 #include "opyard/tensor/make.h"

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "files/file_bytes.h"
 #include "files/file_dtypes.h"
-#include "files/mapped_file.h"
 #include "opyard/base/error.h"
 #include "opyard/tensor/make.h"
 
@@ -95,7 +95,7 @@ std::pair<std::string_view, std::size_t> header_of(std::string_view bytes,
 }  // namespace
 
 Tensor load_npy(const std::string& path) {
-  const CountedPtr<MappedFile> file = MappedFile::open(path);
+  const CountedPtr<FileBytes> file = FileBytes::open(path, FileAccess::Read);
   const auto [header, begin] = header_of(file->bytes(), path);
   const DType dtype = read_dtype(header, path);
   const DimVector sizes = read_sizes(header, path);

@@ -9,9 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "files/file_bytes.h"
 #include "files/file_dtypes.h"
 #include "files/json.h"
-#include "files/mapped_file.h"
+#include "files/tensor_file.h"
 #include "opyard/base/error.h"
 #include "opyard/tensor/make.h"
 
@@ -106,7 +107,7 @@ void check_places(std::vector<Entry>& entries, std::size_t data_bytes, const std
                fmt::format("{}: bytes {} to {} belong to no tensor", path, at, data_bytes));
 }
 
-std::string_view header_of(const MappedFile& file) {
+std::string_view header_of(const FileBytes& file) {
   const std::string_view bytes = file.bytes();
   OPYARD_CHECK(bytes.size() >= kLengthBytes, BadValue,
                fmt::format("{} is no safetensors file: it has {} bytes, and its header needs more",
@@ -180,11 +181,11 @@ std::string header_text(std::span<const NamedTensor> tensors, std::span<const st
 
 }  // namespace
 
-TensorFile load_tensors(const std::string& path) {
-  const CountedPtr<MappedFile> file = MappedFile::open(path);
-  const std::string_view text = header_of(*file);
+TensorFile tensors_in(FileBytes& file) {
+  const std::string& path = file.path();
+  const std::string_view text = header_of(file);
   const std::size_t data_begin = kLengthBytes + text.size();
-  const std::size_t data_bytes = file->bytes().size() - data_begin;
+  const std::size_t data_bytes = file.bytes().size() - data_begin;
   const std::string what = "the header of " + path;
   const Json header = parse_json(text, what);
   TensorFile read;
@@ -201,10 +202,14 @@ TensorFile load_tensors(const std::string& path) {
   check_places(entries, data_bytes, path);
   for (Entry& entry : entries) {
     read.tensors.push_back(
-        {std::move(entry.name), file->tensor_at(data_begin + entry.begin, entry.end - entry.begin,
-                                                entry.dtype, entry.sizes)});
+        {std::move(entry.name), file.tensor_at(data_begin + entry.begin, entry.end - entry.begin,
+                                               entry.dtype, entry.sizes)});
   }
   return read;
+}
+
+TensorFile load_tensors(const std::string& path, FileAccess access) {
+  return tensors_in(*FileBytes::open(path, access));
 }
 
 void save_tensors(const std::string& path, std::span<const NamedTensor> tensors,

@@ -22,9 +22,9 @@ std::vector<opyard::Value> run_model(Model& model, std::span<const opyard::Value
 }
 
 Model load_model(const std::string& path, const ModelOptions& options) {
-  const CountedPtr<MappedFile> file = MappedFile::open(path);
+  const CountedPtr<FileBytes> file = FileBytes::open(path, options.access);
   Model model = ZipArchive::looks_like_one(*file) ? load_exported(file, options)
-                                                  : load_saved_model(path, options);
+                                                  : load_saved_model(*file, options);
   model.code = compile(model.graph);
   return model;
 }

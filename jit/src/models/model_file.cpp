@@ -11,6 +11,7 @@
 
 #include "files/json.h"
 #include "files/sizes.h"
+#include "files/tensor_file.h"
 #include "opyard/base/error.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
@@ -179,8 +180,9 @@ void read_description(const Json& json, Model& model, const std::string& what) {
 
 }  // namespace
 
-Model load_saved_model(const std::string& path, const ModelOptions& options) {
-  const TensorFile file = load_tensors(path);
+Model load_saved_model(FileBytes& bytes, const ModelOptions& options) {
+  const std::string& path = bytes.path();
+  const TensorFile file = tensors_in(bytes);
   const std::string& format = metadata_of(file, kFormatKey, path);
   OPYARD_CHECK(std::ranges::find(kFormats, format) != kFormats.end(), Unsupported,
                fmt::format("{} is a model of format {}, and formats {} to {} are read; a newer "

@@ -14,13 +14,14 @@
 // file. In format 2 there was no such member, and in format 1 expressions were null, too, and ints
 // had no size.
 //
-// Depends on: jit/files/model.h.
+// Depends on: files/file_bytes.h, jit/files/model.h.
 #pragma once
 
+#include "files/file_bytes.h"
 #include "opyard/jit/files/model.h"
 
 namespace opyard::jit {
 
-Model load_saved_model(const std::string& path, const ModelOptions& options);
+Model load_saved_model(FileBytes& bytes, const ModelOptions& options);
 
 }  // namespace opyard::jit

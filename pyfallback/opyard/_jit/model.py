@@ -122,20 +122,24 @@ class Model:
 
 
 def load(
-    path: str | os.PathLike[str], *, untrusted: bool = True, allowed: Iterable[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    untrusted: bool = True,
+    allowed: Iterable[str] = (),
+    mapped: bool = False,
 ) -> Model:
     """The model in a file of torch.export.save(), a .pt2, or of opyard.jit.save().
 
     An `untrusted` file may call operators of `aten` and those in `allowed`, no others, and its runs
     have a budget of steps. Raises LookupError for no file, ValueError for one that is broken, and
     NotImplementedError for a version that is not read and, in one list, for all operators of the
-    model that are not here.
+    model that are not here. `mapped` is as in opyard.load().
     """
     names = list(allowed)
     _ops.load_aten()
     for name in names:
         _ops.load_for(name)
-    return Model(_graphs.load_model(os.fsencode(path), untrusted, names))
+    return Model(_graphs.load_model(os.fsencode(path), untrusted, names, mapped))
 
 
 def save(model: Model | _graphs.Graph, path: str | os.PathLike[str]) -> None:

@@ -29,12 +29,16 @@ def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None
     _graphs.save_tensors(os.fsencode(path), tensors)
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+def load(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Tensor]:
     """The tensors of a safetensors file by name, in the order of their bytes in it.
 
-    The file is mapped, not read: a tensor that is written gets memory of its own, and the file does
-    not change. Nothing in the file is run. Raises LookupError if there is none, and ValueError,
-    saying what is wrong, for one that is not of the format: cut, overlapping, of sizes that do not
-    fit.
+    The file is read into one block of memory, which lives as long as a tensor of it. With `mapped`
+    nothing is read until it is used, and processes share its memory; a tensor that is written gets
+    memory of its own. But then the file must not be written in place as long as a tensor lives: a
+    file that is made shorter ends the process with a bus error. (save() writes a new file and
+    renames it, which does no harm.) Nothing in the file is run.
+
+    Raises LookupError if there is no file, and ValueError, saying what is wrong, for one that is
+    not of the format: cut, overlapping, of sizes that do not fit.
     """
-    return _graphs.load_tensors(os.fsencode(path))
+    return _graphs.load_tensors(os.fsencode(path), mapped)

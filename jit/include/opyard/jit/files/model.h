@@ -69,6 +69,7 @@ struct Model {
 struct ModelOptions {
   bool untrusted = true;             // see [Strangers]
   std::vector<std::string> allowed;  // operators of other namespaces
+  FileAccess access = FileAccess::Read;
 };
 
 // Raises NotFound for no file, BadValue for one that is broken, Unsupported for a kind or version

@@ -1,7 +1,7 @@
 // opyard/jit/files/npy.h: one tensor in a file of NumPy's .npy format, read and written without NumPy.
 //
 // A file is a magic number, a version, a header that says dtype, order and sizes, and the bytes.
-// It is mapped, not read. Rows first or columns first, little-endian; objects, which are pickled,
+// Rows first or columns first, little-endian; objects, which are pickled,
 // and records are refused.
 //
 // Depends on: tensor/tensor.h.

@@ -4,13 +4,13 @@
 //   for (const NamedTensor& each : load_tensors("model.safetensors").tensors) …
 //
 // The file is 8 bytes of length, a header in JSON with name, dtype, sizes and place of each tensor,
-// and their bytes without a hole. It is mapped, not read: a tensor takes memory of its own when it
-// is written, and the file never changes.
+// and their bytes without a hole. Its tensors share one block of memory, or are the mapped file:
+// then one takes memory of its own when it is written, and the file never changes.
 //
 // Whatever a file says is checked before a tensor is made: sizes against bytes, places against the
 // file and each other, names, dtypes, the depth and length of the header.
 //
-// Depends on: tensor/tensor.h.
+// Depends on: jit/files/file_access.h, tensor/tensor.h.
 #pragma once
 
 #include <map>
@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "opyard/jit/files/file_access.h"
 #include "opyard/tensor/tensor.h"
 
 namespace opyard::jit {
@@ -34,7 +35,7 @@ struct TensorFile {
 
 // Raises NotFound for no file, and BadValue for one that is not of the format, saying what is
 // wrong.
-OPYARD_API TensorFile load_tensors(const std::string& path);
+OPYARD_API TensorFile load_tensors(const std::string& path, FileAccess access = FileAccess::Read);
 
 // The file is replaced at once when all is written. Tensors keep their order but for those with
 // greater elements, which are first. Strided tensors are written row-major; two that share memory

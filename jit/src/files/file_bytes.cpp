@@ -1,5 +1,5 @@
-// files/mapped_file.cpp: open, map, write beside and rename.
-#include "files/mapped_file.h"
+// files/file_bytes.cpp: open, read or map, write beside and rename.
+#include "files/file_bytes.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,8 +14,11 @@
 
 #include <fmt/format.h>
 
+#include "opyard/base/alloc.h"
 #include "opyard/base/error.h"
 #include "opyard/detail/base/descriptor.h"
+#include "opyard/interpreter/gil.h"
+#include "opyard/interpreter/interruption.h"
 
 namespace opyard::jit {
 namespace {
@@ -32,6 +35,40 @@ DimVector contiguous_strides(IntSpan sizes) {
   return strides;
 }
 
+// Between two pieces it may be interrupted.
+constexpr std::size_t kPiece = std::size_t{16} << 20;
+constexpr std::size_t kBlockAlignment = 64;
+
+void read_piece(int file, char* to, std::size_t bytes, const std::string& path) {
+  while (bytes > 0) {
+    const ssize_t count = ::read(file, to, bytes);
+    if (count < 0 && errno == EINTR) continue;
+    OPYARD_CHECK(count >= 0, BadValue, fmt::format("cannot read {}: {}", path, reason()));
+    OPYARD_CHECK(
+        count > 0, BadValue,
+        fmt::format("{} was made shorter while it was read: {} bytes are missing", path, bytes));
+    to += count;
+    bytes -= std::size_t(count);
+  }
+}
+
+void read_all(int file, char* to, std::size_t bytes, const std::string& path) {
+  while (bytes > 0) {
+    const std::size_t piece = std::min(bytes, kPiece);
+    without_gil([&] { read_piece(file, to, piece, path); });
+    check_interruption();
+    to += piece;
+    bytes -= piece;
+  }
+}
+
+char* map_all(int file, std::size_t bytes, const std::string& path) {
+  void* const data =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+  OPYARD_CHECK(data != MAP_FAILED, BadValue, fmt::format("cannot map {}: {}", path, reason()));
+  return static_cast<char*>(data);
+}
+
 void write_all(int file, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
@@ -43,7 +80,7 @@ void write_all(int file, std::string_view bytes, const std::string& path) {
 
 }  // namespace
 
-CountedPtr<MappedFile> MappedFile::open(const std::string& path) {
+CountedPtr<FileBytes> FileBytes::open(const std::string& path, FileAccess access) {
   OPYARD_CHECK(path.find('\0') == std::string::npos, BadValue, "a path has no zero byte");
   // Not blocking, so that a pipe that no one writes is refused and not waited for.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -55,45 +92,55 @@ CountedPtr<MappedFile> MappedFile::open(const std::string& path) {
   OPYARD_CHECK(::fstat(file.number(), &status) == 0, BadValue,
                fmt::format("cannot open {}: {}", path, reason()));
   OPYARD_CHECK(S_ISREG(status.st_mode), BadValue, fmt::format("{} is no plain file", path));
-  CountedPtr<MappedFile> mapped = CountedPtr<MappedFile>::steal(new MappedFile(path));
-  if (status.st_size == 0) return mapped;
-  void* const data = ::mmap(nullptr, std::size_t(status.st_size), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_NORESERVE, file.number(), 0);
-  OPYARD_CHECK(data != MAP_FAILED, BadValue, fmt::format("cannot map {}: {}", path, reason()));
-  mapped->data_ = static_cast<char*>(data);
-  mapped->size_ = std::size_t(status.st_size);
-  return mapped;
+  CountedPtr<FileBytes> opened = CountedPtr<FileBytes>::steal(new FileBytes(path));
+  if (status.st_size == 0) return opened;
+  const std::size_t size = std::size_t(status.st_size);
+  opened->access_ = access;
+  if (access == FileAccess::Mapped) {
+    opened->data_ = map_all(file.number(), size, path);
+    opened->size_ = size;
+  } else {
+    opened->data_ = static_cast<char*>(allocate(size, kBlockAlignment));
+    opened->size_ = size;
+    read_all(file.number(), opened->data_, size, path);
+  }
+  return opened;
 }
 
-CountedPtr<MappedFile> MappedFile::part(CountedPtr<MappedFile> whole, std::size_t offset,
-                                        std::size_t bytes, std::string path) {
+CountedPtr<FileBytes> FileBytes::part(CountedPtr<FileBytes> whole, std::size_t offset,
+                                      std::size_t bytes, std::string path) {
   OPYARD_ASSERT(offset <= whole->size_ && bytes <= whole->size_ - offset);
-  CountedPtr<MappedFile> part = CountedPtr<MappedFile>::steal(new MappedFile(std::move(path)));
+  CountedPtr<FileBytes> part = CountedPtr<FileBytes>::steal(new FileBytes(std::move(path)));
   part->data_ = whole->data_ + offset;
   part->size_ = bytes;
   part->whole_ = std::move(whole);
   return part;
 }
 
-MappedFile::~MappedFile() {
-  if (data_ != nullptr && whole_ == nullptr) ::munmap(data_, size_);
+FileBytes::~FileBytes() {
+  if (data_ == nullptr || whole_ != nullptr) return;
+  if (access_ == FileAccess::Mapped) {
+    ::munmap(data_, size_);
+  } else {
+    deallocate(data_, size_, kBlockAlignment);
+  }
 }
 
-Tensor MappedFile::tensor_at(std::size_t offset, std::size_t bytes, DType dtype, IntSpan sizes) {
+Tensor FileBytes::tensor_at(std::size_t offset, std::size_t bytes, DType dtype, IntSpan sizes) {
   OPYARD_ASSERT(offset <= size_ && bytes <= size_ - offset);
   char* const data = data_ + offset;
   if (bytes == 0 || reinterpret_cast<std::uintptr_t>(data) % item_size(dtype) != 0) {
     return tensor_of_bytes({data, bytes}, dtype, sizes);
   }
   const Storage::Deleter drop = [](void* context) {
-    CountedPtr<MappedFile>::steal(static_cast<MappedFile*>(context)).reset();
+    CountedPtr<FileBytes>::steal(static_cast<FileBytes*>(context)).reset();
   };
   return Tensor::adopt(data, sizes, contiguous_strides(sizes), dtype, Device(),
-                       CountedPtr<MappedFile>::share(this).release(), drop);
+                       CountedPtr<FileBytes>::share(this).release(), drop);
 }
 
-Tensor MappedFile::strided_at(const std::string& what, std::size_t offset, std::size_t room,
-                              DType dtype, IntSpan sizes, IntSpan strides) {
+Tensor FileBytes::strided_at(const std::string& what, std::size_t offset, std::size_t room,
+                             DType dtype, IntSpan sizes, IntSpan strides) {
   OPYARD_CHECK(sizes.size() == strides.size(), BadValue,
                fmt::format("{} has {} sizes and {} strides", what, sizes.size(), strides.size()));
   if (byte_count(what, dtype, sizes) == 0) return tensor_of_bytes({}, dtype, sizes);
@@ -115,10 +162,10 @@ Tensor MappedFile::strided_at(const std::string& what, std::size_t offset, std::
                Unsupported,
                fmt::format("{} is at a byte that is no address of its elements", what));
   const Storage::Deleter drop = [](void* context) {
-    CountedPtr<MappedFile>::steal(static_cast<MappedFile*>(context)).reset();
+    CountedPtr<FileBytes>::steal(static_cast<FileBytes*>(context)).reset();
   };
   return Tensor::adopt(data_ + offset, sizes, strides, dtype, Device(),
-                       CountedPtr<MappedFile>::share(this).release(), drop);
+                       CountedPtr<FileBytes>::share(this).release(), drop);
 }
 
 Tensor tensor_of_bytes(std::string_view bytes, DType dtype, IntSpan sizes) {

@@ -1,33 +1,33 @@
-// files/mapped_file.h: a file's bytes in memory without reading them, and tensors on these bytes.
+// files/file_bytes.h: a file's bytes in memory, read or mapped, and tensors on these bytes.
 //
-// The map is private and may be written: who writes a tensor gets pages of their own, and the file
-// never changes. What shortens or rewrites the file in place while it is mapped breaks the tensors
-// in it (an access past the new end ends the process), so files are replaced by renaming, as
-// write_file() does.
+// Bytes that were read are in one block, which lives as long as a tensor on it. A map is private
+// and may be written: who writes a tensor gets pages of their own, and the file never changes. What
+// may happen to mapped tensors is in jit/files/file_access.h.
 //
 // Threads: constant once it is open.
 //
-// Depends on: tensor/tensor.h.
+// Depends on: jit/files/file_access.h, tensor/tensor.h.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "opyard/jit/files/file_access.h"
 #include "opyard/tensor/tensor.h"
 
 namespace opyard::jit {
 
-class MappedFile final : public Counted {
+class FileBytes final : public Counted {
  public:
   // Raises NotFound for a file that is not there, BadValue for one that is no plain file or cannot
-  // be read.
-  static CountedPtr<MappedFile> open(const std::string& path);
+  // be read. While it is read other threads of an interpreter may run, and it may be interrupted.
+  static CountedPtr<FileBytes> open(const std::string& path, FileAccess access);
 
   // Some of a file's bytes as a file of its own, which keeps the whole; the caller has checked that
   // they are in it.
-  static CountedPtr<MappedFile> part(CountedPtr<MappedFile> whole, std::size_t offset,
-                                     std::size_t bytes, std::string path);
+  static CountedPtr<FileBytes> part(CountedPtr<FileBytes> whole, std::size_t offset,
+                                    std::size_t bytes, std::string path);
 
   const std::string& path() const noexcept { return path_; }
   std::string_view bytes() const noexcept { return {data_, size_}; }
@@ -37,15 +37,16 @@ class MappedFile final : public Counted {
   Tensor strided_at(const std::string& what, std::size_t offset, std::size_t room, DType dtype,
                     IntSpan sizes, IntSpan strides);
   // A contiguous tensor on the bytes from `offset`, which the caller has checked to be in the file.
-  // Keeps the map. If the address is not one for elements of this size, a copy.
+  // Keeps the bytes. If the address is not one for elements of this size, a copy.
   Tensor tensor_at(std::size_t offset, std::size_t bytes, DType dtype, IntSpan sizes);
 
  private:
-  explicit MappedFile(std::string path) : path_(std::move(path)) {}
-  ~MappedFile() override;
+  explicit FileBytes(std::string path) : path_(std::move(path)) {}
+  ~FileBytes() override;
 
   const std::string path_;
-  CountedPtr<MappedFile> whole_;  // null: the map is its own
+  CountedPtr<FileBytes> whole_;  // null: the bytes are its own
+  FileAccess access_ = FileAccess::Read;
   char* data_ = nullptr;
   std::size_t size_ = 0;
 };
