@@ -4,12 +4,18 @@
 // the thread's dispatch keys, and each thing among the arguments and among what the function sees
 // from outside (`outer`), in order:
 //
-//   a Tensor               dtype, device, sizes, strides, whether it requires a gradient, what a
-//                          user noted at it; or "the third one again"
+//   a Tensor               whether it is a Parameter, dtype, device, sizes, strides, whether it
+//                          requires a gradient, what a user noted at it; or "the third one again"
 //   a plain value          its type and value
 //   a container            its type, its keys, what is in it
-//   an object with state   a Module, or the object of a method: its type, and its attributes
-//   anything else          among arguments a reason not to compile; elsewhere its address
+//   an object with state   a Module, or of another class of Python: its class, and its attributes
+//   a class                its address and version, and the values among its attributes
+//   a function, a module   its address
+//   anything else          a reason not to compile
+//
+// [Names] An object may have attributes that the function does not read, such as a logger. What is
+// under a name that none of the function's code has, and is nothing of the first four lines, is
+// known by its address. `names` are those that the code has; None if it makes names up.
 //
 // [Held] Addresses mean something only as long as the objects live: who stores the bytes has to
 // hold the objects, too. They are given if asked for.
@@ -18,88 +24,37 @@
 // at half: nothing here runs code of a user.
 #include "gradients/gradients.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <unordered_map>
+#include <structmember.h>
 
+#include <cstring>
+#include <optional>
+
+#include "gradients/call_bytes.h"
 #include "opyard/jit/trace.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
 #include "opyard/thread/modes.h"
 #include "runtime/look_up.h"
+#include "runtime/python.h"
 
 namespace opyard::gradients {
 namespace {
 
 constexpr int kDeepest = 64;
-
-// Bytes that are appended a few at a time, up to a kilobyte in place.
-class Bytes {
- public:
-  Bytes() = default;
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-
-  void add(const void* from, std::size_t count) {
-    if (__builtin_expect(size_ + count > capacity_, 0)) grow(count);
-    std::memcpy(data_ + size_, from, count);
-    size_ += count;
-  }
-  void operator+=(char one) { add(&one, 1); }
-  const char* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
-
- private:
-  void grow(std::size_t count) {
-    std::string more;
-    more.reserve(2 * (size_ + count));
-    more.assign(data_, size_);
-    more.resize(more.capacity());
-    more_ = std::move(more);
-    data_ = more_.data();
-    capacity_ = more_.size();
-  }
-
-  std::array<char, 1024> first_;
-  std::string more_;
-  char* data_ = first_.data();
-  std::size_t size_ = 0, capacity_ = first_.size();
-};
-
-// Numbers of addresses, in the order in which they came. Most calls have few.
-class Numbers {
- public:
-  // The number, and whether the address is new.
-  std::pair<std::uint32_t, bool> add(const void* address) {
-    const void** const end = few_.data() + count_;
-    if (const void** const found = std::find(few_.data(), end, address); found != end) {
-      return {std::uint32_t(found - few_.data()), false};
-    }
-    if (count_ < few_.size()) {
-      few_[count_] = address;
-      return {std::uint32_t(count_++), true};
-    }
-    const auto next = std::uint32_t(few_.size() + many_.size());
-    const auto [found, is_new] = many_.try_emplace(address, next);
-    return {found->second, is_new};
-  }
-
- private:
-  std::array<const void*, 16> few_;
-  std::size_t count_ = 0;
-  std::unordered_map<const void*, std::uint32_t> many_;
-};
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 
 struct CallKeys {
   py::object tensor, parameter, module;  // the types
   py::tuple plain;                       // types of values that are known by their texts
+  py::object compiled;                   // the type of compiled functions
+  py::str module_key = py::str("__module__"), package = py::str("opyard.");
 };
 
 class Description {
  public:
-  Description(const PythonTable& known, const CallKeys& types, PyObject* held)
-      : known_(known), types_(types), held_(held) {}
+  // `names` is a frozenset, or null: see [Names].
+  Description(const CallKeys& types, PyObject* names, PyObject* held)
+      : types_(types), names_(names), held_(held) {}
 
   Bytes bytes;
   py::list tensors;
@@ -113,9 +68,19 @@ class Description {
   bool add_argument(PyObject* object, const std::string& where) {
     return add(object, true, 0, where);
   }
-  bool add_outer(PyObject* object) { return add(object, false, 0, "a name outside"); }
+  // The value of a name that the function has from outside.
+  bool add_outer(PyObject* object, PyObject* name) {
+    if (add(object, false, 0, kOuter)) return true;
+    if (refusal.starts_with(kOuter)) {
+      refusal = "the name " + std::string(py::str(name)) + refusal.substr(kOuter.size());
+    }
+    return false;
+  }
 
  private:
+  static inline const std::string kOuter = "a name outside";
+  static inline const std::string kAttribute = "an attribute";
+
   template <typename T>
   void add_raw(const T& value) {
     bytes.add(&value, sizeof(T));
@@ -149,6 +114,7 @@ class Description {
     }
     if (add_known(object, type)) return true;
     if (depth > kDeepest) return refuse(where + " is nested deeper than 64 containers");
+    if (bytes.size() > kMostBytes) return refuse(where + " is among too many to be compared");
     if (type == &PyTuple_Type || type == &PyList_Type)
       return add_sequence(object, is_argument, depth, where);
     if (PyTuple_Check(object) && is_named_tuple(type)) {
@@ -163,10 +129,256 @@ class Description {
                     "; accepted are Tensors, Modules, plain values, and lists, tuples and dicts "
                     "of them");
     }
+    return add_object(object, type, depth, where);
+  }
+
+  // ---- what only names outside and attributes may be
+
+  void add_opaque(PyObject* object) {
     bytes += 'A';
     add_address(object);
+  }
+  bool add_object(PyObject* object, PyTypeObject* type, int depth, const std::string& where) {
+    if (PyType_Check(object)) {
+      return add_class(reinterpret_cast<PyTypeObject*>(object), depth, where);
+    }
+    if (type == &PyFunction_Type) return add_function(object, depth);
+    if (type == &PyMethod_Type) {
+      bytes += 'B';
+      return add(PyMethod_GET_FUNCTION(object), false, depth + 1, where) &&
+             add(PyMethod_GET_SELF(object), false, depth + 1, where);
+    }
+    if (is_without_state(object, type)) {
+      add_opaque(object);
+      return true;
+    }
+    if (PyCFunction_Check(object)) {
+      bytes += 'B';
+      add_raw(PyCFunction_GET_FUNCTION(object));
+      return add(PyCFunction_GET_SELF(object), false, depth + 1, where);
+    }
+    if (is_reached_) return add_reached(object, type, depth, where);
+    add_opaque(object);
     return true;
   }
+
+  // A function of C, a module, a descriptor of C, what Opyard has in C, or a compiled function, in
+  // which the function that it is of is looked at in its stead.
+  bool is_without_state(PyObject* object, PyTypeObject* type) const {
+    if (PyModule_Check(object) || reinterpret_cast<PyObject*>(type) == types_.compiled.ptr()) {
+      return true;
+    }
+    if (PyCFunction_Check(object)) {
+      PyObject* const self = PyCFunction_GET_SELF(object);
+      return self == nullptr || PyModule_Check(self) || PyType_Check(self) ||
+             is_ours(Py_TYPE(self));
+    }
+    return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+           type == &PyClassMethodDescr_Type || type == &PyGetSetDescr_Type ||
+           type == &PyMemberDescr_Type || type == &PyProperty_Type ||
+           type == &PyStaticMethod_Type || type == &PyClassMethod_Type ||
+           type == &PyBaseObject_Type || (is_ours(type) && !slots_of(type));
+  }
+  bool is_ours(PyTypeObject* type) const {
+    if (std::string_view(type->tp_name).starts_with("opyard.")) return true;
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
+    PyObject* const module = PyDict_GetItemWithError(type->tp_dict, types_.module_key.ptr());
+    return module != nullptr && PyUnicode_Check(module) &&
+           PyUnicode_Tailmatch(module, types_.package.ptr(), 0, 7, -1) == 1;
+  }
+
+  // Of a name that the function's code has.
+  bool add_reached(PyObject* object, PyTypeObject* type, int depth, const std::string& where) {
+    if (PyDict_Check(object)) {
+      return add_parts(object, depth) &&
+             (!PyODict_Check(object) || add_items(object, depth, where)) &&
+             add_dict(object, false, depth, where);
+    }
+    if (PyList_Check(object) || PyTuple_Check(object)) {
+      return add_parts(object, depth) && add_sequence(object, false, depth, where);
+    }
+    if (type == &PySet_Type || type == &PyFrozenSet_Type) return add_items(object, depth, where);
+    if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object)) {
+      return add_number_of_class(object, depth, where);
+    }
+    if (slots_of(type)) return add_state(object, depth);
+    return refuse(where + " is of the class " + type->tp_name +
+                  ", whose state compile() does not look into");
+  }
+
+  bool add_function(PyObject* object, int depth) {
+    add_opaque(object);
+    add_raw(PyFunction_GET_CODE(object));
+    PyObject* const attributes = reinterpret_cast<PyFunctionObject*>(object)->func_dict;
+    if (attributes == nullptr || PyDict_GET_SIZE(attributes) == 0) return true;
+    const auto [number, is_new] = objects_.add(object);
+    bytes += is_new ? 'M' : 'm';
+    add_raw(number);
+    return !is_new || add_attributes(attributes, depth + 1);
+  }
+
+  bool add_number_of_class(PyObject* object, int depth, const std::string& where) {
+    bytes += 'C';
+    if (PyFloat_Check(object)) {
+      add_raw(PyFloat_AS_DOUBLE(object));
+    } else if (PyUnicode_Check(object)) {
+      add_text(object);
+    } else {
+      int overflow = 0;
+      add_raw(PyLong_AsLongLongAndOverflow(object, &overflow));
+      if (overflow != 0) return refuse(where + " is a number of more than 64 bits");
+    }
+    return add_parts(object, depth);
+  }
+
+  // Of a set, or the keys of a dictionary that has an order of its own.
+  bool add_items(PyObject* object, int depth, const std::string& where) {
+    bytes += 'X';
+    add_raw(Py_TYPE(object));
+    add_raw(PyObject_Size(object));
+    const auto items = py::reinterpret_steal<py::object>(PyObject_GetIter(object));
+    if (!items) throw py::error_already_set();
+    for (;;) {
+      const auto item = py::reinterpret_steal<py::object>(PyIter_Next(items.ptr()));
+      if (!item) {
+        if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+        return true;
+      }
+      if (!add(item.ptr(), false, depth + 1, where)) return false;
+    }
+  }
+
+  // The class of an object, and its attributes if it has a dictionary.
+  bool add_parts(PyObject* object, int depth) {
+    if (!add_class(Py_TYPE(object), depth, kAttribute)) return false;
+    if (!has_dictionary(Py_TYPE(object))) return true;
+    return add_attributes(dictionary_of(object).ptr(), depth + 1);
+  }
+  static bool has_dictionary(PyTypeObject* type) { return type->tp_dictoffset != 0; }
+  static py::object dictionary_of(PyObject* object) {
+    auto found = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
+    if (!found) throw py::error_already_set();
+    return found;
+  }
+
+  // Places of the slots of a class of Python, or nothing if its objects have more than slots and
+  // attributes, as those of classes of C have.
+  static std::optional<std::vector<Py_ssize_t>> slots_of(PyTypeObject* type) {
+    std::vector<Py_ssize_t> places;
+    for (PyTypeObject* each = type; each != nullptr; each = each->tp_base) {
+      if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+        if (each != &PyBaseObject_Type) return std::nullopt;
+        break;
+      }
+      for (const PyMemberDef* one = each->tp_members; one != nullptr && one->name != nullptr;
+           ++one) {
+        if (one->type == T_OBJECT_EX) places.push_back(one->offset);
+      }
+    }
+    const std::size_t pointers =
+        places.size() + (type->tp_dictoffset > 0 ? 1 : 0) + (type->tp_weaklistoffset > 0 ? 1 : 0);
+    if (type->tp_itemsize != 0 ||
+        std::size_t(type->tp_basicsize) != sizeof(PyObject) + pointers * sizeof(PyObject*)) {
+      return std::nullopt;
+    }
+    return places;
+  }
+
+  // A class of C is known by its address, another one by its version, which a change of it or of a
+  // base changes, and by what its values hold that can be changed.
+  bool add_class(PyTypeObject* type, int depth, const std::string& where) {
+    auto* const object = reinterpret_cast<PyObject*>(type);
+    const auto [number, is_new] = objects_.add(type);
+    bytes += is_new ? 'K' : 'k';
+    if (!is_new) {
+      add_raw(number);
+      return true;
+    }
+    add_address(object);
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return true;
+    if (python::tag_of_type(type) == 0) {
+      // Looking up a name that `type` does not define gives the class a version.
+      static_cast<void>(take_result(PyObject_GetAttrString(object, "__init__")));
+    }
+    const unsigned version = python::tag_of_type(type);
+    if (version == 0) {
+      return refuse(where + " is of the class " + type->tp_name +
+                    ", which was changed so often that CPython does not count its changes");
+    }
+    add_raw(version);
+    if (Py_TYPE(object) != &PyType_Type && !add_class(Py_TYPE(object), depth + 1, where)) {
+      return false;
+    }
+    const Reaching reaching(*this, true);
+    const auto bases = py::reinterpret_borrow<py::object>(type->tp_mro);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases.ptr()); ++i) {
+      auto* const each = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases.ptr(), i));
+      if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || is_ours(each)) continue;
+      if (!add_class_values(each, depth + 1)) return false;
+    }
+    return true;
+  }
+  // Functions and other descriptors of C are of the class's version.
+  bool add_class_values(PyTypeObject* type, int depth) {
+    const auto is_fixed = [](const PyTypeObject* kind) {
+      return kind->tp_descr_get != nullptr && (kind->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
+    };
+    const auto attributes = py::reinterpret_borrow<py::object>(type->tp_dict);
+    Py_ssize_t at = 0;
+    PyObject *key = nullptr, *value = nullptr;
+    while (PyDict_Next(attributes.ptr(), &at, &key, &value) != 0) {
+      if (is_fixed(Py_TYPE(value)) || !PyUnicode_Check(key) || !is_read(key)) continue;
+      if (PyUnicode_CompareWithASCIIString(key, "_abc_impl") == 0) continue;
+      const py::object item = py::reinterpret_borrow<py::object>(value);
+      if (!add(item.ptr(), false, depth + 1, kAttribute)) return false;
+    }
+    return true;
+  }
+  // See [Names].
+  class Reaching {
+   public:
+    Reaching(Description& of, bool is_reached) : of_(of), before_(of.is_reached_) {
+      of.is_reached_ = is_reached;
+    }
+    Reaching(const Reaching&) = delete;
+    Reaching& operator=(const Reaching&) = delete;
+    ~Reaching() { of_.is_reached_ = before_; }
+
+   private:
+    Description& of_;
+    const bool before_;
+  };
+  bool is_read(PyObject* name) const {
+    if (names_ == nullptr) return true;
+    const int found = PySet_Contains(names_, name);
+    if (found < 0) throw py::error_already_set();
+    return found != 0;
+  }
+
+  bool add_attributes(PyObject* attributes, int depth) {
+    Py_ssize_t at = 0;
+    PyObject *key = nullptr, *value = nullptr;
+    add_raw(PyDict_GET_SIZE(attributes));
+    while (PyDict_Next(attributes, &at, &key, &value) != 0) {
+      // Of a Module, which buffers a state leaves out: no call depends on it.
+      if (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, "_not_saved") == 0)
+        continue;
+      const py::object name = py::reinterpret_borrow<py::object>(key);
+      const py::object item = py::reinterpret_borrow<py::object>(value);
+      if (!add(name.ptr(), false, depth + 1, kAttribute)) return false;
+      const Reaching reaching(*this, PyUnicode_Check(name.ptr()) && is_read(name.ptr()));
+      if (!add(item.ptr(), false, depth + 1, kAttribute)) return name_attribute(name.ptr());
+    }
+    return true;
+  }
+  bool name_attribute(PyObject* name) {
+    if (refusal.starts_with(kAttribute)) {
+      refusal = "the attribute " + std::string(py::str(name)) + refusal.substr(kAttribute.size());
+    }
+    return false;
+  }
+
+  // ---- tensors, plain values and containers
 
   bool add_tensor(PyObject* object, int depth, const std::string& where) {
     PyTypeObject* const type = Py_TYPE(object);
@@ -187,6 +399,7 @@ class Description {
       return true;
     }
     tensors.append(py::reinterpret_borrow<py::object>(object));
+    bytes += reinterpret_cast<PyObject*>(type) == types_.parameter.ptr() ? '1' : '0';
     add_raw(tensor.dtype());
     add_raw(tensor.keys().raw());
     add_raw(tensor.device().backend);
@@ -198,7 +411,7 @@ class Description {
     for (const std::int64_t stride : tensor.strides()) add_raw(stride);
     PyObject* const attributes = attributes_of(object);
     bytes += attributes == nullptr ? '0' : '1';
-    return attributes == nullptr || add_dict(attributes, false, depth + 1, "an attribute");
+    return attributes == nullptr || add_attributes(attributes, depth + 1);
   }
   // Borrowed; null if nothing was noted at the tensor, which then has no dictionary.
   static PyObject* attributes_of(PyObject* tensor) {
@@ -267,18 +480,12 @@ class Description {
     Py_ssize_t at = 0;
     PyObject *key = nullptr, *value = nullptr;
     while (PyDict_Next(object, &at, &key, &value) != 0) {
-      // Of a Module, which buffers a state leaves out: no call depends on it.
-      if (!is_argument && PyUnicode_Check(key) &&
-          PyUnicode_CompareWithASCIIString(key, "_not_saved") == 0) {
-        continue;
-      }
       if (!add_plain(key, Py_TYPE(key))) {
         if (is_argument) {
           return refuse(where + " has a key of type " + Py_TYPE(key)->tp_name +
                         "; accepted are plain values");
         }
-        bytes += 'A';
-        add_address(key);
+        add_opaque(key);
       }
       const py::object item = py::reinterpret_borrow<py::object>(value);
       if (!add(item.ptr(), is_argument, depth + 1, where)) return false;
@@ -287,7 +494,7 @@ class Description {
   }
 
  public:
-  // An object with attributes: parts that are Modules are looked into, other objects are not.
+  // An object with attributes and slots.
   bool add_state(PyObject* object, int depth) {
     const auto [number, is_new] = objects_.add(object);
     bytes += is_new ? 'M' : 'm';
@@ -295,33 +502,48 @@ class Description {
       add_raw(number);
       return true;
     }
-    add_address(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    const py::object attributes =
-        py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
-    if (!attributes) throw py::error_already_set();
-    return add_dict(attributes.ptr(), false, depth + 1, "an attribute");
+    if (!add_parts(object, depth)) return false;
+    const auto slots = slots_of(Py_TYPE(object));
+    if (!slots) {
+      return refuse(std::string("an object of the class ") + Py_TYPE(object)->tp_name +
+                    " has state that compile() does not look into");
+    }
+    for (const Py_ssize_t place : *slots) {
+      const auto value = py::reinterpret_borrow<py::object>(
+          *reinterpret_cast<PyObject**>(reinterpret_cast<std::byte*>(object) + place));
+      bytes += value ? '1' : '0';
+      if (value && !add(value.ptr(), false, depth + 1, kAttribute)) return false;
+    }
+    return true;
   }
 
  private:
-  const PythonTable& known_;
   const CallKeys& types_;
+  PyObject* const names_;
   PyObject* const held_;
-  Numbers numbers_;  // of tensors
-  Numbers objects_;
+  bool is_reached_ = true;  // see [Names]
+  Numbers numbers_;         // of tensors
+  Numbers objects_;         // and classes
 };
 
-// describe(outer, self, args, kwargs, held): (bytes, tensors); a text that says why not; or None in
-// a trace. `held` is None, or a list for what [Held] says.
+// describe((values, their names, [Names]), self, args, kwargs, held): (bytes, tensors); a text that
+// says why not; or None in a trace. `held` is None, or a list for what [Held] says.
 PyObject* describe(const CallKeys& types, PyObject* const* given) {
   if (jit::current_trace() != nullptr) return Py_NewRef(Py_None);
-  Description description(table(), types, given[4] == Py_None ? nullptr : given[4]);
+  PyObject* const outer = PyTuple_GET_ITEM(given[0], 0);
+  PyObject* const outer_names = PyTuple_GET_ITEM(given[0], 1);
+  PyObject* const names = PyTuple_GET_ITEM(given[0], 2);
+  Description description(types, names == Py_None ? nullptr : names,
+                          given[4] == Py_None ? nullptr : given[4]);
   description.add_thread();
   if (!thread_modes().empty()) {
     return PyUnicode_FromString("was called in a mode, which sees each operator");
   }
   bool is_good = given[1] == Py_None || description.add_state(given[1], 0);
-  for (Py_ssize_t i = 0; is_good && i < PyTuple_GET_SIZE(given[0]); ++i) {
-    is_good = description.add_outer(PyTuple_GET_ITEM(given[0], i));
+  const Py_ssize_t count = PyTuple_GET_SIZE(outer);
+  description.bytes.add(&count, sizeof(count));
+  for (Py_ssize_t i = 0; is_good && i < count; ++i) {
+    is_good = description.add_outer(PyTuple_GET_ITEM(outer, i), PyList_GET_ITEM(outer_names, i));
   }
   for (Py_ssize_t i = 0; is_good && i < PyTuple_GET_SIZE(given[2]); ++i) {
     is_good =
@@ -361,12 +583,13 @@ void add_call_keys(py::module_& module) {
   py::class_<CallKeys>(module, "CallKeys", py::custom_type_setup([](PyHeapTypeObject* type) {
                          type->ht_type.tp_call = &call;
                        }))
-      .def(py::init(
-               [](py::object tensor, py::object parameter, py::object of_modules, py::tuple plain) {
-                 return CallKeys{std::move(tensor), std::move(parameter), std::move(of_modules),
-                                 std::move(plain)};
-               }),
-           py::arg("tensor"), py::arg("parameter"), py::arg("module"), py::arg("plain"));
+      .def(py::init([](py::object tensor, py::object parameter, py::object of_modules,
+                       py::tuple plain, py::object compiled) {
+             return CallKeys{std::move(tensor), std::move(parameter), std::move(of_modules),
+                             std::move(plain), std::move(compiled)};
+           }),
+           py::arg("tensor"), py::arg("parameter"), py::arg("module"), py::arg("plain"),
+           py::arg("compiled"));
 }
 
 }  // namespace opyard::gradients

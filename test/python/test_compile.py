@@ -688,8 +688,8 @@ def test_as_a_decorator_and_copied():
     x = opyard.tensor([3.0])
     for _ in range(2):
         assert one(x).tolist() == [6]
-    assert copy.deepcopy(one)(x).tolist() == [6]
+    assert len(Holder.forward.graphs()) == 1
+    assert copy.deepcopy(one)(x).tolist() == [6]  # which changes the class: copyreg notes its slots
     assert Holder.forward.__doc__ == "Twice as much."
     assert repr(Holder.forward) == "<compiled forward>"
-    assert len(Holder.forward.graphs()) == 1
     assert as_tuple(one(x))

@@ -42,11 +42,12 @@ class CompileWarning(UserWarning):
 class _Kind:
     """What was made of one kind of calls."""
 
-    __slots__ = ("build", "graph", "held", "label", "reason", "run")
+    __slots__ = ("build", "extent", "graph", "held", "label", "reason", "run")
 
-    def __init__(self, label: str, held: list) -> None:
+    def __init__(self, label: str, held: list, extent: tuple[int, int]) -> None:
         self.label = label
         self.held = held  # what the key names by its address
+        self.extent = extent  # of the surroundings that are in the key
         self.run: Any = None  # a Code or a Staged; None if calls run the function
         self.build: Any = None  # makes the result of what `run` gives
         self.graph: _graphs.Graph | None = None
@@ -71,7 +72,9 @@ class CompiledFunction:
         self._others: dict[str, int] = {}  # why calls had no key, and how often
         self._warned: set[str] = set()
         self._keys = _gradients.CallKeys(
-            _C.Tensor, Parameter, Module, (complex, bytes, _C.dtype, _C.device, type(...))
+            *(_C.Tensor, Parameter, Module),
+            (complex, bytes, range, _C.dtype, _C.device, type(...)),
+            CompiledFunction,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -138,18 +141,13 @@ class CompiledFunction:
                 "pass numbers that change as Tensors"
             )
             return self._function(*args, **kwargs)
-        surroundings = Surroundings()  # another thread sees it whole, or the one before
-        surroundings.add(self._function)
-        for one in (*args, *kwargs.values()):
-            if isinstance(one, Module):
-                surroundings.add(one)
-        self._surroundings = surroundings
-        held: list = []
-        found = self._keys(surroundings.read(), self._owner, args, kwargs, held)
+        surroundings, held, found = self._look_around(args, kwargs)
         if type(found) is not tuple:
+            if found is not None:
+                self._run_as_it_is(found)
             return self._function(*args, **kwargs)
         key, tensors = found
-        kind = _Kind(_label(args, kwargs), held)
+        kind = _Kind(_label(args, kwargs), held, surroundings.extent)
         if surroundings.reasons:
             kind.reason = surroundings.reasons[0]
             result = self._function(*args, **kwargs)
@@ -159,6 +157,30 @@ class CompiledFunction:
         if kind.run is None:
             self._warn(kind.reason)
         return result
+
+    def _look_around(
+        self, args: tuple, kwargs: dict[str, Any]
+    ) -> "tuple[Surroundings, list, tuple | str | None]":
+        """What the call sees, what its key names by address, and the key and tensors, or why not.
+
+        Values lead to functions, and these to names outside, until there are no more. What calls of
+        other kinds see is seen as well, so that all keys are made in one way.
+        """
+        surroundings = Surroundings(self._surroundings)  # others see the former until it is whole
+        surroundings.add(self._function)
+        for one in (*args, *kwargs.values()):
+            if isinstance(one, Module):
+                surroundings.add(one)
+        while True:
+            held: list = []
+            found = self._keys(surroundings.read(), self._owner, args, kwargs, held)
+            if not surroundings.add_found(held) or type(found) is not tuple:
+                break
+        self._surroundings = surroundings
+        for key, kind in list(self._kinds.items()):
+            if kind.extent != surroundings.extent:  # no call has that key any more
+                self._kinds.pop(key, None)
+        return surroundings, held, found
 
     def _observe(
         self,

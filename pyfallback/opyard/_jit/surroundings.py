@@ -1,12 +1,15 @@
 """What a function sees besides its arguments, and what it does that no graph holds.
 
 For compile(). A function is read as its code: the names outside that it uses, those that the
-functions use that it calls by such a name, and forward() of the Modules that it finds there. That
-is less than what it may do; what is found here is a reason, and what is not is the user's word.
+functions use that it calls, by such a name or as methods of what it finds there, and forward() of
+Modules. That is less than what it may do; what is found here is a reason, and what is not is the
+user's word.
 """
 
 import builtins
 import dis
+import functools
+import importlib
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,8 +17,10 @@ from typing import Any
 from .._nn.module import Module
 
 _PACKAGE = __name__.split(".")[0]
-_OUTSIDE = ("breakpoint", "eval", "exec", "input", "open", "print")  # of builtins
-_CHANGING = ("random", "secrets", "time", "uuid")  # modules whose functions give something else
+# Of builtins.
+_OUTSIDE = ("breakpoint", "eval", "exec", "globals", "id", "input", "locals", "open", "print")
+# Modules whose functions and classes give something else each time.
+_CHANGING = ("datetime", "numpy.random", "random", "secrets", "time", "uuid")
 _METHODS = (
     "backward",
     "register_hook",
@@ -23,32 +28,57 @@ _METHODS = (
     "requires_grad_",
     "retain_grad",
 )
+# Packages whose classes have methods that read nothing but what they are given.
+_SETTLED = (_PACKAGE, "_collections_abc", "abc", "builtins", "enum", "functools", "typing")
+_NAMING = ("__dict__", "attrgetter", "getattr", "vars")  # ways to attributes of any name
+# Methods that Python calls by itself, and that no function with a graph needs.
+_NOT_CALLED = (
+    *("__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__"),
+    *("__init__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__repr__"),
+    *("__set_name__", "__setstate__", "__sizeof__", "__str__", "__subclasshook__"),
+)
+_CALLED = (type, types.FunctionType, types.BuiltinFunctionType)
+_NOTHING = object()  # the value of a name that means nothing yet
 
 
 class Surroundings:
-    """The places of names outside, and the reasons that were found."""
+    """The places of names outside, and the reasons that were found.
 
-    def __init__(self) -> None:
+    It begins with the places of another one: then both may be read in one way.
+    """
+
+    def __init__(self, former: "Surroundings | None" = None) -> None:
         # A namespace, a cell, or a function whose defaults are meant; and a name.
-        self.places: list[tuple[Any, str]] = []
+        self.places: list[tuple[Any, str]] = [] if former is None else list(former.places)
         self.reasons: list[str] = []
+        # Names that the code has, among them those of attributes; None if it makes names up.
+        self.names: set[str] = set() if former is None else set(former.names)
+        self._attributes: set[str] | None = self.names
+        self._note_names(())
+        self._labels = [name for _, name in self.places]
+        self._places = {(id(where), name) for where, name in self.places}
         self._seen: set[Any] = set()
+        self._classes: list[type] = []
 
     def read(self) -> tuple:
-        """What the names mean now; a name that means nothing yet is left out."""
+        """What the names mean now, the names, and what names of attributes the code has."""
         found = []
         for where, name in self.places:
             if type(where) is dict:
-                if name in where:
-                    found.append(where[name])
+                found.append(where.get(name, _NOTHING))
             elif type(where) is types.FunctionType:
                 found.append((where.__defaults__, where.__kwdefaults__))
             else:
                 try:
                     found.append(where.cell_contents)
                 except ValueError:  # an empty cell
-                    continue
-        return tuple(found)
+                    found.append(_NOTHING)
+        return tuple(found), self._labels, self._attributes
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How much it sees: keys that were made with another extent are of another form."""
+        return len(self.places), len(self.names)
 
     def add(self, value: object) -> None:
         """Looks into a function, a method, a Module or another callable."""
@@ -57,16 +87,42 @@ class Surroundings:
                 self._seen.add(function)
                 self._add_function(function)
 
+    def add_found(self, found: Iterable[object]) -> bool:
+        """Looks into functions and classes that were found in values; whether there is more now."""
+        before = self.extent
+        for value in found:
+            if isinstance(value, type):
+                if value not in self._seen:
+                    self._seen.add(value)
+                    self._classes.append(value)
+            else:
+                self.add(value)
+        for one in self._classes:
+            for function in self._methods_of(one):
+                self.add(function)
+        return before != self.extent
+
+    def _methods_of(self, owner: type) -> Iterator[types.FunctionType]:
+        """What the code may call of a class: by a name that it has, or by a sign such as []."""
+        for base in owner.__mro__:
+            if base.__module__.split(".")[0] in _SETTLED:
+                continue
+            for name, value in list(vars(base).items()):
+                is_special = name.startswith("__") and name not in _NOT_CALLED
+                if name in self.names or is_special or self._attributes is None:
+                    yield from _functions_of(value)
+
     def _add_function(self, function: types.FunctionType) -> None:
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
-            self._add_place(cell, name)
+            self._add_place(cell, name, function.__code__)
         if function.__defaults__ or function.__kwdefaults__:
-            self.places.append((function, ""))
+            self._note_place(function, f"a default of {function.__name__}()")
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.add(default)
         for code in _codes(function.__code__):
+            self._note_names(code.co_names)
             self._add_code(code, function.__globals__)
 
     def _add_code(self, code: types.CodeType, namespace: dict[str, Any]) -> None:
@@ -80,26 +136,58 @@ class Surroundings:
                 self._add_global(code, namespace, name)
             elif step.opname in ("LOAD_METHOD", "LOAD_ATTR") and name in _METHODS:
                 self._refuse(f"{code.co_name}() calls {name}()")
+            elif step.opname == "IMPORT_NAME":
+                self._add_import(code, name)
 
     def _add_global(self, code: types.CodeType, namespace: dict[str, Any], name: str) -> None:
-        if name in namespace:
-            value = namespace[name]
-            if isinstance(value, types.ModuleType) and value.__name__ in _CHANGING:
-                self._refuse(f"{code.co_name}() uses the module {name}")
-            self._add_place(namespace, name)
-        elif name in _OUTSIDE and hasattr(builtins, name):
+        if name not in namespace and name in _OUTSIDE and hasattr(builtins, name):
             self._refuse(f"{code.co_name}() calls {name}()")
+        self._add_place(namespace, name, code)
 
-    def _add_place(self, where: Any, name: str) -> None:
-        key = (id(where), name)
-        if key in self._seen:
-            return
-        self._seen.add(key)
-        self.places.append((where, name))
+    def _add_import(self, code: types.CodeType, name: str) -> None:
+        try:
+            module = importlib.import_module(name)
+        except (ImportError, TypeError, ValueError):  # relative, or not there: the call will say
+            self._refuse(f"{code.co_name}() imports {name}")
+        else:
+            self._add_module(code, module)
+
+    def _add_module(self, code: types.CodeType, module: types.ModuleType) -> None:
+        """What the code may take from a module: whatever has a name that the code has."""
+        if module.__name__ in _CHANGING:
+            self._refuse(f"{code.co_name}() uses the module {module.__name__}")
+        elif module.__name__.split(".")[0] != _PACKAGE:
+            for name in code.co_names:
+                if "__getattr__" in vars(module):  # it may load the part that has the name
+                    getattr(module, name, None)
+                if name in vars(module):
+                    self._add_place(vars(module), name, code)
+
+    def _note_names(self, names: Iterable[str]) -> None:
+        self.names.update(names)
+        self._attributes = None if self.names.intersection(_NAMING) else self.names
+
+    def _note_place(self, where: Any, name: str) -> None:
+        if (id(where), name) not in self._places:
+            self._places.add((id(where), name))
+            self.places.append((where, name))
+            self._labels.append(name)
+
+    def _add_place(self, where: Any, name: str, code: types.CodeType) -> None:
+        self._note_place(where, name)
         try:
             value = where[name] if type(where) is dict else where.cell_contents
         except (KeyError, ValueError):
             return
+        if isinstance(value, types.ModuleType):
+            key = (id(value), code)
+            if key not in self._seen:
+                self._seen.add(key)
+                self._add_module(code, value)
+            return
+        module = getattr(value, "__module__", None) if isinstance(value, _CALLED) else None
+        if module in _CHANGING:
+            self._refuse(f"{code.co_name}() uses {name} of the module {module}")
         self.add(value)
 
     def _refuse(self, reason: str) -> None:
@@ -119,12 +207,21 @@ def _functions_of(value: object) -> Iterable[types.FunctionType]:
     if isinstance(value, types.FunctionType):
         return (value,)
     if isinstance(value, types.MethodType):
-        found = [*_functions_of(value.__func__), *_functions_of(value.__self__)]
-        return found
+        return [*_functions_of(value.__func__), *_functions_of(value.__self__)]
+    if isinstance(value, staticmethod | classmethod):
+        return _functions_of(value.__func__)
+    if isinstance(value, property):
+        return [one for one in (value.fget,) if isinstance(one, types.FunctionType)]
+    if isinstance(value, functools.cached_property):
+        return _functions_of(value.func)
+    if isinstance(value, type):
+        return ()
     if isinstance(value, Module):
         kinds = {type(module) for module in value.modules()}
-        return [kind.forward for kind in kinds if isinstance(kind.forward, types.FunctionType)]
-    call = None if isinstance(value, type) else getattr(type(value), "__call__", None)  # noqa: B004
+        return [each for kind in kinds for each in _functions_of(kind.forward)]
+    if "__wrapped__" in getattr(value, "__dict__", ()):  # compiled, or made by a decorator
+        return _functions_of(vars(value)["__wrapped__"])
+    call = getattr(type(value), "__call__", None)  # noqa: B004
     return (call,) if isinstance(call, types.FunctionType) else ()
 
 
