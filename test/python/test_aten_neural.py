@@ -523,3 +523,9 @@ def test_sums_of_bags_without_padding_have_no_bag_of_each_row(dtype):
         assert result[0].tolist() == [[2] * 3] * 2
         padded = call(table, rows, offsets, False, 0, False, None, True, 1)
         assert [each.shape for each in padded] == [(2, 3), (4,), (2 + more,), (2 + more,)]
+
+
+def test_the_gradients_of_no_groups_are_refused():
+    x, mean = opyard.ones(1, 2, 2), opyard.ones(1, 1)
+    with pytest.raises(ValueError, match="native_group_norm_backward: .*number of groups is 0"):
+        aten.native_group_norm_backward(x, x, mean, mean, None, 1, 2, 2, 0, [True, True, True])

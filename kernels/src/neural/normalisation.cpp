@@ -146,6 +146,8 @@ Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, co
                                  const Tensor& rstd, const MaybeTensor& weight, std::int64_t n,
                                  std::int64_t c, std::int64_t hw, std::int64_t group,
                                  const std::array<bool, 3>& output_mask) {
+  require_defined("aten::native_group_norm_backward", "input", input);
+  require_groups("aten::native_group_norm_backward", input, c, group);
   const std::array parts = {n, group, c / group * hw}, single = {n, group, std::int64_t{1}};
   const std::array channels = {n, c, hw};
   const Tensor scale = reshape(rstd, single);
