@@ -22,7 +22,8 @@ that `opyard.ops.aten` does not have; see [coming from PyTorch](from_pytorch.md)
 REASONS = {  # why an operator has no gradients that takes a tensor and gives one
     "gives bools": "all any eq ge gt isfinite isinf isnan isneginf isposinf le logical_and "
     "logical_not logical_or logical_xor lt ne signbit",
-    "gives integers": "argmax argmin nonzero",
+    "gives integers": "argmax argmin multinomial nonzero",
+    "refused if self needs one": "exponential_ random_",
     "integers and bools alone": "bitwise_and bitwise_not bitwise_or bitwise_xor",
     "not written yet, backward() raises": "scatter trigamma",
 }

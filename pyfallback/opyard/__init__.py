@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         set_grad_enabled,
     )
     from ._core.errors import register_error, set_warn_always
+    from ._core.generator import Generator
     from ._core.layout import Layout
     from ._core.tags import Tag
     from ._core.threads import get_num_threads, set_num_threads
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 
 # Without bool: a star import must not take the built-in one away.
 __all__ = [
+    "Generator",
     "Layout",
     "SymBool",
     "SymFloat",
@@ -155,6 +157,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "Generator": "opyard._core.generator",
     "Layout": "opyard._core.layout",
     "SymBool": "opyard._tensor.symbolic",
     "SymFloat": "opyard._tensor.symbolic",

@@ -28,6 +28,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     concurrent_future(future)        a concurrent.futures.Future of it
     cancelled_error()                a new concurrent.futures.CancelledError
     trace_gpu(event, *words)         tells the callbacks of a device event
+    generator(capsule)               the opyard.Generator of a generator of C++
     tag(name)                        the Tag of this name, or the name
     format_tensor(tensor)            its repr
     copy(tensor)                     copy.copy(tensor)
@@ -89,6 +90,7 @@ _LATE = {
     "copy": ("opyard._tensor.copying", "copy"),
     "deepcopy": ("opyard._tensor.copying", "deepcopy"),
     "reduce": ("opyard._tensor.copying", "reduce"),
+    "generator": ("opyard._core.generator", "from_capsule"),
     "layout_number": ("opyard._core.layout", "layout_number"),
     "get_item": ("opyard._tensor.indexing", "get_item"),
     "get_part": ("opyard._tensor.indexing", "get_part"),

@@ -5,9 +5,9 @@ import sys
 import pytest
 
 EXPORTS = [
-    "Tensor", "tensor", "from_numpy", "from_dlpack", "dtype", "device", "ops", "load_library",
-    "unload_library", "loaded_libraries", "uint8", "int8", "int16", "int32", "int64", "float16",
-    "bfloat16", "float32", "float64", "complex64", "complex128", "bool",
+    "Tensor", "tensor", "from_numpy", "from_dlpack", "dtype", "device", "Generator", "ops",
+    "load_library", "unload_library", "loaded_libraries", "uint8", "int8", "int16", "int32",
+    "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool",
 ]  # fmt: skip
 
 

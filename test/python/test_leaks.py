@@ -807,6 +807,7 @@ SCENARIOS = {
     "opyard.save": saved,
     "opyard.load": lambda: fails(LookupError, opyard.load, "/no/such.safetensors"),
     "opyard.manual_seed": lambda: opyard.manual_seed(3),
+    "opyard.Generator": lambda: opyard.rand(2, generator=opyard.Generator().manual_seed(3)),
     # profiler
     "profiler.profile": profiled,
     "profiler.record_function": profiled,

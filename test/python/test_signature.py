@@ -27,6 +27,7 @@ TYPES = {
     "Scalar": (Number, Number),
     "Device": (opyard.device, opyard.device),
     "ScalarType": (opyard.dtype, opyard.dtype),
+    "Generator": (opyard.Generator, opyard.Generator),
     "NoneType": (None, None),
     "SymInt": (int, int),
     "SymFloat": (float, float),
@@ -39,7 +40,7 @@ TYPES = {
     "(int, str)": (tuple[int, str], tuple[int, str]),
     "Future(int)": (opyard.futures.Future, opyard.futures.Future),
     **dict.fromkeys(
-        "Any Layout MemoryFormat Generator Storage Stream Capsule DeviceIndex QScheme Dimname "
+        "Any Layout MemoryFormat Storage Stream Capsule DeviceIndex QScheme Dimname "
         "AnyClassType AnyEnumType".split(),
         (typing.Any, typing.Any),
     ),

@@ -1,109 +1,21 @@
-// kernels/creation/random.cpp: rand, randn, randint, randperm and their like, bernoulli, dropout.
-//
-// See random.h [Stream]. Generators of other libraries are refused.
+// kernels/creation/random.cpp: rand, randn, randint, randperm and their like, from a generator or from
+// that of the process.
 #include "creation/random.h"
 
-#include <opyard/value/generator.h>
-#include <pthread.h>
-
-#include <cmath>
-#include <mutex>
 #include <numeric>
-#include <random>
 
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
-#include "common/options.h"
 #include "common/releasing.h"
 #include "common/symbolic_results.h"
 
 namespace opyard::kernels {
 
-namespace {
-
-// SplitMix64's last steps: words that differ in a bit give words that differ in half of them.
-std::uint64_t mixed(std::uint64_t word) {
-  word += 0x9E3779B97F4A7C15;
-  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9;
-  word = (word ^ (word >> 27)) * 0x94D049BB133111EB;
-  return word ^ (word >> 31);
-}
-
-struct Stream {
-  std::mutex mutex;  // no user code runs under it
-  std::uint64_t seed = 0, next = 0;
-  std::uint64_t children = 0;  // of this process since it was seeded
-  bool seeded = false;
-};
-Stream& stream();
-
-// See random.h [Children].
-void before_fork() {
-  stream().mutex.lock();
-  ++stream().children;
-}
-void after_fork() { stream().mutex.unlock(); }
-void in_child() {
-  Stream& s = stream();
-  s.seed = mixed(s.seed ^ mixed(s.children));
-  s.next = s.children = 0;
-  s.mutex.unlock();
-}
-
-Stream& stream() {
-  static Stream& one = *[] {
-    pthread_atfork(&before_fork, &after_fork, &in_child);
-    return new Stream;  // never ends: threads may draw at exit
-  }();
-  return one;
-}
-
-}  // namespace
-
-void seed_random_numbers(std::uint64_t seed) {
-  Stream& s = stream();
-  const std::lock_guard lock(s.mutex);
-  s.seed = seed;
-  s.next = s.children = 0;
-  s.seeded = true;
-}
-
-RandomNumbers::RandomNumbers(std::int64_t count) {
-  Stream& s = stream();
-  const std::lock_guard lock(s.mutex);
-  if (!s.seeded) {
-    std::random_device device;
-    s.seed = std::uint64_t(device()) << 32 | device();
-    s.seeded = true;
-  }
-  seed_ = s.seed;
-  first_ = s.next;
-  s.next += std::uint64_t(count);
-}
-
-std::array<std::uint32_t, 4> RandomNumbers::bits(std::int64_t i) const {
-  const std::uint64_t at = first_ + std::uint64_t(i);
-  std::array<std::uint32_t, 4> x = {std::uint32_t(at), std::uint32_t(at >> 32), 0, 0};
-  auto low = std::uint32_t(seed_), high = std::uint32_t(seed_ >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53} * x[0], b = std::uint64_t{0xCD9E8D57} * x[2];
-    x = {std::uint32_t(b >> 32) ^ x[1] ^ low, std::uint32_t(b),
-         std::uint32_t(a >> 32) ^ x[3] ^ high, std::uint32_t(a)};
-    low += 0x9E3779B9;
-    high += 0xBB67AE85;
-  }
-  return x;
-}
-
-namespace {
-
-using MaybeGenerator = std::optional<CountedPtr<Generator>>;
-
-Tensor made(const char* op, IntSpan size, DType dtype, MaybeLayout layout, MaybeDevice device,
-            MaybeBool pin_memory) {
+Tensor empty_for(const char* op, IntSpan size, DType dtype, MaybeLayout layout, MaybeDevice device,
+                 MaybeBool pin_memory) {
   require_sizes(op, size);
   require_plain(op, layout, pin_memory);
   const Device at = device.value_or(Device{});
@@ -114,14 +26,16 @@ Tensor made(const char* op, IntSpan size, DType dtype, MaybeLayout layout, Maybe
   return Tensor::empty(size, dtype, at);
 }
 
-// Writes a float tensor element by element: fill(numbers, i) gives a double or float.
+namespace {
+
+// Writes a float tensor element by element: of(numbers, i, T()) gives a double or float.
 template <typename Of>
-Tensor filled(const char* op, Tensor result, const Of& of) {
+Tensor filled(const char* op, Tensor result, const MaybeGenerator& generator, const Of& of) {
   require_floats(op, "self", result);
   if (is_meta(result)) return result;
   const DType dtype = result.dtype(), carrier = carrier_of(dtype);
   if (carrier != dtype) result = Tensor::empty(result.sizes(), carrier);
-  const RandomNumbers numbers(result.numel());
+  const RandomNumbers numbers(op, result.numel(), generator);
   visit_floats(result, [&](auto sample) {
     using T = decltype(sample);
     T* const out = elements_of<T>(result);
@@ -156,28 +70,61 @@ struct Normal {
   }
 };
 
-Tensor rand(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
-            MaybeBool pin_memory) {
+}  // namespace
+
+Tensor with_uniform(const char* op, Tensor result, const MaybeGenerator& generator) {
+  const Uniform uniform(result.dtype());
+  return filled(op, std::move(result), generator, uniform);
+}
+Tensor with_normal(const char* op, Tensor result, const MaybeGenerator& generator) {
+  return filled(op, std::move(result), generator, Normal());
+}
+Tensor uniform_like(const char* op, const Tensor& self, DType dtype,
+                    const MaybeGenerator& generator) {
+  if (!has_symbolic_sizes(self)) {
+    return with_uniform(op, Tensor::empty(self.sizes(), dtype, self.device()), generator);
+  }
+  const Tensor result = symbolic_like(op, self, dtype);
+  require_floats(op, "self", result);
+  return result;
+}
+
+namespace {
+
+constexpr MaybeGenerator kOfProcess;
+
+Tensor rand_from(IntSpan size, const MaybeGenerator& generator, MaybeDType dtype,
+                 MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::rand";
   const DType wanted = dtype.value_or(kDefaultFloat);
-  return filled(kOp, made(kOp, size, wanted, layout, device, pin_memory), Uniform(wanted));
+  return with_uniform(kOp, empty_for(kOp, size, wanted, layout, device, pin_memory), generator);
+}
+Tensor rand(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+            MaybeBool pin_memory) {
+  return rand_from(size, kOfProcess, dtype, layout, device, pin_memory);
+}
+Tensor randn_from(IntSpan size, const MaybeGenerator& generator, MaybeDType dtype,
+                  MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
+  constexpr const char* kOp = "aten::randn";
+  const DType wanted = dtype.value_or(kDefaultFloat);
+  return with_normal(kOp, empty_for(kOp, size, wanted, layout, device, pin_memory), generator);
 }
 Tensor randn(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
              MaybeBool pin_memory) {
-  constexpr const char* kOp = "aten::randn";
-  return filled(kOp, made(kOp, size, dtype.value_or(kDefaultFloat), layout, device, pin_memory),
-                Normal());
+  return randn_from(size, kOfProcess, dtype, layout, device, pin_memory);
 }
-Tensor randint_low(std::int64_t low, std::int64_t high, IntSpan size, MaybeDType dtype,
-                   MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
+
+Tensor randint_low_from(std::int64_t low, std::int64_t high, IntSpan size,
+                        const MaybeGenerator& generator, MaybeDType dtype, MaybeLayout layout,
+                        MaybeDevice device, MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::randint.low";
   if (low >= high) {
     refuse(ErrorKind::BadValue,
            {kOp, ": low is ", low, " and high is ", high, "; low must be the smaller one"});
   }
-  const Tensor whole = made(kOp, size, DType::Int64, layout, device, pin_memory);
+  const Tensor whole = empty_for(kOp, size, DType::Int64, layout, device, pin_memory);
   if (!is_meta(whole)) {
-    const RandomNumbers numbers(whole.numel());
+    const RandomNumbers numbers(kOp, whole.numel(), generator);
     auto* const out = elements_of<std::int64_t>(whole);
     const std::uint64_t range = std::uint64_t(high) - std::uint64_t(low);
     const std::int64_t count = whole.numel();
@@ -189,16 +136,27 @@ Tensor randint_low(std::int64_t low, std::int64_t high, IntSpan size, MaybeDType
   }
   return ops::to(whole, dtype.value_or(DType::Int64));
 }
+Tensor randint_low(std::int64_t low, std::int64_t high, IntSpan size, MaybeDType dtype,
+                   MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
+  return randint_low_from(low, high, size, kOfProcess, dtype, layout, device, pin_memory);
+}
+Tensor randint_from(std::int64_t high, IntSpan size, const MaybeGenerator& generator,
+                    MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                    MaybeBool pin_memory) {
+  return randint_low_from(0, high, size, generator, dtype, layout, device, pin_memory);
+}
 Tensor randint(std::int64_t high, IntSpan size, MaybeDType dtype, MaybeLayout layout,
                MaybeDevice device, MaybeBool pin_memory) {
-  return randint_low(0, high, size, dtype, layout, device, pin_memory);
+  return randint_low_from(0, high, size, kOfProcess, dtype, layout, device, pin_memory);
 }
-Tensor randperm(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
-                MaybeBool pin_memory) {
+
+Tensor randperm_from(std::int64_t n, const MaybeGenerator& generator, MaybeDType dtype,
+                     MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
+  constexpr const char* kOp = "aten::randperm";
   const std::array sizes = {n};
-  const Tensor order = made("aten::randperm", sizes, DType::Int64, layout, device, pin_memory);
+  const Tensor order = empty_for(kOp, sizes, DType::Int64, layout, device, pin_memory);
   if (!is_meta(order)) {
-    const RandomNumbers numbers(n);
+    const RandomNumbers numbers(kOp, n, generator);
     auto* const out = elements_of<std::int64_t>(order);
     without_gil_for(n, [&] {
       std::iota(out, out + n, std::int64_t{0});
@@ -209,166 +167,91 @@ Tensor randperm(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevic
   }
   return ops::to(order, dtype.value_or(DType::Int64));
 }
-Tensor symbolic_noise(const char* op, const Tensor& self, MaybeDType dtype) {
-  const Tensor result = symbolic_like(op, self, dtype.value_or(self.dtype()));
-  require_floats(op, "self", result);
-  return result;
+Tensor randperm(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                MaybeBool pin_memory) {
+  return randperm_from(n, kOfProcess, dtype, layout, device, pin_memory);
+}
+
+// rand_like and randn_like: `fill` is with_uniform or with_normal.
+template <typename Fill>
+Tensor noise_like(const char* op, Fill fill, const Tensor& self, const MaybeGenerator& generator,
+                  MaybeDType dtype, MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
+                  MaybeFormat memory_format) {
+  require_defined(op, "self", self);
+  require_row_major(op, memory_format);
+  const DType wanted = dtype.value_or(self.dtype());
+  if (has_symbolic_sizes(self)) return uniform_like(op, self, wanted, generator);
+  return fill(
+      op, empty_for(op, self.sizes(), wanted, layout, device.value_or(self.device()), pin_memory),
+      generator);
+}
+Tensor rand_like_from(const Tensor& self, const MaybeGenerator& generator, MaybeDType dtype,
+                      MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
+                      MaybeFormat memory_format) {
+  return noise_like("aten::rand_like", &with_uniform, self, generator, dtype, layout, device,
+                    pin_memory, memory_format);
 }
 Tensor rand_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                  MaybeBool pin_memory, MaybeFormat memory_format) {
-  require_defined("aten::rand_like", "self", self);
-  require_row_major("aten::rand_like", memory_format);
-  if (has_symbolic_sizes(self)) return symbolic_noise("aten::rand_like", self, dtype);
-  return rand(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
-              pin_memory);
+  return rand_like_from(self, kOfProcess, dtype, layout, device, pin_memory, memory_format);
+}
+Tensor randn_like_from(const Tensor& self, const MaybeGenerator& generator, MaybeDType dtype,
+                       MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
+                       MaybeFormat memory_format) {
+  return noise_like("aten::randn_like", &with_normal, self, generator, dtype, layout, device,
+                    pin_memory, memory_format);
 }
 Tensor randn_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                   MaybeBool pin_memory, MaybeFormat memory_format) {
-  require_defined("aten::randn_like", "self", self);
-  require_row_major("aten::randn_like", memory_format);
-  if (has_symbolic_sizes(self)) return symbolic_noise("aten::randn_like", self, dtype);
-  return randn(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
-               pin_memory);
-}
-
-void require_own(const char* op, const MaybeGenerator& generator) {
-  if (generator) {
-    refuse(ErrorKind::Unsupported,
-           {op, ": generator is given, and numbers come from the process's own; pass None"});
-  }
-}
-void require_chance(const char* op, double p) {
-  if (!(p >= 0 && p <= 1)) {
-    refuse(ErrorKind::BadValue, {op, ": p is ", p, "; accepted are 0 to 1"});
-  }
-}
-using namespace ops;
-
-Tensor noise_of(const Tensor& self, DType dtype) {
-  if (has_symbolic_sizes(self)) return symbolic_noise("aten::rand_like", self, dtype);
-  return rand(self.sizes(), dtype, std::nullopt, self.device(), std::nullopt);
-}
-// Between 0 and 1, to be compared with a chance: a half has too few numbers for that.
-Tensor noise_like(const Tensor& self) {
-  const DType own = self.dtype();
-  return noise_of(self, is_floating_point(own) ? carrier_of(own) : kDefaultFloat);
-}
-Tensor bernoulli_of(const Tensor& self, const MaybeGenerator& generator) {
-  constexpr const char* kOp = "aten::bernoulli";
-  require_defined(kOp, "self", self);
-  require_own(kOp, generator);
-  return to(detach(self) - noise_like(self) > 0, self.dtype());
-}
-Tensor bernoulli_p(const Tensor& self, double p, const MaybeGenerator& generator) {
-  constexpr const char* kOp = "aten::bernoulli.p";
-  require_defined(kOp, "self", self);
-  require_own(kOp, generator);
-  require_chance(kOp, p);
-  return to(noise_like(self) < p, self.dtype());
-}
-Tensor& bernoulli_in_place(Tensor& self, double p, const MaybeGenerator& generator) {
-  copy_into(self, bernoulli_p(self, p, generator));
-  return self;
-}
-Tensor& uniform_in_place(Tensor& self, double from, double to, const MaybeGenerator& generator) {
-  constexpr const char* kOp = "aten::uniform_";
-  require_defined(kOp, "self", self);
-  require_own(kOp, generator);
-  if (!(from <= to)) {
-    refuse(ErrorKind::BadValue,
-           {kOp, ": from is ", from, " and to is ", to, "; from must not be the larger one"});
-  }
-  const DType own = self.dtype();
-  const Tensor noise = noise_of(self, is_floating_point(own) ? own : kDefaultFloat);
-  copy_into(self, noise * (to - from) + from);
-  return self;
-}
-Tensor& normal_in_place(Tensor& self, double mean, double std, const MaybeGenerator& generator) {
-  constexpr const char* kOp = "aten::normal_";
-  require_defined(kOp, "self", self);
-  require_own(kOp, generator);
-  if (!(std >= 0)) refuse(ErrorKind::BadValue, {kOp, ": std is ", std, "; 0 or more is needed"});
-  const DType dtype = carrier_of(self.dtype());
-  const Tensor noise = randn(self.sizes(), dtype, std::nullopt, self.device(), std::nullopt);
-  copy_into(self, noise * std + mean);
-  return self;
-}
-
-std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, MaybeBool train) {
-  constexpr const char* kOp = "aten::native_dropout";
-  require_defined(kOp, "input", input);
-  require_chance(kOp, p);
-  if (train && !*train) return {clone(input), full(input, input.sizes(), true, DType::Bool)};
-  const Tensor mask = noise_like(input) >= p;
-  return {input * to(mask, input.dtype()) * (p == 1 ? 0 : 1 / (1 - p)), mask};
-}
-Tensor native_dropout_backward(const Tensor& grad_output, const Tensor& mask, double scale) {
-  return grad_output * to(mask, grad_output.dtype()) * scale;
-}
-Tensor dropout(const Tensor& input, double p, bool train) {
-  constexpr const char* kOp = "aten::dropout";
-  require_defined(kOp, "input", input);
-  require_chance(kOp, p);
-  return train && p > 0 ? std::get<0>(native_dropout(input, p, true)) : input;
-}
-Tensor& dropout_in_place(Tensor& self, double p, bool train) {
-  const Tensor result = dropout(clone(self), p, train);
-  if (train && p > 0) copy_into(self, result);
-  return self;
+  return randn_like_from(self, kOfProcess, dtype, layout, device, pin_memory, memory_format);
 }
 
 }  // namespace
 
 #define OPYARD_OPTIONS "Layout? layout=None, Device? device=None, bool? pin_memory=None"
-
-OPYARD_LIBRARY_FRAGMENT(opyard, m) {
-  m.def("seed_random_numbers(int seed) -> ()",
-        [](std::int64_t seed) { seed_random_numbers(std::uint64_t(seed)); });
-}
+#define OPYARD_LIKE \
+  "ScalarType? dtype=None, " OPYARD_OPTIONS ", MemoryFormat? memory_format=None) -> Tensor"
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(
       m,
       {"rand(SymInt[] size, *, ScalarType? dtype=None, " OPYARD_OPTIONS ") -> Tensor",
+       "rand.generator(SymInt[] size, *, Generator? generator, ScalarType? "
+       "dtype=None, " OPYARD_OPTIONS ") -> Tensor",
        "randn(SymInt[] size, *, ScalarType? dtype=None, " OPYARD_OPTIONS ") -> Tensor",
+       "randn.generator(SymInt[] size, *, Generator? generator, ScalarType? "
+       "dtype=None, " OPYARD_OPTIONS ") -> Tensor",
        "randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, " OPYARD_OPTIONS ") -> Tensor",
+       "randint.generator(SymInt high, SymInt[] size, *, Generator? generator, "
+       "ScalarType? dtype=4, " OPYARD_OPTIONS ") -> Tensor",
        "randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, " OPYARD_OPTIONS
        ") -> Tensor",
+       "randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, "
+       "ScalarType? dtype=4, " OPYARD_OPTIONS ") -> Tensor",
        "randperm(SymInt n, *, ScalarType? dtype=4, " OPYARD_OPTIONS ") -> Tensor",
-       "rand_like(Tensor self, *, ScalarType? dtype=None, " OPYARD_OPTIONS
-       ", MemoryFormat? memory_format=None) -> Tensor",
-       "randn_like(Tensor self, *, ScalarType? dtype=None, " OPYARD_OPTIONS
-       ", MemoryFormat? memory_format=None) -> Tensor",
-       "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
-       "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-       "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> "
-       "Tensor(a!)",
-       "uniform_(Tensor(a!) self, float from=0.0, float to=1.0, *, Generator? generator=None) "
-       "-> Tensor(a!)",
-       "normal_(Tensor(a!) self, float mean=0.0, float std=1.0, *, Generator? generator=None) "
-       "-> Tensor(a!)",
-       "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-       "dropout(Tensor input, float p, bool train) -> Tensor",
-       "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"},
+       "randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, " OPYARD_OPTIONS
+       ") -> Tensor",
+       "rand_like(Tensor self, *, " OPYARD_LIKE,
+       "rand_like.generator(Tensor self, *, Generator? generator, " OPYARD_LIKE,
+       "randn_like(Tensor self, *, " OPYARD_LIKE,
+       "randn_like.generator(Tensor self, *, Generator? generator, " OPYARD_LIKE},
       Tagged::Random);
-  define(m, "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor");
   m.impl("rand", &rand);
+  m.impl("rand.generator", &rand_from);
   m.impl("randn", &randn);
+  m.impl("randn.generator", &randn_from);
   m.impl("randint", &randint);
+  m.impl("randint.generator", &randint_from);
   m.impl("randint.low", &randint_low);
+  m.impl("randint.low_generator", &randint_low_from);
   m.impl("randperm", &randperm);
+  m.impl("randperm.generator", &randperm_from);
   m.impl("rand_like", &rand_like);
+  m.impl("rand_like.generator", &rand_like_from);
   m.impl("randn_like", &randn_like);
-  m.impl("bernoulli", &bernoulli_of);
-  m.impl("bernoulli.p", &bernoulli_p);
-  m.impl("bernoulli_.float", &bernoulli_in_place);
-  m.impl("uniform_", &uniform_in_place);
-  m.impl("normal_", &normal_in_place);
-  m.impl("native_dropout", &native_dropout);
-  m.impl("native_dropout_backward", &native_dropout_backward);
-  m.impl("dropout", &dropout);
-  m.impl("dropout_", &dropout_in_place);
+  m.impl("randn_like.generator", &randn_like_from);
 }
+#undef OPYARD_LIKE
 #undef OPYARD_OPTIONS
 
 }  // namespace opyard::kernels

@@ -11,6 +11,7 @@
 #include "objects/values/capsule.h"
 #include "objects/values/dtype.h"
 #include "objects/values/element.h"
+#include "objects/values/generator.h"
 #include "objects/values/integer.h"
 #include "objects/values/recursion.h"
 #include "objects/values/symbolic.h"
@@ -442,6 +443,12 @@ bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value&
       if (!is_future(runtime, object)) return false;
       value = Value(future_of(object));
       return accepts(type, value);
+    case TypeKind::Generator:
+      if (CountedPtr<Generator> generator = find_generator(object)) {
+        value = Value(std::move(generator));
+        return true;
+      }
+      return false;
     case TypeKind::ScalarType:
       return to_dtype(runtime, object, value);
     case TypeKind::None:

@@ -7,6 +7,7 @@
 #include "objects/convert/future.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/dtype.h"
+#include "objects/values/generator.h"
 #include "objects/values/recursion.h"
 #include "objects/values/symbolic.h"
 #include "runtime/errors.h"
@@ -110,8 +111,9 @@ Owned to_python(Runtime& runtime, const Type& type, const Value& value) {
       return wrap(runtime, value.to_sym_float());
     case Kind::SymBool:
       return wrap(runtime, value.to_sym_bool());
-    case Kind::Storage:
     case Kind::Generator:
+      return wrap(runtime, CountedPtr<Generator>::share(&value.to_generator()));
+    case Kind::Storage:
     case Kind::Object:
     case Kind::Stream:
     case Kind::Enum:

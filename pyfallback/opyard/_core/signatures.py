@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from .. import _C
 from . import ops as _ops
+from .generator import Generator
 from .layout import Layout
 
 _Number = bool | int | float | complex
@@ -22,6 +23,7 @@ _PLAIN: dict[str, Any] = {
     "Scalar": _Number,
     "Device": _C.device,
     "ScalarType": _C.dtype,
+    "Generator": Generator,
     "None": None,
     "SymInt": int,
     "SymFloat": float,

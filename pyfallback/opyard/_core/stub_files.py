@@ -49,6 +49,7 @@ _PLAIN = {
     "Complex": "_builtins.complex",
     "Scalar": "_builtins.complex",  # and what a checker takes for one: int and float
     "ScalarType": "_opyard.dtype",
+    "Generator": "_opyard.Generator",
     "Layout": "_opyard_layout.Layout",
     "Future": "_opyard_C.Future",
     "None": "None",

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import _C
 from .._C import Future
+from .._core.generator import Generator
 from .annotations import (
     advice,
     annotated,
@@ -37,6 +38,7 @@ _PLAIN = {
     numbers.Number: "Scalar",
     _C.dtype: "ScalarType",
     _C.device: "Device",
+    Generator: "Generator",
     Any: "Any",
 }
 _LISTS = (list, collections.abc.Sequence)
@@ -246,8 +248,9 @@ class _Inference:
 
 _NAMED = "infer::schema"  # a schema parses with a name
 _ACCEPTED = (
-    "Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, Any, numpy.ndarray, "
-    "torch.Tensor, Literal, Enum, NamedTuple, and list, dict, tuple, Future and optional of them"
+    "Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, Generator, Any, "
+    "numpy.ndarray, torch.Tensor, Literal, Enum, NamedTuple, and list, dict, tuple, Future and "
+    "optional of them"
 )
 
 

@@ -1,6 +1,6 @@
 """Random numbers that one seed repeats: manual_seed(), and what layers draw.
 
-All come from the generator of aten's random operators, which gives the same on every machine.
+All come from the process's generator, which gives the same on every machine.
 """
 
 import operator
