@@ -238,7 +238,10 @@ ENDS = {
     for _ in range(400_000):
         y = -y
     signal.setitimer(signal.ITIMER_REAL, 0.01)
-    y.sum().backward()
+    try:
+        y.sum().backward()
+    finally:
+        assert w.grad is None, "the backward ran to its end"
 """,
 }
 CASES = [("numbers", end) for end in ENDS] + [("texts", "a code"), ("an operator", "a code")]
