@@ -168,6 +168,7 @@ def test_a_block_that_the_collector_closes_elsewhere_is_reported(monkeypatch):
             yield
 
     reports = []
+    gc.collect()  # what other tests left
     monkeypatch.setattr("sys.unraisablehook", lambda report: reports.append(report.exc_value))
     here = generator()
     next(here)

@@ -2,7 +2,7 @@
 
 import operator
 import os
-from typing import NoReturn
+from typing import NoReturn, final
 
 from .. import _C
 from .ops import ops
@@ -10,6 +10,7 @@ from .ops import ops
 _WORDS = 2**64
 
 
+@final
 class Generator:
     """A source of random numbers: Generator(device="cpu").
 

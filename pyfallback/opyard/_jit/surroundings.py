@@ -37,7 +37,7 @@ _NOT_CALLED = (
     *("__init__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__repr__"),
     *("__set_name__", "__setstate__", "__sizeof__", "__str__", "__subclasshook__"),
 )
-_CALLED = (type, types.FunctionType, types.BuiltinFunctionType)
+_CALLED: tuple[type, ...] = (type, types.FunctionType, types.BuiltinFunctionType)
 _NOTHING = object()  # the value of a name that means nothing yet
 
 
