@@ -34,8 +34,8 @@ _NAMING = ("__dict__", "attrgetter", "getattr", "vars")  # ways to attributes of
 # Methods that Python calls by itself, and that no function with a graph needs.
 _NOT_CALLED = (
     *("__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__"),
-    *("__init__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__repr__"),
-    *("__set_name__", "__setstate__", "__sizeof__", "__str__", "__subclasshook__"),
+    *("__init__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__replace__"),
+    *("__repr__", "__set_name__", "__setstate__", "__sizeof__", "__str__", "__subclasshook__"),
 )
 _CALLED: tuple[type, ...] = (type, types.FunctionType, types.BuiltinFunctionType)
 _NOTHING = object()  # the value of a name that means nothing yet
