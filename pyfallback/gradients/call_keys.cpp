@@ -286,8 +286,7 @@ class Description {
 
   // From 3.13 on CPython does not say by a flag whether a class has one: there is none if it is 0.
   static unsigned version_of(const PyTypeObject* type) noexcept {
-    constexpr int kNoFlag = 0x030D0000;
-    return PY_VERSION_HEX >= kNoFlag ? type->tp_version_tag : python::tag_of_type(type);
+    return PY_VERSION_HEX >= 0x030D0000 ? type->tp_version_tag : python::tag_of_type(type);
   }
 
   // A class of C is known by its address, another one by its version, which a change of it or of a
