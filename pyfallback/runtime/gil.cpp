@@ -71,7 +71,7 @@ constexpr GilFunctions kGilFunctions = {release_for_kernel, retake_for_kernel};
 
 // [Interruptions] A long loop of C++ looks for signals, as CPython does between two instructions,
 // and lets other threads run as often as CPython does, so that the main thread gets to see a signal
-// during a loop on another one. CPython tells nobody that a thread waits for the GIL; so a clock
+// during a loop on another one. CPython does not say that a thread waits for the GIL; so a clock
 // says when to give it up, and a count when to read the clock (20 ns, a check for signals 4).
 using Clock = std::chrono::steady_clock;
 constexpr Clock::duration kSwitchInterval = std::chrono::milliseconds(5);

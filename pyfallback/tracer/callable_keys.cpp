@@ -132,7 +132,7 @@ void CallableKeys::use_held(bool use) noexcept {
 
 void CallableKeys::put_held(PyObject* callable, CallableKey found) noexcept {
   if (found.key == 0 || found.effect != CallEffect::None) return;
-  // What stands for no argument is an object, too: is_function() would take it for one.
+  // The mark of no argument is an object, too: is_function() would take it for one.
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && PyDescr_TYPE(callable) == &PyBaseObject_Type) {
     return;
   }

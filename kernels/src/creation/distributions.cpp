@@ -158,7 +158,7 @@ std::int64_t last_whole(DType dtype) {
     }
   }
 }
-// From `low` on, and `range` numbers, of which 0 stands for 2^64.
+// From `low` on, `range` numbers; a `range` of 0 means 2^64.
 Tensor& random_whole(const char* op, Tensor& self, std::int64_t low, std::uint64_t range,
                      const MaybeGenerator& generator) {
   require_writable(op, "self", self);

@@ -53,7 +53,7 @@ class RandomNumbers {
   }
   // With mean 1.
   double exponential(std::int64_t i) const { return -std::log1p(-uniform(i)); }
-  // At least 0 and below `range`, of which 0 stands for 2^64; its bias is below range / 2^64.
+  // At least 0 and below `range`; 0 means 2^64. Its bias is below range / 2^64.
   std::uint64_t below(std::int64_t i, std::uint64_t range) const {
     return range == 0 ? word(i) : std::uint64_t((Wide(word(i)) * range) >> 64);
   }

@@ -33,7 +33,7 @@ struct Place {
 
 class PhiloxGenerator final : public Generator {
  public:
-  // What a generator of PyTorch begins with that nobody has seeded.
+  // What a generator of PyTorch begins with before it is seeded.
   static constexpr std::uint64_t kFirstSeed = 67280421310721;
 
   explicit PhiloxGenerator(Place place = {kFirstSeed, 0}) : Generator(Device{}), place_(place) {}
@@ -79,7 +79,7 @@ class PhiloxGenerator final : public Generator {
   }
 
  private:
-  // Of the system's own, for the process's generator if nobody seeds it. With the lock held.
+  // Of the system's own, for the process's generator until it is seeded. With the lock held.
   void seed_if_needed() const {
     if (!needs_seed_) return;
     std::random_device device;
