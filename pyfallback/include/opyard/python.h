@@ -139,8 +139,16 @@ struct PythonTable {
 // The table of this interpreter, which stays valid for ever. Imports opyard. Null with an
 // ImportError set if the versions do not fit. With the GIL held.
 inline const PythonTable* import_python_table() {
+  // PyCapsule_Import() would put an ImportError in the place of whatever importing raised.
+  PyObject* const module = PyImport_ImportModule("opyard._C");
+  if (module == nullptr) return nullptr;
+  PyObject* const capsule = PyObject_GetAttrString(module, "python_table");
+  Py_DECREF(module);
+  if (capsule == nullptr) return nullptr;
+  // The table stays as long as the process does; the capsule only leads to it.
   const auto* const table =
-      static_cast<const PythonTable*>(PyCapsule_Import("opyard._C.python_table", 0));
+      static_cast<const PythonTable*>(PyCapsule_GetPointer(capsule, "opyard._C.python_table"));
+  Py_DECREF(capsule);
   if (table == nullptr) return nullptr;
   if (table->version == kPythonTableVersion && table->bytes >= sizeof(PythonTable) &&
       table->major == OPYARD_VERSION_MAJOR && table->minor == OPYARD_VERSION_MINOR) {
