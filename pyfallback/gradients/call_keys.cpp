@@ -284,11 +284,6 @@ class Description {
     return places;
   }
 
-  // From 3.13 on CPython does not say by a flag whether a class has one: there is none if it is 0.
-  static unsigned version_of(const PyTypeObject* type) noexcept {
-    return PY_VERSION_HEX >= 0x030D0000 ? type->tp_version_tag : python::tag_of_type(type);
-  }
-
   // A class of C is known by its address, another one by its version, which a change of it or of a
   // base changes, and by what its values hold that can be changed.
   bool add_class(PyTypeObject* type, int depth, const std::string& where) {
@@ -301,11 +296,11 @@ class Description {
     }
     add_address(object);
     if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return true;
-    if (version_of(type) == 0) {
+    if (python::tag_of_type(type) == 0) {
       // Looking up a name that `type` does not define gives the class a version.
       static_cast<void>(take_result(PyObject_GetAttrString(object, "__init__")));
     }
-    const unsigned version = version_of(type);
+    const unsigned version = python::tag_of_type(type);
     if (version == 0) {
       return refuse(where + " is of the class " + type->tp_name +
                     ", which was changed so often that CPython does not count its changes");

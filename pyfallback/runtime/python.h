@@ -124,7 +124,11 @@ inline void inherit_vectorcall(PyTypeObject* type) noexcept {
 // one, as long as there are numbers left. Ask type_version() of runtime/runtime.h, which knows
 // about counting anew.
 inline unsigned tag_of_type(const PyTypeObject* type) noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return type->tp_version_tag;  // 0 where there is none: the flag is never set any more
+#else
   return (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0 ? type->tp_version_tag : 0;
+#endif
 }
 
 // Whether sys._clear_type_cache() takes the number of each type away and begins to count anew.
