@@ -115,7 +115,11 @@ class TypedOperator<R(A...)> {
                                                                 DispatchKeySet keys,
                                                                 std::uint32_t outer,
                                                                 A... arguments) {
-    if (record.role == RecordRole::Recorder && !(false | ... | detail::holds_gradient(arguments))) {
+    // Before what needs a frame.
+    if (__builtin_expect(record.role != RecordRole::Recorder, 0)) {
+      return go_deeper<step>(op, record, keys, outer, std::forward<A>(arguments)...);
+    }
+    if (!(false | ... | detail::holds_gradient(arguments))) {
       const DispatchKeySet below = detail::below_layer(keys);
       const Record& next = op.record(below);
       if (__builtin_expect(next.call_as != CallAs::Guarded, 1)) {
