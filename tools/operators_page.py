@@ -24,7 +24,8 @@ REASONS = {  # why an operator has no gradients that takes a tensor and gives on
     "logical_not logical_or logical_xor lt ne signbit",
     "gives integers": "argmax argmin multinomial nonzero",
     "refused if self needs one": "exponential_ random_",
-    "integers and bools alone": "bitwise_and bitwise_not bitwise_or bitwise_xor",
+    "integers and bools alone": "bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or "
+    "bitwise_or_ bitwise_xor bitwise_xor_",
     "not written yet, backward() raises": "scatter trigamma",
 }
 NONE = {name: reason for reason, names in REASONS.items() for name in names.split()}

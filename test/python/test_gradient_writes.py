@@ -70,15 +70,24 @@ IN_PLACE = {
 }
 
 
-@pytest.mark.parametrize("name", IN_PLACE)
-def test_an_in_place_form_has_the_gradient_of_its_function(name):
-    arguments = IN_PLACE[name]
+CASES = [(name, arguments) for name, arguments in IN_PLACE.items()] + [
+    ("pow", (3,)),
+    ("pow", (opyard.tensor([2.0, 0.0, 0.5], dtype=opyard.float64),)),
+    ("remainder", (0.75,)),
+    ("remainder", (opyard.tensor([0.5, 0.75, 1.5], dtype=opyard.float64),)),
+    ("floor_divide", (0.75,)),
+    ("floor_divide", (opyard.tensor([0.5, 0.75, 1.5], dtype=opyard.float64),)),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CASES)
+def test_an_in_place_form_has_the_gradient_of_its_function(name, arguments):
     given = [0.25, 1.0, 2.0]
 
     def run(function):
         x = tensor(given, requires_grad=True)
         y = function(x * 1)
-        (y * tensor([1.0, 2.0, 4.0])).sum().backward()
+        (y * tensor([1.0, 2.0, 4.0]) + x).sum().backward()
         return y.tolist(), x.grad.tolist()
 
     assert run(lambda x: getattr(x, name + "_")(*arguments)) == run(
@@ -91,6 +100,31 @@ def test_an_in_place_form_has_the_gradient_of_its_function(name):
         getattr(leaf, name + "_")(*arguments)
     with pytest.raises(ValueError, match="a leaf Variable that requires grad"):
         getattr(leaf, name + "_")(*arguments)
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_xor"])
+def test_what_is_compared_in_place_is_a_number_without_a_gradient(name):
+    given, other = [0.0, 1.0, 2.0], [1.0, 1.0, 0.0]
+    x, factor = tensor(given, requires_grad=True), tensor(other, requires_grad=True)
+    y = x * 1
+    assert getattr(y, name + "_")(factor) is y
+    assert y.tolist() == [float(b) for b in getattr(tensor(given), name)(tensor(other)).tolist()]
+    (y * 3 + x).sum().backward()
+    assert x.grad.tolist() == [1.0] * 3
+    assert factor.grad is None or factor.grad.tolist() == [0.0] * 3
+    whole = opyard.tensor([3, 4])
+    assert getattr(whole, name + "_")(opyard.tensor([3, 0])) is whole
+    assert whole.dtype is opyard.int64
+
+
+def test_bits_are_written_in_place():
+    bits = opyard.tensor([6, 3])
+    assert bits.bitwise_and_(2).tolist() == [2, 2]
+    assert bits.bitwise_or_(opyard.tensor([1, 4])).tolist() == [3, 6]
+    assert bits.bitwise_xor_(7).tolist() == [4, 1]
+    assert bits.bitwise_not_().tolist() == [-5, -2]
+    with pytest.raises(TypeError, match="which it cannot hold"):
+        opyard.tensor([2, 3]).pow_(0.5)
 
 
 def test_a_value_with_leading_ones_is_written_and_differentiated():

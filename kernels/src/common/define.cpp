@@ -2,6 +2,8 @@
 #include "common/define.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "common/copy.h"
@@ -21,8 +23,18 @@ bool is_core(std::string_view schema) {
   return std::ranges::binary_search(kCore, schema.substr(0, schema.find('(')));
 }
 
+// In-place forms with an overload of another name than their function's.
+constexpr std::array kOtherNames = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"aten::pow_.Scalar", "aten::pow.Tensor_Scalar"},
+    {"aten::pow_.Tensor", "aten::pow.Tensor_Tensor"},
+    {"aten::floor_divide_.Tensor", "aten::floor_divide"},
+});
+
 // The operator whose result a form writes: "aten::sin" for "aten::sin_" and "aten::sin.out".
 const Operator& functional_form(const Operator& form) {
+  for (const auto& [in_place, function] : kOtherNames) {
+    if (in_place == to_string(form.name())) return require_operator(function);
+  }
   std::string name = form.name().name;
   std::string overload = form.name().overload;
   if (name.back() == '_') {
@@ -41,6 +53,7 @@ void compute_and_copy(const Operator& form, const char* name, const char* argume
   functional_form(form).call_boxed(stack);
   const Tensor result = stack.pop().to_tensor();
   require_writable(name, argument, written);
+  require_result_device(name, argument, written, result.device());
   require_storable(name, argument, written, result.dtype());
   require_result_sizes(name, argument, written, result.sizes());
   ops::copy_into(written, result);
@@ -106,10 +119,12 @@ void write_result_of_composition(const Operator& op, DispatchKeySet keys, Stack&
   compute_and_copy(op, name.c_str(), "self", std::move(written), stack);
 }
 
+}  // namespace
+
 // A form of a composition is one, too.
-void define_form(Library& library, const std::string& schema, Form form) {
+void define_form(Library& library, std::string_view schema, Form form) {
   define(library, schema);
-  const std::string_view name = std::string_view(schema).substr(0, schema.find('('));
+  const std::string_view name = schema.substr(0, schema.find('('));
   if (form == Form::Composition) {
     library.impl(name, DispatchKey::CompositeImplicitAutograd, &write_result_of_composition);
   } else {
@@ -117,10 +132,11 @@ void define_form(Library& library, const std::string& schema, Form form) {
   }
 }
 
-}  // namespace
-
 void define_in_place(Library& library, std::string_view name, Form form) {
   define_form(library, form_schema(name, "", true), form);
+}
+void define_in_place(Library& library, std::initializer_list<std::string_view> names, Form form) {
+  for (const std::string_view name : names) define_in_place(library, name, form);
 }
 void define_out(Library& library, std::string_view name, std::string_view overload, Form form) {
   define_form(library, form_schema(name, overload, false), form);

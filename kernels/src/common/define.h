@@ -26,6 +26,9 @@ void define(Library& library, std::initializer_list<std::string_view> schemas,
 // formula, they are recorded with it; if it is a composition, what they call is recorded.
 enum class Form : std::uint8_t { Composition, WithFormula };
 void define_in_place(Library& library, std::string_view name, Form form = Form::Composition);
+void define_in_place(Library& library, std::initializer_list<std::string_view> names, Form form);
+// With a schema in full, for an overload that is not called as that of the function is.
+void define_form(Library& library, std::string_view schema, Form form);
 void define_out(Library& library, std::string_view name, std::string_view overload = "out",
                 Form form = Form::Composition);
 

@@ -11,6 +11,8 @@
 //   div.*_mode      a step if it rounds, and div if not: call the one that is meant
 #include <opyard/library.h>
 
+#include <string>
+
 namespace opyard::kernels {
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
@@ -36,20 +38,36 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
                  "sum_to(unless_rounded(-grad * ((self / other) / other), rounding_mode), "
                  "other)"}});
   m.derivative("div.Scalar_mode", {{"self", "unless_rounded(grad / other, rounding_mode)"}});
-  m.derivative("floor_divide", {{"self", "None"}, {"other", "None"}});  // steps: zero in between
+  // Steps: zero in between.
+  for (const char* name : {"floor_divide", "floor_divide_.Tensor"}) {
+    m.derivative(name, {{"self", "None"}, {"other", "None"}});
+  }
   m.derivative("floor_divide.Scalar", {{"self", "None"}});
   m.derivative("remainder.Tensor", {{"self", "sum_to(grad, self)"},
                                     {"other", "sum_to(-grad * floor_divide(self, other), other)"}});
   m.derivative("remainder.Scalar", {{"self", "grad"}});
-  m.derivative("pow.Tensor_Scalar", {{"self", "pow_backward(grad, self, exponent)"}});
-  m.derivative("pow.Tensor_Tensor",
-               {{"self",
-                 "sum_to(masked_fill(grad * exponent * self ** (exponent - 1), "
-                 "exponent == 0, 0), self)"},
-                {"exponent",
-                 "sum_to(masked_fill(grad * result * log(self), "
-                 "logical_and(self == 0, exponent >= 0), 0), exponent)"}});
+  for (const char* name : {"pow.Tensor_Scalar", "pow_.Scalar"}) {
+    m.derivative(name, {{"self", "pow_backward(grad, self, exponent)"}});
+  }
+  for (const char* name : {"pow.Tensor_Tensor", "pow_.Tensor"}) {
+    m.derivative(name, {{"self",
+                         "sum_to(masked_fill(grad * exponent * self ** (exponent - 1), "
+                         "exponent == 0, 0), self)"},
+                        {"exponent",
+                         "sum_to(masked_fill(grad * result * log(self), "
+                         "logical_and(self == 0, exponent >= 0), 0), exponent)"}});
+  }
   m.derivative("pow.Scalar", {{"exponent", "pow_scalar_backward(grad, self, exponent, result)"}});
+
+  // Written into a tensor of floats, their results are numbers without a gradient.
+  for (const char* name : {"eq_", "ne_", "lt_", "le_", "gt_", "ge_"}) {
+    m.derivative(std::string(name) + ".Scalar", {{"self", "None"}});
+    m.derivative(std::string(name) + ".Tensor", {{"self", "None"}, {"other", "None"}});
+  }
+  m.derivative("logical_not_", {{"self", "None"}});
+  for (const char* name : {"logical_and_", "logical_or_", "logical_xor_"}) {
+    m.derivative(name, {{"self", "None"}, {"other", "None"}});
+  }
 
   // Element by element.
   m.derivative("neg", {{"self", "-grad"}});

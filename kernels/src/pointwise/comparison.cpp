@@ -6,6 +6,7 @@
 
 #include "common/block_functions.h"
 #include "common/builds.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
@@ -74,6 +75,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("gt.Scalar(Tensor self, Scalar other) -> Tensor");
   m.def("ge.Tensor(Tensor self, Tensor other) -> Tensor");
   m.def("ge.Scalar(Tensor self, Scalar other) -> Tensor");
+  define_in_place(m,
+                  {"eq.Tensor", "eq.Scalar", "ne.Tensor", "ne.Scalar", "lt.Tensor", "lt.Scalar",
+                   "le.Tensor", "le.Scalar", "gt.Tensor", "gt.Scalar", "ge.Tensor", "ge.Scalar"},
+                  Form::WithFormula);
 }
 
 OPYARD_KERNELS(m) {

@@ -12,6 +12,7 @@
 #include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/copy.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/loops.h"
 
@@ -164,6 +165,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor");
   m.def("remainder.Tensor(Tensor self, Tensor other) -> Tensor");
   m.def("remainder.Scalar(Tensor self, Scalar other) -> Tensor");
+  define_in_place(m, {"floor_divide.Scalar", "remainder.Tensor", "remainder.Scalar"},
+                  Form::WithFormula);
+  define_form(m, "floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+              Form::WithFormula);
 }
 
 OPYARD_KERNELS(m) {

@@ -4,6 +4,7 @@
 
 #include "common/block_functions.h"
 #include "common/builds.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
@@ -74,6 +75,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor");
   m.def("bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor");
   m.def("bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor");
+  define_in_place(m,
+                  {"logical_not", "logical_and", "logical_or", "logical_xor", "bitwise_not",
+                   "bitwise_and.Tensor", "bitwise_and.Scalar", "bitwise_or.Tensor",
+                   "bitwise_or.Scalar", "bitwise_xor.Tensor", "bitwise_xor.Scalar"},
+                  Form::WithFormula);
 }
 
 OPYARD_KERNELS(m) {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "common/builds.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/loops.h"
 
@@ -69,6 +70,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor");
   m.def("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor");
   m.def("pow.Scalar(Scalar self, Tensor exponent) -> Tensor");
+  define_form(m, "pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", Form::WithFormula);
+  define_form(m, "pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", Form::WithFormula);
 }
 
 OPYARD_KERNELS(m) {
