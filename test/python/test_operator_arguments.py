@@ -59,8 +59,18 @@ REFUSED = [
     (lambda: aten.copy_(ones(2), on_meta(2)), NotImplementedError, "on meta"),
     (lambda: aten.index_select(ones(2), 0, places_on_meta(1)), TypeError, "says no place"),
     (lambda: aten.embedding(ones(2, 3), places_on_meta(1)), TypeError, "says no place"),
-    (lambda: aten.add.out(ones(2), on_meta(2), out=ones(2)), NotImplementedError, "on meta"),
-    (lambda: aten.matmul.out(ones(2, 2), on_meta(2, 2), out=ones(2, 2)), RuntimeError, "on meta"),
+    (lambda: aten.add.out(ones(2), on_meta(2), out=ones(2)), TypeError, "result is on meta; out"),
+    (lambda: aten.add.out(ones(2), ones(2), out=on_meta(2)), TypeError, "result is on cpu; out"),
+    (lambda: aten.sin.out(ones(2), out=on_meta(2)), TypeError, "aten::sin.out: out is .* on meta"),
+    (lambda: aten.mm.out(ones(2, 2), ones(2, 2), out=on_meta(2, 2)), TypeError, "on cpu; out must"),
+    (lambda: aten.cumsum.out(ones(2), 0, out=on_meta(2)), TypeError, "result is on cpu; out"),
+    (lambda: aten.matmul.out(ones(2, 2), on_meta(2, 2), out=ones(2, 2)), TypeError, "is on meta"),
+    (lambda: ones(2**40, 2**40), ValueError, "aten::ones: size is .* than fit in 64 bits"),
+    (lambda: aten.zeros([2**62]), ValueError, "aten::zeros: size is .* than fit in 64 bits"),
+    (lambda: on_meta(2**32, 2**31), ValueError, "size is .* than fit in 64 bits"),
+    (lambda: aten.randn([2**61]), ValueError, "aten::randn: size is .* than fit in 64 bits"),
+    (lambda: ones(2, 0).repeat(2**62, 2), ValueError, "repeats are .* must fit in 64 bits"),
+    (lambda: ones(2).repeat(2**60, 4), ValueError, "aten::repeat: the result is .* 64 bits"),
 ]
 
 

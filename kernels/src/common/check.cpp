@@ -152,6 +152,20 @@ void require_sizes(const char* op, IntSpan sizes) {
   }
 }
 
+void require_sizes_of(const char* op, const char* argument, IntSpan sizes, DType dtype) {
+  require_sizes(op, sizes);
+  auto bytes = std::int64_t(item_size(dtype));
+  bool fits = true;
+  for (const std::int64_t size : sizes) {
+    if (size == 0) return;
+    fits = fits && !__builtin_mul_overflow(bytes, size, &bytes);
+  }
+  if (!fits) {
+    refuse(ErrorKind::BadShape, {op, ": ", argument, " is ", sizes, ", and a tensor of ", dtype,
+                                 " with these sizes needs more bytes than fit in 64 bits"});
+  }
+}
+
 namespace {
 
 template <typename T>

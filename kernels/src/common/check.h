@@ -61,6 +61,8 @@ SmallVector<bool, 8> dim_flags(const char* op, IntSpan dims, std::int64_t count)
 DimVector infer_sizes(const char* op, IntSpan sizes, std::int64_t numel);
 // Sizes without negative numbers. Raises BadShape.
 void require_sizes(const char* op, IntSpan sizes);
+// The same, of which a tensor can be made: its bytes fit in 64 bits. Raises BadShape.
+void require_sizes_of(const char* op, const char* argument, IntSpan sizes, DType dtype);
 
 // Floats are cut to integers. Raises BadValue if an integer dtype cannot hold the number,
 // Unsupported for a complex number if the dtype is not.

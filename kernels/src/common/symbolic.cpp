@@ -60,7 +60,7 @@ Tensor empty_on_meta(const char* op, const std::vector<SymInt>& sizes, DType dty
   const Device meta{Backend::Meta};
   if (is_plain(sizes)) {
     const DimVector numbers = plain(sizes);
-    require_sizes(op, numbers);
+    require_sizes_of(op, "size", numbers, dtype);
     return Tensor::empty(numbers, dtype, meta);
   }
   for (const SymInt& size : sizes) {

@@ -15,6 +15,9 @@ void require_writable(const char* op, const char* argument, const Tensor& tensor
 // Raises BadShape unless the sizes are those of the result.
 void require_result_sizes(const char* op, const char* argument, const Tensor& written,
                           IntSpan sizes);
+// Raises BadArgument if one of the two is on meta, which has no elements, and the other is not.
+void require_result_device(const char* op, const char* argument, const Tensor& written,
+                           Device device);
 // Raises BadArgument if the result's category (bool, integer, float) is above the tensor's.
 void require_storable(const char* op, const char* argument, const Tensor& written, DType result);
 

@@ -136,14 +136,22 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   require_sizes(kOp, repeats);
   const std::size_t lead = repeats.size() - own;
   DimVector split, spread, joined;
+  bool fits = true;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     const std::int64_t size = i < lead ? 1 : self.sizes()[i - lead];
     split.push_back(1);
     split.push_back(size);
     spread.push_back(repeats[i]);
     spread.push_back(size);
-    joined.push_back(size * repeats[i]);
+    std::int64_t all = 0;
+    fits = fits && !__builtin_mul_overflow(size, repeats[i], &all);
+    joined.push_back(all);
   }
+  if (!fits) {
+    refuse(ErrorKind::BadShape, {kOp, ": repeats are ", repeats, " and self is ", self,
+                                 "; their products must fit in 64 bits"});
+  }
+  require_sizes_of(kOp, "the result", joined, self.dtype());
   return reshape(clone(expand(reshape(self, split), spread)), joined);
 }
 Tensor flip(const Tensor& self, IntSpan dims) {

@@ -29,7 +29,7 @@ void select_backend(const Operator& op, DispatchKeySet, Stack& stack) {
 
 Tensor new_tensor(const char* op, IntSpan size, DType dtype, MaybeLayout layout, MaybeDevice device,
                   MaybeBool pin_memory) {
-  require_sizes(op, size);
+  require_sizes_of(op, "size", size, dtype);
   require_plain(op, layout, pin_memory);
   return Tensor::empty(size, dtype, device.value_or(Device{}));
 }

@@ -16,7 +16,7 @@ namespace opyard::kernels {
 
 Tensor empty_for(const char* op, IntSpan size, DType dtype, MaybeLayout layout, MaybeDevice device,
                  MaybeBool pin_memory) {
-  require_sizes(op, size);
+  require_sizes_of(op, "size", size, dtype);
   require_plain(op, layout, pin_memory);
   const Device at = device.value_or(Device{});
   if (!at.is_cpu() && at.backend != Backend::Meta) {

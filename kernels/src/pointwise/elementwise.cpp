@@ -345,10 +345,7 @@ Tensor& Elementwise::run_into(const char* name, Tensor& written,
                               const Computation& computation) const {
   require_writable(op_, name, written);
   require_storable(op_, name, written, computation.result);
-  if (!is_meta(written) && device().backend == Backend::Meta) {
-    refuse(ErrorKind::Unsupported, {op_, ": ", name, " is ", written,
-                                    ", and another argument is on meta, without elements"});
-  }
+  require_result_device(op_, name, written, device());
   if (is_symbolic() || has_symbolic_sizes(written)) {
     static_cast<void>(symbolic_result(computation.result));  // refuses sizes that do not fit
     written.mutable_raw();
