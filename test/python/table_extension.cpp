@@ -28,6 +28,12 @@ PyObject* facts(PyObject* module, PyObject*) {
                        reinterpret_cast<Py_ssize_t>(table.interpreter));
 }
 
+// imports() -> whether the table that is looked for again is the same
+PyObject* imports(PyObject* module, PyObject*) {
+  const PythonTable* const table = import_python_table();
+  return table == nullptr ? nullptr : PyBool_FromLong(table == &table_of(module));
+}
+
 // tensor(object) -> what the tensor of an object is wrapped as
 PyObject* tensor(PyObject* module, PyObject* object) {
   const PythonTable& table = table_of(module);
@@ -147,18 +153,14 @@ PyObject* throws(PyObject* module, PyObject* what) {
   });
 }
 
-PyMethodDef functions[] = {{"facts", facts, METH_NOARGS, nullptr},
-                           {"tensor", tensor, METH_O, nullptr},
-                           {"undefined", undefined, METH_NOARGS, nullptr},
-                           {"value", value, METH_VARARGS, nullptr},
-                           {"op", op, METH_O, nullptr},
-                           {"keys", keys, METH_O, nullptr},
-                           {"on_thread", on_thread, METH_O, nullptr},
-                           {"again", again, METH_O, nullptr},
-                           {"drop", drop, METH_O, nullptr},
-                           {"warn", warn_later, METH_O, nullptr},
-                           {"throws", throws, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"facts", facts, METH_NOARGS, nullptr},  {"imports", imports, METH_NOARGS, nullptr},
+    {"tensor", tensor, METH_O, nullptr},     {"undefined", undefined, METH_NOARGS, nullptr},
+    {"value", value, METH_VARARGS, nullptr}, {"op", op, METH_O, nullptr},
+    {"keys", keys, METH_O, nullptr},         {"on_thread", on_thread, METH_O, nullptr},
+    {"again", again, METH_O, nullptr},       {"drop", drop, METH_O, nullptr},
+    {"warn", warn_later, METH_O, nullptr},   {"throws", throws, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {
   const PythonTable* const table = import_python_table();

@@ -10,7 +10,7 @@ import warnings
 import weakref
 
 import pytest
-from conftest import import_extension, plugin_path
+from conftest import import_extension, plain_build, plugin_path
 from interpreters import KINDS
 from processes import run
 from raised import raised_by
@@ -232,6 +232,73 @@ for position, number in ((0, 2), (4, 160), (8, 1), (12, 0)):
     assert "(table 1, 160 bytes)" in lines[1]
     assert "opyard is 1.1 " in lines[2]
     assert "opyard is 0.0 " in lines[3]
+
+
+@pytest.mark.parametrize("name", ["opyard", "opyard._C"])
+def test_P5_what_the_import_of_opyard_raises_comes_out_as_itself(name):
+    program = """
+class Raises:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[2]:
+            raise failure
+
+sys.meta_path.insert(0, Raises())
+for failure in (MemoryError(), KeyboardInterrupt(), SystemExit(3), LookupError("mine")):
+    try:
+        load()
+    except BaseException as error:
+        assert error is failure, repr(error)
+    else:
+        raise AssertionError("nothing was raised")
+del sys.meta_path[0]
+assert load().imports()
+"""
+    ended = run(LOAD.replace("import opyard\n", "") + program, extension_path(), name)
+    assert (ended.code, ended.stderr) == (0, ""), ended
+
+
+@plain_build
+def test_T5_P4_a_table_that_is_looked_for_without_memory_is_a_memory_error():
+    pytest.importorskip("_testcapi")
+    program = """
+import _testcapi
+module = load()
+assert module.imports()
+failed = []
+for number in range(1, 100):
+    _testcapi.set_nomemory(number, number + 1)
+    try:
+        found = module.imports()
+    except MemoryError:
+        failed.append(number)
+    else:
+        assert found
+    finally:
+        _testcapi.remove_mem_hooks()
+    assert module.imports()
+assert failed and failed[-1] < 80, failed
+"""
+    ended = run(LOAD + program, extension_path())
+    assert (ended.code, ended.stderr) == (0, ""), ended
+
+
+def test_a_table_that_is_no_table_is_refused():
+    program = """
+for wrong in (None, object(), opyard._C):
+    opyard._C.python_table = wrong
+    try:
+        load()
+    except ValueError as error:
+        print(error)
+del opyard._C.python_table
+try:
+    load()
+except AttributeError as error:
+    print(error)
+"""
+    ended = run(LOAD + program, extension_path())
+    assert (ended.code, ended.stderr) == (0, ""), ended
+    assert len(ended.stdout.splitlines()) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
