@@ -153,6 +153,20 @@ TEST(SchemaCompatible, C22_ForwardWhereADefaultedArgumentWasDropped) {
             "Argument 'n' is missing and had no default value.");
 }
 
+TEST(SchemaCompatible, C22_ForwardWhereAnArgumentBecameKeywordOnlyOrNoLongerIsIt) {
+  EXPECT_EQ(forward("f(int n=1) -> int", "f(*, int n=1) -> int"),
+            "Argument 'n' may be given by position, and was keyword-only.");
+  EXPECT_EQ(forward("f(int x, int n=1, *, int m) -> int", "f(int x, *, int m, int n=1) -> int"),
+            "Argument 'n' may be given by position, and was keyword-only.");
+  EXPECT_EQ(forward("f(*, int n=1) -> int", "f(int n=1) -> int"), "yes");
+  EXPECT_EQ(forward("f(int x, *, int n=1) -> int", "f(int x, int n=1) -> int"), "yes");
+  EXPECT_EQ(forward("f(*, int n=2) -> int", "f(int n=1) -> int"),
+            "Argument 'n' is not as it was; only new ones may be added, behind it.")
+      << "a call that leaves it out";
+  EXPECT_EQ(forward("f(*, int n) -> int", "f(int n) -> int"),
+            "Argument 'n' is missing and had no default value.");
+}
+
 TEST(SchemaCompatible, C22_ForwardWhereOnlyDefaultedArgumentsWereAdded) {
   constexpr const char* kOld = "f(Tensor x, int n=1, *, Tensor(a!) out) -> Tensor(a!)";
   EXPECT_EQ(forward(kOld, kOld), "yes");

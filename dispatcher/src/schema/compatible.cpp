@@ -208,6 +208,23 @@ Reason compare_keyword_only_forward(const std::vector<Argument>& now,
   return std::nullopt;
 }
 
+// What both schemas have, but not in the same part: a call that gives it by position has to find it
+// there, and one that leaves it out its default.
+Reason compare_moved_forward(const Schema& fresh, const Schema& old) {
+  for (const Argument& now : fresh.arguments) {
+    const auto position = old.find_argument(now.name);
+    if (!position) continue;
+    Argument before = old.arguments[*position];
+    if (before.keyword_only == now.keyword_only) continue;
+    if (before.keyword_only) {
+      return fmt::format("Argument '{}' may be given by position, and was keyword-only.", now.name);
+    }
+    before.keyword_only = true;
+    if (!(now == before)) return not_as_it_was(before);
+  }
+  return std::nullopt;
+}
+
 // A boxed call with another number of values is refused, so only one with as many can be read
 // otherwise.
 Reason compare_positions_forward(const Schema& fresh, const Schema& old) {
@@ -270,6 +287,7 @@ std::optional<std::string> why_not_forward_compatible(const Schema& fresh, const
   if (fresh.variadic_arguments != old.variadic_arguments) {
     return std::string("It takes further arguments ('...') and did not.");
   }
+  if (auto reason = compare_moved_forward(fresh, old)) return reason;
   if (auto reason = compare_positional_forward(arguments_of(fresh, Part::Positional),
                                                arguments_of(old, Part::Positional))) {
     return reason;
