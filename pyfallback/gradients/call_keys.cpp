@@ -29,6 +29,7 @@
 #include <cstring>
 #include <optional>
 
+#include "bind/classes.h"
 #include "gradients/call_bytes.h"
 #include "opyard/jit/trace.h"
 #include "opyard/keys/gradient_mode.h"
@@ -580,16 +581,18 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
 }  // namespace
 
 void add_call_keys(py::module_& module) {
-  py::class_<CallKeys>(module, "CallKeys", py::custom_type_setup([](PyHeapTypeObject* type) {
-                         type->ht_type.tp_call = &call;
-                       }))
-      .def(py::init([](py::object tensor, py::object parameter, py::object of_modules,
+  py::class_<CallKeys> keys(module, "CallKeys", py::custom_type_setup([](PyHeapTypeObject* type) {
+                              type->ht_type.tp_call = &call;
+                            }));
+  keys.def(py::init([](py::object tensor, py::object parameter, py::object of_modules,
                        py::tuple plain, py::object compiled) {
              return CallKeys{std::move(tensor), std::move(parameter), std::move(of_modules),
                              std::move(plain), std::move(compiled)};
            }),
            py::arg("tensor"), py::arg("parameter"), py::arg("module"), py::arg("plain"),
            py::arg("compiled"));
+  python::make_in_new(keys);
+  python::refuse_pickling(keys);
 }
 
 }  // namespace opyard::gradients

@@ -1,6 +1,7 @@
 // graphs/files.cpp: files of tensors and of models in Python.
 #include "graphs/graphs.h"
 
+#include "bind/classes.h"
 #include "opyard/jit/files/model.h"
 #include "opyard/jit/files/run_files.h"
 #include "opyard/jit/files/safetensors.h"
@@ -118,7 +119,8 @@ py::tuple run_files(const std::string& model, const std::vector<std::string>& in
 }
 
 void add_model(py::module_& module) {
-  py::class_<SharedModel>(module, "Model")
+  py::class_<SharedModel> model(module, "Model");
+  model
       .def_property_readonly("graph",
                              [](const SharedModel& self) { return SharedGraph{self.model.graph}; })
       .def_property_readonly("input_tree",
@@ -135,6 +137,8 @@ void add_model(py::module_& module) {
             jit::save_model(self.model, path);
           },
           py::arg("path"));
+  python::refuse_new(model, "opyard.jit.load() makes them");
+  python::refuse_pickling(model);
   module.def("load_model", &load_model, py::arg("path"), py::arg("untrusted"), py::arg("allowed"),
              py::arg("mapped"));
   module.def("run_files", &run_files, py::arg("model"), py::arg("inputs"), py::arg("outputs"),

@@ -7,12 +7,14 @@ Numbers here are not of a behaviour; design rule: what a tensor was before, it i
 
 import copy
 import gc
+import io
 import pickle
 import subprocess
 import sys
 import weakref
 
 import pytest
+from processes import run
 
 import opyard
 
@@ -164,6 +166,53 @@ def test_what_stands_beside_tensors_is_copied_and_pickled_too(what):
         assert pickle.loads(pickle.dumps(thing, protocol)) == thing
     assert copy.copy(thing) == thing
     assert copy.deepcopy([thing])[0] == thing
+
+
+class OfOpyardAlone(pickle.Unpickler):
+    """As one is that lets nothing of Python run: getattr() and eval() lead everywhere."""
+
+    def find_class(self, module, name):
+        assert module.partition(".")[0] == "opyard", f"{module}.{name}"
+        return super().find_class(module, name)
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_stands_beside_tensors_is_made_again_by_names_of_opyard_alone(what):
+    thing = OTHERS[what]()
+    for protocol in PROTOCOLS:
+        assert OfOpyardAlone(io.BytesIO(pickle.dumps(thing, protocol))).load() == thing
+
+
+CLASSES = """
+import opyard
+from opyard import _bind, _gradients, _graphs
+
+seen = []
+for module in (_bind, _gradients, _graphs):
+    for name, cls in vars(module).items():
+        if not isinstance(cls, type) or type(cls).__name__ != "pybind11_type":
+            continue
+        seen.append(name)
+        for method in ("__new__", "__reduce__", "__reduce_ex__"):
+            assert method in vars(cls), (name, method)
+        try:
+            made = cls.__new__(cls)
+        except TypeError:
+            continue
+        for protocol in range(6):
+            try:
+                made.__reduce_ex__(protocol)
+            except TypeError as error:
+                assert str(error).startswith("cannot pickle"), error
+print(*sorted(seen))
+"""
+
+
+def test_no_class_makes_objects_without_a_value_or_ends_the_process():
+    """What each class of pybind11 has to close: see bind/classes.h."""
+    ended = run(CLASSES)
+    assert (ended.code, ended.stderr) == (0, ""), ended
+    assert {"Schema", "Graph", "Model", "CallKeys", "Function"} <= set(ended.stdout.split())
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -120,10 +120,12 @@ PyObject* compare(PyObject* left, PyObject* right, int how) {
   return PyBool_FromLong((keys_of(left) == keys_of(right)) == (how == Py_EQ) ? 1 : 0);
 }
 
+// By a function of a module: a bound method is pickled as a call of getattr(), which unpicklers
+// that take a few names alone refuse.
 PyObject* reduce(PyObject* self, PyObject*) {
   return enter_from_python([&]() -> PyObject* {
-    const Owned make_again = checked(
-        PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "from_raw_repr"));
+    const Owned keys = checked(PyImport_ImportModule("opyard._core.keys"));
+    const Owned make_again = checked(PyObject_GetAttrString(keys.get(), "key_set_of"));
     return Py_BuildValue("O(K)", make_again.get(),
                          static_cast<unsigned long long>(keys_of(self).raw()));
   });

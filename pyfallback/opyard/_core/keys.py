@@ -88,6 +88,11 @@ def key_of(key: "str | int") -> DispatchKey:
         raise LookupError(f"no dispatch key has the number {key}") from None
 
 
+def key_set_of(bits: int) -> "_C.DispatchKeySet":
+    """The set of these bits, as pickle makes it again."""
+    return _C.DispatchKeySet.from_raw_repr(bits)
+
+
 def key_of_device(device: str) -> "DispatchKey | None":
     """The key of the kernels of a device type such as "cpu"; None for what is no device type."""
     first = int(DispatchKey.CPU)

@@ -291,7 +291,7 @@ class _OpNamespace(_C.NameSpace):
         return sorted(names)
 
     def __reduce__(self) -> tuple:
-        return getattr, (ops, self.__name__)
+        return namespace_of, (self.__name__,)
 
     def __copy__(self) -> "_OpNamespace":
         return self
@@ -324,6 +324,11 @@ class _Ops(_C.NameSpace):
 
     def __repr__(self) -> str:
         return "<opyard.ops>"
+
+
+def namespace_of(name: str) -> _OpNamespace:
+    """opyard.ops.<name>, as pickle finds it again."""
+    return getattr(ops, name)
 
 
 _nowhere = _OpNamespace("")
