@@ -10,6 +10,8 @@
 // anew.
 #include "runtime/python.h"
 
+#include <stdexcept>
+
 #include "bind/c_function.h"
 #include "bind/registry.h"
 #include "bind/schema.h"
@@ -26,11 +28,14 @@ namespace py = pybind11;
 namespace opyard::python {
 namespace {
 
+// What pybind11 throws for want of memory ("Could not allocate ...") stays MemoryError.
 void translate(std::exception_ptr exception) {
   try {
     std::rethrow_exception(std::move(exception));
   } catch (const Error& error) {
     set_python_error(error);
+  } catch (const std::runtime_error&) {
+    if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw;
   }
 }
 

@@ -30,6 +30,7 @@
 #include <optional>
 
 #include "bind/classes.h"
+#include "bind/slot.h"
 #include "gradients/call_bytes.h"
 #include "opyard/jit/trace.h"
 #include "opyard/keys/gradient_mode.h"
@@ -566,16 +567,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   }
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
   const auto& types = *static_cast<CallKeys*>(instance->simple_value_holder[0]);
-  try {
-    return describe(types, PySequence_Fast_ITEMS(args));
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const Error& error) {
-    table().raise(&table(), &error);
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  }
-  return nullptr;
+  return python::in_slot(
+      [&](const PythonTable&) { return describe(types, PySequence_Fast_ITEMS(args)); });
 }
 
 }  // namespace

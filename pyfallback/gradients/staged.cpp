@@ -6,6 +6,7 @@
 #include "graphs/graphs.h"
 
 #include "bind/classes.h"
+#include "bind/slot.h"
 #include "opyard/autograd/staged.h"
 
 namespace opyard::gradients {
@@ -37,9 +38,11 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
   const auto* const shared = static_cast<SharedStaged*>(instance->simple_value_holder[0]);
   const CountedPtr<const autograd::Staged> staged = shared->staged;
-  return graphs::call_run(table(), shared->stages->front(), &run,
-                          const_cast<autograd::Staged*>(staged.get()), PySequence_Fast_ITEMS(args),
-                          std::size_t(PyTuple_GET_SIZE(args)));
+  return python::in_slot([&](const PythonTable& known) {
+    return graphs::call_run(known, shared->stages->front(), &run,
+                            const_cast<autograd::Staged*>(staged.get()),
+                            PySequence_Fast_ITEMS(args), std::size_t(PyTuple_GET_SIZE(args)));
+  });
 }
 
 }  // namespace

@@ -9,9 +9,12 @@
 
 #include <algorithm>
 
+#include "bind/slot.h"
+
 namespace opyard::graphs {
 namespace {
 
+using python::in_slot;
 using Values = std::vector<opyard::Value>;
 
 StageTypes types_of(const jit::Code& code, std::size_t stage, std::size_t first) {
@@ -63,9 +66,9 @@ void run_code(void* context, std::span<const opyard::Value> inputs,
   static_cast<const jit::Code*>(context)->run(inputs, outputs);
 }
 
-PyObject* call_code(const SharedCode& shared, PyObject* args) {
+PyObject* call_code(const PythonTable& known, const SharedCode& shared, PyObject* args) {
   const jit::CodePtr code = shared.code;
-  return call_run(table(), shared.stages->front(), &run_code, const_cast<jit::Code*>(code.get()),
+  return call_run(known, shared.stages->front(), &run_code, const_cast<jit::Code*>(code.get()),
                   PySequence_Fast_ITEMS(args), std::size_t(PyTuple_GET_SIZE(args)));
 }
 
@@ -76,29 +79,23 @@ std::size_t names_in(PyObject* kwargs) {
 PyObject* code_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   const auto* const shared = require_held<SharedCode>(self);
   if (shared == nullptr || !has_no_names(self, "()", names_in(kwargs))) return nullptr;
-  return call_code(*shared, args);
+  return in_slot([&](const PythonTable& known) { return call_code(known, *shared, args); });
 }
 
 // The code of the last call, or a new one: opyard.jit.compile() loads the operators that it names.
-const SharedCode* code_of(SharedGraph& shared, PyObject* self) {
-  if (shared.code.code != nullptr && shared.code.version == shared.graph->version()) {
-    return &shared.code;
-  }
-  try {
+const SharedCode& code_of(SharedGraph& shared, PyObject* self) {
+  if (shared.code.code == nullptr || shared.code.version != shared.graph->version()) {
     const py::object code = py::module_::import("opyard.jit").attr("compile")(py::handle(self));
     shared.code = code.cast<const SharedCode&>();
-    return &shared.code;
-  } catch (py::error_already_set& error) {
-    error.restore();
-    return nullptr;
   }
+  return shared.code;
 }
 
 PyObject* graph_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   auto* const shared = require_held<SharedGraph>(self);
   if (shared == nullptr || !has_no_names(self, "()", names_in(kwargs))) return nullptr;
-  const SharedCode* const code = code_of(*shared, self);
-  return code == nullptr ? nullptr : call_code(*code, args);
+  return in_slot(
+      [&](const PythonTable& known) { return call_code(known, code_of(*shared, self), args); });
 }
 
 // ---- states
@@ -132,23 +129,29 @@ const StageTypes& types_now(const SharedState& self) {
 PyObject* state_run_one_stage(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* const held = require_held<SharedState>(self);
   if (held == nullptr) return nullptr;
-  return call_run(table(), types_now(*held), &run_stage, &held->state, args, std::size_t(count));
+  return in_slot([&](const PythonTable& known) {
+    return call_run(known, types_now(*held), &run_stage, &held->state, args, std::size_t(count));
+  });
 }
 
 PyObject* state_begin_stage(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* const held = require_held<SharedState>(self);
   if (held == nullptr) return nullptr;
-  StageTypes types = types_now(*held);  // no outputs yet
-  types.outputs.clear();
-  types.names.clear();
-  for (const std::string& label : types.labels) types.names.push_back(label.c_str());
-  return call_run(table(), types, &begin_stage, &held->state, args, std::size_t(count));
+  return in_slot([&](const PythonTable& known) {
+    StageTypes types = types_now(*held);  // no outputs yet
+    types.outputs.clear();
+    types.names.clear();
+    for (const std::string& label : types.labels) types.names.push_back(label.c_str());
+    return call_run(known, types, &begin_stage, &held->state, args, std::size_t(count));
+  });
 }
 
 PyObject* state_resume(PyObject* self, PyObject*) {
   auto* const held = require_held<SharedState>(self);
   if (held == nullptr) return nullptr;
-  return call_run(table(), types_now(*held), &resume_stage, &held->state, nullptr, 0);
+  return in_slot([&](const PythonTable& known) {
+    return call_run(known, types_now(*held), &resume_stage, &held->state, nullptr, 0);
+  });
 }
 
 template <typename Function>

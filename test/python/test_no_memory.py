@@ -97,6 +97,15 @@ SCENARIOS = {
     # The observers of a thread are one list.
     "observe": ("observed()", "outer.enable()"),
     "layer": ("layer(matrix)", ""),
+    "names of operators": ("dir(opyard.ops.aten), opyard.dispatch.history()", ""),
+    "parts of a schema": ("SCHEMA.arguments[0].type, SCHEMA.returns", ""),
+    "a copy of a graph that runs": ("graph.copy()(x)", ""),
+    "a function compiled": ("jit.compile(lambda x: x * 2 + x)(x)", ""),
+    "a compiled function": ("compiled(x)", ""),
+    "key sets": ("DispatchKeySet(['CPU', 'Meta']) | DispatchKeySet('CPU')", ""),
+    "an optimizer": ("optimized()", "w.grad = None"),
+    "a fallback": ("fallen_back()", ""),
+    "an operator for a while": ("for_a_while()", "assert not opyard._C.overloads('nm3::h')"),
 }
 
 PROGRAM = """
@@ -104,7 +113,8 @@ import copy, ctypes, gc, os, sys, tempfile, types
 import _testcapi
 import numpy as np
 import opyard, opyard.autograd, opyard.dispatch, opyard.futures, opyard.library, opyard.schema
-from opyard import _tracer, jit, nn, profiler
+from opyard import _tracer, jit, nn, optim, profiler
+from opyard.dispatch import DispatchKeySet
 from opyard.library import Library, custom_op, override
 
 lib = Library("nm", "FRAGMENT")
@@ -232,6 +242,36 @@ def scoped():
     with profiler.record_function("scope"):
         pass
 
+SCHEMA = opyard.schema.parse("nm::q(Tensor(a!) x, *, int[2] n=[1, 2]) -> Tensor(a!)")
+compiled = jit.compile(lambda x: x * 2 + x)
+compiled(x)
+steps = optim.SGD([w], lr=0.0)
+
+def optimized():
+    (w * w).sum().backward()
+    steps.step()
+    steps.zero_grad()
+
+def fallen_back():
+    tracers = Library("_", "IMPL", "Tracer")
+    try:
+        tracers.fallback(lambda op, *args: op(*args))
+    finally:
+        tracers._destroy()
+
+def for_a_while():
+    own = Library("nm3", "FRAGMENT")
+    try:
+        own.define("h(Tensor x) -> Tensor")
+        own.impl("h", lambda x: x, "CPU")
+        assert opyard.ops.nm3.h(x) is x
+    finally:
+        try:
+            own._destroy()
+        except MemoryError:
+            own._destroy()
+            raise
+
 def made():
     return Made()
 
@@ -312,6 +352,71 @@ def test_T5_P4_a_failing_allocation_raises_and_the_next_call_works(name):
         limit=60 * PATIENCE,
     )
     assert done.code == 0, f"{done.code}: {done.stderr[-3000:]}"
+
+
+# Each call as the first that a thread makes, which looks for the table of the plugin anew.
+ON_A_THREAD = """
+import os, sys, threading
+import _testcapi
+import opyard, opyard.autograd
+from opyard import jit
+
+x, w = opyard.tensor([1.0, 2.0]), opyard.tensor([1.0, 2.0]).requires_grad_()
+TEXT = "graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)\\n"
+graph, y = jit.parse_ir(TEXT), (w * w).sum()
+code, compiled = jit.compile(graph), jit.compile(lambda x: x * 2)
+begun = jit.InterpreterState(code)
+begun.begin_stage(x)
+calls = {
+    "code": lambda: code(x),
+    "graph": lambda: graph(x),
+    "copy": lambda: graph.copy()(x),
+    "state": lambda: jit.InterpreterState(code).run_one_stage(x),
+    "begun": lambda: begun.resume(),
+    "compiled": lambda: compiled(x),
+    "compiled, with gradients": lambda: compiled(w),
+    "parse_ir": lambda: jit.parse_ir(TEXT),
+    "backward": lambda: (w * w).sum().backward(),
+    "functions": lambda: y.grad_fn.next_functions,
+}
+for name in calls.keys() - {"begun"}:
+    calls[name]()
+
+def run(number):
+    call = calls[sys.argv[1]]
+    try:
+        _testcapi.set_nomemory(number, number + 1)
+        try:
+            call()
+        finally:
+            _testcapi.remove_mem_hooks()
+    except MemoryError:
+        ended[0] = True
+
+failures = 0
+for number in range(1, 60):
+    child = os.fork()
+    if child == 0:
+        ended = [False]
+        thread = threading.Thread(target=run, args=(number,))
+        thread.start()
+        thread.join()
+        assert code(x).tolist() == [-1.0, -2.0]
+        os._exit(10 + ended[0])
+    result = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert result in (10, 11), (number, result)
+    failures += result == 11
+assert failures
+"""
+FIRST = ["code", "graph", "copy", "state", "begun", "compiled", "compiled, with gradients"]
+FIRST += ["parse_ir", "backward", "functions"]
+
+
+@plain_build
+@pytest.mark.parametrize("name", FIRST)
+def test_T5_P4_the_first_call_of_a_thread_may_lack_memory(name):
+    done = run(ON_A_THREAD, name, limit=60 * PATIENCE)
+    assert (done.code, done.stderr) == (0, ""), f"{done.code}: {done.stderr[-3000:]}"
 
 
 # After a definition that succeeded, the library is made anew.

@@ -474,4 +474,12 @@ class Library:
 
     def _destroy(self) -> None:
         """As close(), which subclasses may define otherwise."""
-        _ops.end(self, self._end)
+        _ops.end(self, self._end_now)
+
+    def _end_now(self) -> None:
+        try:
+            self._end()
+        except BaseException:
+            # Interrupted, or without memory: the rest ends when it is closed again, or dropped.
+            self._end_with_this()
+            raise

@@ -1,0 +1,38 @@
+// bind/slot.h: what a slot of a type does with what is thrown in it.
+//
+// CPython calls slots, and the functions of method descriptors, without pybind11 in between. Nothing
+// may leave them but a result, or null with an exception of Python set; a C++ exception would end
+// the process. The first thing that may fail is looking for the table, on each thread anew.
+//
+// Depends on: bind/extension.h.
+#pragma once
+
+#include "bind/extension.h"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace opyard::python {
+
+// Runs body(table), which gives a new reference, or null with an exception set.
+template <typename Body>
+PyObject* in_slot(Body&& body) {
+  const PythonTable* known = nullptr;
+  try {
+    known = &table();
+    return std::forward<Body>(body)(*known);
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const Error& error) {
+    known->raise(known, &error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    // Also what pybind11 throws for want of memory, which leaves MemoryError set.
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+}  // namespace opyard::python
