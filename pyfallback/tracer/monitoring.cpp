@@ -175,20 +175,28 @@ PyType_Spec callback_spec = {"opyard._tracer.Callback", sizeof(Callback), 0,
                                  Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
                              callback_slots};
 
+// A new reference. Not by PySys_GetObject(), which takes a want of memory for a missing name.
 PyObject* monitoring() {
-  PyObject* const found = PySys_GetObject("monitoring");  // borrowed
-  if (found == nullptr) {
+  PyObject* const sys = checked_new(PyImport_ImportModule("sys"));
+  PyObject* const found = attribute_of(sys, "monitoring");
+  Py_DECREF(sys);
+  if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
     PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is gone, which the profiler needs");
-    throw PythonErrorSet();
   }
-  return found;
+  return checked_new(found);
+}
+PyObject* attribute_of_monitoring(const char* name) {
+  PyObject* const found = monitoring();
+  PyObject* const attribute = attribute_of(found, name);
+  Py_DECREF(found);
+  return checked_new(attribute);
 }
 
 // What sys.monitoring.<name>(…) returns, a new reference. Arguments are built as Py_BuildValue()
 // builds a tuple.
 template <typename... Args>
 PyObject* monitoring_result(const char* name, const char* format, Args... args) {
-  PyObject* const function = checked_new(attribute_of(monitoring(), name));
+  PyObject* const function = attribute_of_monitoring(name);
   PyObject* const packed = Py_BuildValue(format, args...);
   PyObject* const result = packed == nullptr ? nullptr : PyObject_CallObject(function, packed);
   Py_XDECREF(packed);
@@ -201,7 +209,7 @@ void monitoring_call(const char* name, const char* format, Args... args) {
 }
 
 long number_of_event(const char* name) {
-  PyObject* const events = checked_new(attribute_of(monitoring(), "events"));
+  PyObject* const events = attribute_of_monitoring("events");
   PyObject* const number = attribute_of(events, name);
   Py_DECREF(events);
   const long value = PyLong_AsLong(checked_new(number));
@@ -219,9 +227,9 @@ struct Hooks {
 };
 
 Hooks* make_hooks(PyObject* module, Tracer& tracer) {
-  PyObject* const disable = checked_new(attribute_of(monitoring(), "DISABLE"));
+  PyObject* const disable = attribute_of_monitoring("DISABLE");
   Py_DECREF(disable);  // sys.monitoring keeps it
-  PyObject* const missing = checked_new(attribute_of(monitoring(), "MISSING"));
+  PyObject* const missing = attribute_of_monitoring("MISSING");
   Py_DECREF(missing);  // likewise
   PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &callback_spec, nullptr));
   auto* const hooks = new Hooks;
@@ -337,11 +345,16 @@ long events_of_tool(const Hooks& hooks) {
 void stop_hooks(Tracer& tracer) noexcept {
   Hooks& hooks = *tracer.hooks;
   if (hooks.tool < 0) return;
+  // Twice if it lacks memory: a tool number that is left behind stays taken.
   const auto attempt = [](auto&& step) {
-    try {
-      step();
-    } catch (const PythonErrorSet&) {
-      clear_or_report(PyExc_Exception);
+    for (int left = 2; left > 0; --left) {
+      try {
+        step();
+        return;
+      } catch (const PythonErrorSet&) {
+        if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) left = 1;
+        clear_or_report(PyExc_Exception);
+      }
     }
   };
   bool is_ours = false;

@@ -19,7 +19,8 @@
  *   remake(type, array)      through the tables of both
  *   allocate(type, shape, code, bits)   an array of that type on memory that it allocated
  *   refuse(type, ndim)       what the allocator says to so many dimensions
- *   stream(type)
+ *   stream(type, device)     whether its current stream is none; that of DLPack's device type, or the CPU's
+ *   buffer(object, flags)    asks for a buffer and gives it back; an exception that is set beside one is an error
  *   hold(array)              a capsule that owns the struct
  */
 #define PY_SSIZE_T_CLEAN
@@ -378,12 +379,29 @@ static PyObject* allocate(PyObject* module, PyObject* args) {
   return found->to_object(managed, &made) == 0 ? made : NULL;
 }
 
-static PyObject* stream(PyObject* module, PyObject* type) {
+static PyObject* stream(PyObject* module, PyObject* args) {
   (void)module;
   void* current = &table;
+  PyObject* type = NULL;
+  int device = 1;
+  if (!PyArg_ParseTuple(args, "O|i", &type, &device)) return NULL;
   Table* found = table_of(type);
-  if (found == NULL || found->stream(1, 0, &current) != 0) return NULL;
+  if (found == NULL || found->stream(device, 0, &current) != 0) return NULL;
   return PyBool_FromLong(current == NULL);
+}
+static PyObject* buffer(PyObject* module, PyObject* args) {
+  (void)module;
+  PyObject* object = NULL;
+  int flags = 0;
+  Py_buffer view;
+  if (!PyArg_ParseTuple(args, "Oi", &object, &flags)) return NULL;
+  if (PyObject_GetBuffer(object, &view, flags) != 0) return NULL;
+  if (PyErr_Occurred() != NULL) {
+    PyErr_SetString(PyExc_AssertionError, "a buffer came, and an exception is set");
+    return NULL;
+  }
+  PyBuffer_Release(&view);
+  Py_RETURN_NONE;
 }
 static PyObject* version(PyObject* module, PyObject* type) {
   (void)module;
@@ -413,7 +431,8 @@ static PyMethodDef functions[] = {{"describe", describe, METH_O, NULL},
                                   {"borrow", borrow, METH_O, NULL},
                                   {"remake", remake, METH_VARARGS, NULL},
                                   {"allocate", allocate, METH_VARARGS, NULL},
-                                  {"stream", stream, METH_O, NULL},
+                                  {"stream", stream, METH_VARARGS, NULL},
+                                  {"buffer", buffer, METH_VARARGS, NULL},
                                   {"version", version, METH_O, NULL},
                                   {"hold", hold, METH_O, NULL},
                                   {"counts", counts, METH_NOARGS, NULL},

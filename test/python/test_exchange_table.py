@@ -24,6 +24,9 @@ def test_F57_the_table_is_an_attribute_of_the_type(x):
     assert 'capsule object "dlpack_exchange_api"' in repr(capsule)
     assert arrays.version(opyard.Tensor) == (1, 3, True)
     assert arrays.stream(opyard.Tensor) is True
+    for device in (0, 2, 10):
+        with pytest.raises(NotImplementedError, match=f"asked for was DLPack device type {device}"):
+            arrays.stream(opyard.Tensor, device)
     assert type(x).__dlpack_c_exchange_api__ is capsule
 
 

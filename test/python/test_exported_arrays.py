@@ -430,3 +430,25 @@ def test_F57_numpy_arrays_out_of_the_ordinary_are_refused_as_by_dlpack(a):
             aten.neg(given)
         texts.append(str(caught.value).replace("array_libraries.Matrix", "numpy.ndarray"))
     assert texts[0].splitlines()[0] == texts[1].splitlines()[0].replace("Matrix", "numpy.ndarray")
+
+
+# What a buffer is asked for, as CPython's header has it.
+SIMPLE, WRITABLE, SIZES, STRIDES, ROWS, COLUMNS, ANY = 0, 1, 0x8, 0x18, 0x38, 0x58, 0x98
+MATRIX = opyard.tensor([[1, 2, 3], [4, 5, 6]])
+SHOWN = {
+    "rows": (MATRIX, {SIMPLE, WRITABLE, SIZES, STRIDES, ROWS, ANY}),
+    "columns": (MATRIX.T, {STRIDES, COLUMNS, ANY}),
+    "every second": (MATRIX[:, ::2], {STRIDES}),
+    "read-only": (opyard.from_numpy(b"abc"), {SIMPLE, SIZES, STRIDES, ROWS, COLUMNS, ANY}),
+}
+
+
+@pytest.mark.parametrize("flags", [SIMPLE, WRITABLE, SIZES, STRIDES, ROWS, COLUMNS, ANY], ids=hex)
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_tensor_shows_the_buffer_that_was_asked_for_or_says_why_not(name, flags):
+    tensor, shown = SHOWN[name]
+    if flags in shown:
+        assert arrays.buffer(tensor, flags) is None
+    else:
+        with pytest.raises(BufferError, match="^the tensor.*, and .* was asked for$"):
+            arrays.buffer(tensor, flags)

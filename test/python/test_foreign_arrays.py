@@ -281,6 +281,21 @@ def test_F57_what_numpy_cannot_hold_stays_a_tensor(define):
     assert type(meta(arrays.Array([1.0]))) is opyard.Tensor
 
 
+def test_F57_a_result_of_a_class_of_its_own_stays_one(define):
+    class Mine(opyard.Tensor):
+        pass
+
+    mine = opyard.Tensor.make_subclass(Mine, opyard.tensor([1.0]))
+    gives = define("gives(Tensor x) -> Tensor", CPU=lambda x: mine)
+    makes = define(
+        "makes(Tensor x) -> Tensor",
+        CPU=lambda x: opyard.Tensor.make_subclass(Mine, opyard.tensor([2.0])),
+    )
+    for x in (np.float32([1.0]), arrays.Array([1.0])):
+        assert gives(x) is mine
+        assert type(makes(x)) is Mine
+
+
 def test_F57_a_library_that_cannot_hold_a_result_says_so():
     with pytest.raises(BufferError, match="^only float32 of up to 8 dimensions$"):
         aten.gt(arrays.Array([1.0]), 0.5)
