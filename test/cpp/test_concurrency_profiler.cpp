@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "on_threads.h"
+#include "opyard/detail/interpreter/gil_wait.h"
+#include "opyard/profiler/gil_waits.h"
+#include "opyard/profiler/names.h"
 #include "opyard/profiler/recorder.h"
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
@@ -130,6 +133,57 @@ TEST(ConcurrencyProfiler, SeveralThreadsCopyARingAndOneEndsIt) {
         copies.fetch_add(4);
       }
     });
+  });
+}
+
+std::atomic<int> taken{0};
+void hear_of_taken() noexcept { taken.fetch_add(1); }
+
+std::size_t waits_of(const Recording& recording) {
+  std::size_t waits = 0;
+  for (const Track& track : replay(recording).tracks) {
+    expect_nested(track);
+    for (const Span& span : track.spans) {
+      if (span.kind != SpanKind::GilWait) continue;
+      EXPECT_EQ(name_of(span.key).text, "waiting for the GIL");
+      ++waits;
+    }
+  }
+  return waits;
+}
+
+// As threads of C++ do in the gate, whatever waits for an interpreter's lock there.
+TEST(ConcurrencyProfiler, WaitsForAGilAreToldWhileThoseWhoListenComeAndGo) {
+  std::atomic<bool> is_over{false};
+  std::atomic<int> waiting{0};
+  std::size_t waits = 0;
+  taken.store(0);
+  on_threads(kWriters + 1, [&](int thread) {
+    if (thread == 0) {
+      while (waiting.load() < kWriters) std::this_thread::yield();
+      for (int round = 0; round < kRounds || waits == 0 || taken.load() == 0; ++round) {
+        const bool before = round % 3 == 0;
+        if (before) hear_of_taken_gils(&hear_of_taken);
+        Session session(SessionOptions{});
+        if (!before) hear_of_taken_gils(&hear_of_taken);
+        std::this_thread::yield();
+        if (round % 2 == 0) hear_of_taken_gils(nullptr);
+        const Recording recording = session.end();
+        if (waits < 10'000) waits += waits_of(recording);
+        hear_of_taken_gils(nullptr);
+        EXPECT_EQ(gil_wait_listener.load(), nullptr);
+      }
+      is_over.store(true);
+      return;
+    }
+    waiting.fetch_add(1);
+    while (!is_over.load()) {
+      for (int n = 0; n < 100; ++n) {
+        const GilWait outer;
+        const GilWait inner;
+      }
+      std::this_thread::yield();
+    }
   });
 }
 
