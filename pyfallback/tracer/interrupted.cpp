@@ -2,21 +2,47 @@
 #include "tracer/interrupted.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "opyard/profiler/stream.h"
+#include "tracer/border.h"
 
 namespace opyard::python {
+namespace {
+
+struct Release {
+  void operator()(PyFrameObject* frame) const noexcept { Py_DECREF(frame); }
+};
+using HeldFrame = std::unique_ptr<PyFrameObject, Release>;
+
+// Of the code of each frame that a thread has open, from the outermost on. None of a thread that is
+// not there any more.
+std::vector<std::uint32_t> open_keys(CodeKeys& codes, std::uint64_t id) {
+  PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  while (state != nullptr && state->id != id) state = PyThreadState_Next(state);
+  std::vector<std::uint32_t> keys;
+  HeldFrame frame(state == nullptr ? nullptr : PyThreadState_GetFrame(state));
+  for (; frame != nullptr; frame.reset(PyFrame_GetBack(frame.get()))) {
+    keys.push_back(codes.require(code_of(frame.get())).key());
+  }
+  // The frame behind may be missing for want of memory.
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  std::reverse(keys.begin(), keys.end());
+  return keys;
+}
+
+}  // namespace
 
 void Interrupted::record_ends(PyFrameObject* frame, std::uint32_t key, bool begins) noexcept {
   const std::uint64_t id = PyThreadState_Get()->id;
   const auto found = std::find_if(threads_.begin(), threads_.end(),
-                                  [&](const auto& thread) { return thread.first == id; });
+                                  [&](const Thread& thread) { return thread.id == id; });
   if (found == threads_.end()) return;
   const std::uint32_t depth = depth_of(frame);
   const auto is_known = [&](const Frame& one) {
     return begins && one.depth == depth && one.has_run_nothing && one.key == key;
   };
-  const std::vector<Frame>& frames = found->second;
+  const std::vector<Frame>& frames = found->frames;
   for (std::size_t n = frames.size(); n-- > 0;) {
     if (is_known(frames[n])) {
       profiler::record(event_of(profiler::MarkKind::KnownCall), key);
@@ -26,6 +52,18 @@ void Interrupted::record_ends(PyFrameObject* frame, std::uint32_t key, bool begi
     profiler::record(profiler::exit_of(frames[n].kind), frames[n].key);
   }
   threads_.erase(found);
+}
+
+void Interrupted::note_lost_ends(CodeKeys& codes, profiler::SourceReport& report) const {
+  for (const Thread& thread : threads_) {
+    const std::vector<std::uint32_t> open = open_keys(codes, thread.id);
+    const auto is_gone = [&](const Frame& one) {
+      return one.depth > open.size() || open[one.depth - 1] != one.key;
+    };
+    const auto first = std::find_if(thread.frames.begin(), thread.frames.end(), is_gone);
+    const auto gone = std::uint32_t(thread.frames.end() - first);
+    if (gone != 0) report.lost_ends.push_back({thread.handle, thread.native_id, gone});
+  }
 }
 
 }  // namespace opyard::python

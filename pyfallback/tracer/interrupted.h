@@ -5,12 +5,13 @@
 // runs inside it, and Python tells of none of these ends: the call's was told, and the tool's own
 // calls never are. So the first event of such a thread comes with the ends of what is gone by then.
 // Nothing else can have begun without an event, so that is what was deeper than the frames that are
-// left.
+// left. If there is no event until the profile's end, the frames that are open then tell which have
+// ended, but not when: nothing that was recorded is around what the thread did.
 //
 // Before CPython 3.12 a trace function hears of a call first, and the profile function after it: of
 // a call that is open already.
 //
-// Threads: with the GIL held. Depends on: runtime/traced_python.h, opyard/profiler/event.h.
+// Threads: with the GIL held. Depends on: tracer/code_keys.h, opyard/profiler/session.h.
 #pragma once
 
 #include "runtime/traced_python.h"
@@ -19,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "opyard/profiler/event.h"
+#include "opyard/profiler/session.h"
+#include "tracer/code_keys.h"
 
 namespace opyard::python {
 
@@ -34,20 +36,26 @@ class Interrupted {
   };
 
   bool has_any() const noexcept { return !threads_.empty(); }
-  // A thread of which is_told_of_nothing(), and its frames from the outermost on.
-  void add(const PyThreadState* state, std::vector<Frame> frames) {
-    threads_.emplace_back(state->id, std::move(frames));
-  }
+  struct Thread {
+    std::uint64_t id;  // of its state
+    std::uint64_t handle;
+    std::int64_t native_id;
+    std::vector<Frame> frames;  // from the outermost on
+  };
+
+  // A thread of which is_told_of_nothing().
+  void add(Thread thread) { threads_.push_back(std::move(thread)); }
   // Before an event of this thread is recorded, which is in this frame, of the code with this key:
   // records what has ended without one. `begins` if it is the begin of the frame's own call; if
   // that is open already, it says so.
   void record_ends(PyFrameObject* frame, std::uint32_t key, bool begins) noexcept;
+  // At the end of a profile, of threads that had no event in it.
+  void note_lost_ends(CodeKeys& codes, profiler::SourceReport& report) const;
   // Between profiles.
   void forget() noexcept { threads_.clear(); }
 
  private:
-  // By their state's number.
-  std::vector<std::pair<std::uint64_t, std::vector<Frame>>> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace opyard::python

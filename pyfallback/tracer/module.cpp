@@ -16,6 +16,7 @@
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/stream.h"
+#include "runtime/clear.h"
 #include "runtime/look_up.h"
 #include "tracer/border.h"
 #include "tracer/collections.h"
@@ -113,9 +114,20 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   recording_tracer = tracer;
 }
 
+// Without memory such calls are open at the profile's end.
+void note_lost_ends(Tracer& tracer, profiler::SourceReport& report) noexcept {
+  try {
+    tracer.interrupted.note_lost_ends(tracer.codes, report);
+  } catch (const PythonErrorSet&) {
+    clear_or_report(PyExc_Exception);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 void stop_python(profiler::SourceReport& report) {
   Tracer& tracer = *std::exchange(recording_tracer, nullptr);
   stop_hooks(tracer);
+  note_lost_ends(tracer, report);
   tracer.active = false;
   tracer.interrupted.forget();
   tracer.choose_path();

@@ -64,7 +64,9 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
     stack.keys.push_back(one.key);
     stack.kinds.push_back(one.kind);
   }
-  if (is_interrupted) tracer.interrupted.add(state, std::move(found));
+  if (is_interrupted) {
+    tracer.interrupted.add({state->id, stack.handle, stack.native_id, std::move(found)});
+  }
   return stack;
 }
 

@@ -177,6 +177,20 @@ TEST_F(Replay, I25_StartFramesAreAroundWhatFollows) {
   EXPECT_TRUE(trace.tracks[0].spans[0].has(SpanFlag::Before));
 }
 
+TEST_F(Replay, StartFramesThatEndedUntoldAreNotAroundWhatFollows) {
+  Window window;
+  StartStack stack = open_here({11, 12, 13});
+  stack.lost_ends = 2;
+  window.add_start_stack(stack);
+  enter(14, 4);
+  exit(14);
+  exit(11);
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(text_of(trace), "11:0-6 12:0-0<0 13:0-0<1 14:4-5<0 ");
+  EXPECT_TRUE(trace.tracks[0].spans[2].has(SpanFlag::Clamped));
+  EXPECT_EQ(trace.quality.clamped, 2U);
+}
+
 TEST_F(Replay, ACallThatIsToldOfAfterwardsIsTheOneThatIsOpen) {
   for (const bool is_told : {true, false}) {
     Window window;

@@ -5,9 +5,11 @@ Suspect pyfallback/tracer/interrupted.cpp.
 
 import sys
 import threading
+import time
 
 import pytest
 
+import opyard
 from opyard.profiler import profile
 
 MONITORING = sys.version_info >= (3, 12)
@@ -115,6 +117,51 @@ def test_I7_a_call_that_is_over_when_the_tool_has_heard_of_it_is_not_around_what
     assert sum(name_of(one) == "told_of" for one in mine) == 1
     quality = prof.data_quality()
     assert quality["clamped"] == 0
+
+
+@pytest.mark.parametrize("event", ["call", "return"])
+@pytest.mark.parametrize("how", ["setprofile", *(["monitoring"] if MONITORING else [])])
+def test_a_call_that_is_over_is_not_around_what_a_thread_does_that_tells_of_nothing(
+    how, event, monkeypatch
+):
+    x = opyard.tensor([1.0])
+    x + x  # loads the operators
+    over, turns = False, 0
+
+    def told_of(n):
+        nonlocal turns
+        while event == "call" and not over:
+            x + x
+            turns += 1
+
+    def body():
+        nonlocal turns
+        told_of(1)
+        while not over:
+            x + x
+            turns += 1
+
+    monkeypatch.setitem(globals(), "told_of", told_of)
+    monkeypatch.setitem(globals(), "body", body)
+    tool = Tool(event)
+    thread = threading.Thread(target=tool.run, args=(how,))
+    thread.start()
+    tool.inside.wait()
+    with profile() as prof:
+        tool.go.set()
+        while turns < 10:
+            time.sleep(0.001)
+    over = True
+    thread.join()
+    mine = [one for one in prof.events() if one.start_tid == thread.native_id]
+    last = "told_of" if event == "call" else "body"
+    added = [one for one in mine if one.kind == "Operator"]
+    assert added and {name_of(one.parent) for one in added} == {last}
+    open_at_end = [name_of(one) for one in mine if "was open at its end" in one.cuts]
+    assert open_at_end[-1] == last
+    lost = {name_of(one) for one in mine if "its end was lost" in one.cuts}
+    assert {"hear", "wait"} <= lost and ("told_of" in lost) is (event == "return")
+    assert prof.data_quality()["clamped"] == sum("its end was lost" in one.cuts for one in mine)
 
 
 def test_a_profile_that_a_tool_begins_itself_does_not_have_the_tool_around_what_follows():

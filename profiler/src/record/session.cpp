@@ -18,6 +18,16 @@ namespace {
 // The thread that started the session that is active, or 0.
 std::atomic<std::uint64_t> active_thread{0};
 
+void note_lost_ends(const std::vector<LostEnds>& all, std::vector<StartStack>& stacks) {
+  for (const LostEnds& lost : all) {
+    for (StartStack& stack : stacks) {
+      if (stack.handle == lost.handle && stack.native_id == lost.native_id) {
+        stack.lost_ends = lost.frames;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 bool Session::has_profile() noexcept { return active_thread.load() != 0; }
@@ -74,6 +84,7 @@ Recording Session::end() {
   SourceReport report;
   stop_all(started_, report);
   Recording recording = window_->end();
+  note_lost_ends(report.lost_ends, recording.start_stacks);
   recording.thread_names = std::move(report.thread_names);
   recording.notes = std::move(report.notes);
   if (const std::uint64_t beside = blocks_beside_file(); writes_files() && beside != 0) {

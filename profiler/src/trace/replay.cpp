@@ -68,6 +68,11 @@ class ThreadReplay {
       track_.spans.back().flags |= std::uint8_t(SpanFlag::Before);
       ++quality_.open_before;
     }
+    // Nothing that follows was inside them.
+    for (std::uint32_t n = 0; n < stack.lost_ends && !stack_.empty(); ++n) {
+      ++quality_.clamped;
+      pop(0, SpanFlag::Clamped);
+    }
   }
 
   void read(const Slice& slice, const TickConverter& converter, std::int64_t origin) {

@@ -40,6 +40,7 @@ struct StartStack {
   std::int64_t native_id = 0;  // 0 if it is not known
   std::vector<std::uint32_t> keys;
   std::vector<SpanKind> kinds;
+  std::uint32_t lost_ends = 0;  // of the innermost: they have ended, and no event says when
 };
 
 struct ThreadName {

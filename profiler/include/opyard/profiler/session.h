@@ -48,9 +48,18 @@ struct SessionOptions {
   std::string program;  // what the process is called there
 };
 
+// Of a thread that had frames open when the window began: how many of the innermost have ended
+// without an event.
+struct LostEnds {
+  std::uint64_t handle;
+  std::int64_t native_id;
+  std::uint32_t frames;
+};
+
 // What a source has to say at the end.
 struct SourceReport {
   std::vector<ThreadName> thread_names;
+  std::vector<LostEnds> lost_ends;
   std::vector<std::pair<std::string, std::uint64_t>> notes;
 };
 
