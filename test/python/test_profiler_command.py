@@ -109,6 +109,10 @@ def test_a_script_does_what_it_does_without_a_profile(folder, name):
         assert name != "threads" or any("late" in one for one in names)
 
 
+def test_a_script_that_is_not_there_ends_as_without_a_profile(folder):
+    assert run(folder, "nowhere.py") == run(folder, "nowhere.py", profiled=False)
+
+
 @pytest.mark.parametrize("is_archive", [False, True])
 def test_a_folder_and_an_archive_run_by_what_is_main_in_them(folder, is_archive):
     app = folder / "app"

@@ -206,7 +206,8 @@ def _compile(script: str) -> CodeType:
             return compile(file.read(), script, "exec", dont_inherit=True)
     except OSError as error:
         message = f"{sys.executable}: can't open file {script!r}"
-        raise SystemExit(f"{message}: [Errno {error.errno}] {error.strerror}") from None
+        sys.stderr.write(f"{message}: [Errno {error.errno}] {error.strerror}\n")
+        raise SystemExit(2) from None  # as Python ends
 
 
 def _run_script(run: _Run, script: str) -> None:
