@@ -140,3 +140,29 @@ def test_I46_a_function_that_a_backward_makes_is_linked_to_the_call_inside_of_it
     assert {event.kind for event in made} == {"Operator", "Backward"}
     (run,) = [event for event in made if event.kind == "Backward"]
     assert run.name == first.grad_fn.name()
+
+
+def test_I16_I17_modules_and_optimizers_have_facts_of_their_tensors():
+    model = opyard.nn.Linear(4, 2, bias=False)
+    optimizer = opyard.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+    def step():
+        model(opyard.ones(1, 4)).sum().backward()
+        optimizer.step()
+
+    step()
+    with profile() as prof:
+        step()
+    (layer,) = [one for one in prof.events() if one.kind == "Module"]
+    (steps,) = [one for one in prof.events() if one.kind == "Optimizer"]
+    facts = {
+        "shape": [2, 4],
+        "dtype": "opyard.float32",
+        "device": "cpu",
+        "layout": "opyard.Layout.strided",
+    }
+    assert (layer.name, steps.name) == ("nn.Module: Linear_0", "Optimizer: SGD_0")
+    assert layer.extra_fields["parameters"] == [{"name": "weight", **facts, "grad": facts}]
+    assert steps.extra_fields["parameters"] == [
+        {**facts, "grad": facts, "state": {"momentum_buffer": facts}}
+    ]

@@ -17,7 +17,8 @@ def _tensor_facts(tensor: Any) -> dict[str, Any]:
     for name in ("device", "layout"):
         value = getattr(tensor, name, None)
         if value is not None:
-            facts[name] = str(value)
+            # A layout of ours is a number, too.
+            facts[name] = repr(value) if name == "layout" else str(value)
     return facts
 
 
