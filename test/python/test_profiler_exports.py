@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import marshal
 import pstats
 import sys
 import threading
@@ -242,6 +243,18 @@ def test_I48_what_stacks_cannot_be_made_of_is_refused(tmp_path):
         prof.export_stacks(tmp_path / "x")
     with pytest.raises(ValueError, match="metric should be one of"):
         prof.export_stacks(tmp_path / "x", "self_cuda_time_total")
+
+
+@pytest.mark.parametrize("ending", ["json", "pftrace", "speedscope.json", "pstats"])
+def test_X16_each_export_says_how_far_it_can_be_trusted(recorded, tmp_path, ending):
+    path = tmp_path / f"trace.{ending}"
+    recorded.export(path)
+    if ending == "pstats":
+        with open(path, "rb") as file:
+            marshal.load(file)
+            assert json.loads(marshal.load(file)["dataQuality"]) == recorded.data_quality()
+    else:
+        assert b"dropped exits" in path.read_bytes()
 
 
 def test_X21_pstats_loads_the_calls_of_each_caller(recorded, tmp_path):

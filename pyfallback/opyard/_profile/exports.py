@@ -65,6 +65,7 @@ def export(
             import marshal
 
             marshal.dump(statistics_of(trace), file)
+            marshal.dump({"dataQuality": trace.quality()}, file)  # pstats reads no further
             return
         process, program = trace.process() or (os.getpid(), program_name())
         if name == "html":

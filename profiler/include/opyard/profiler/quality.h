@@ -1,7 +1,8 @@
 // opyard/profiler/quality.h: how far a trace can be trusted, in words and as JSON.
 //
-// Every export carries it: what was lost or made up, which clock it was, and what an event costs on
-// this machine, so how much of each row is the profiler's own time.
+// Every export but collapsed stacks, which have room for nothing else, carries it: what was lost or
+// made up, which clock it was, and what an event costs on this machine, so how much of each row is
+// the profiler's own time.
 //
 // Depends on: profiler/trace.h.
 #pragma once
