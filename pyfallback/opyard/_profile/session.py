@@ -326,6 +326,7 @@ class record_function:
             with self:
                 return function(*args, **kwargs)
 
+        _tracer.hide(within.__code__)
         return within
 
 
