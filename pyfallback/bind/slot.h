@@ -1,8 +1,8 @@
 // bind/slot.h: what a slot of a type does with what is thrown in it.
 //
-// CPython calls slots, and the functions of method descriptors, without pybind11 in between. Nothing
-// may leave them but a result, or null with an exception of Python set; a C++ exception would end
-// the process. The first thing that may fail is looking for the table, on each thread anew.
+// CPython calls slots, and the functions of method descriptors, without pybind11 in between. Only a
+// result may leave them, or null with an exception of Python set; a C++ exception would end the
+// process. The first thing that may fail is looking for the table, on each thread anew.
 //
 // Depends on: bind/extension.h.
 #pragma once
