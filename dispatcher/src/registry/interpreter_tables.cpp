@@ -22,7 +22,9 @@ const InterpreterTable* InterpreterTable::find(const Operator& op, Who who,
   return nullptr;
 }
 
-// A reader of a new table finds the records of the others in it.
+// A reader of a new table finds the records of the others in it. If no calls went by tables until
+// now, that of the others is as it was when the last ones did: its records may be gone, and are not
+// looked at. All tables are written before the first slot leads to them.
 void InterpreterTable::add(Operator& op, Who who, const Interpreter* interpreter) {
   const InterpreterTable* const others = find(op, Who::Others, nullptr);
   const WatchTable* const behind = WatchTable::find(op);
@@ -30,8 +32,9 @@ void InterpreterTable::add(Operator& op, Who who, const Interpreter* interpreter
     for (std::size_t slot = 0; slot < std::size_t(kSlotCount); ++slot) {
       const auto& from = others == nullptr ? op.table_.slots[slot] : others->slots[slot];
       const Record* record = from.load(std::memory_order_acquire);
-      if (record->role == RecordRole::Watch)
+      if (others == nullptr && record->role == RecordRole::Watch) {
         record = behind->slots[slot].load(std::memory_order_acquire);
+      }
       table.slots[slot].store(record, std::memory_order_relaxed);
     }
   };
