@@ -67,9 +67,9 @@ void require_result_sizes(const char* op, const char* argument, const Tensor& wr
 void require_result_device(const char* op, const char* argument, const Tensor& written,
                            Device device) {
   if (is_meta(written) == (device.backend == Backend::Meta)) return;
-  refuse(ErrorKind::BadArgument, {op, ": ", argument, " is ", written, " on ",
-                                  to_string(written.device()), " and the result is on ",
-                                  to_string(device), "; ", argument, " must be there, too"});
+  refuse(ErrorKind::BadArgument,
+         {op, ": ", argument, " is ", written, " on ", to_string(written.device()),
+          " and the result is on ", to_string(device), "; ", argument, " must be there, too"});
 }
 
 void require_storable(const char* op, const char* argument, const Tensor& written, DType result) {

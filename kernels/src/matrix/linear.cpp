@@ -175,8 +175,7 @@ Tensor& mm_out(const Tensor& self, const Tensor& mat2, Tensor& out) {
   require_factors(f, 2, 2, kTwoMatrices);
   const std::array sizes = {self.sizes()[0], mat2.sizes()[1]};
   require_writable(f.op, "out", out);
-  require_result_device(f.op, "out", out,
-                        is_meta(self) ? self.device() : mat2.device());
+  require_result_device(f.op, "out", out, is_meta(self) ? self.device() : mat2.device());
   require_dtype(f.op, "out", out, self.dtype());
   require_result_sizes(f.op, "out", out, sizes);
   out.mutable_raw();
