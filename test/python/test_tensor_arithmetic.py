@@ -351,7 +351,17 @@ def test_operators_take_a_complex_number_for_a_tensor():
     "other", [2, 0.5, opyard.tensor([1.0, 2.0, 4.0])], ids=["int", "float", "Tensor"]
 )
 @pytest.mark.parametrize(
-    "symbol", [operator.iadd, operator.isub, operator.imul, operator.itruediv], ids=name_of
+    "symbol",
+    [
+        operator.iadd,
+        operator.isub,
+        operator.imul,
+        operator.itruediv,
+        operator.ifloordiv,
+        operator.imod,
+        operator.ipow,
+    ],
+    ids=name_of,
 )
 def test_in_place_symbols_write_and_give_the_same_object(symbol, other):
     array = np.array([1.0, 2.0, 3.0], np.float32)
@@ -363,11 +373,20 @@ def test_in_place_symbols_write_and_give_the_same_object(symbol, other):
     assert array.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("symbol", [operator.ifloordiv, operator.imod, operator.ipow], ids=name_of)
-def test_other_in_place_symbols_make_a_new_tensor(symbol):
-    tensor = opyard.tensor([7, 8])
-    assert symbol(tensor, 2) is not tensor
-    assert tensor.tolist() == [7, 8]
+@pytest.mark.parametrize("symbol", [operator.iand, operator.ior, operator.ixor], ids=name_of)
+@pytest.mark.parametrize("other", [6, np.array([5, 0, 9])], ids=["int", "array"])
+def test_bits_are_written_in_place(symbol, other):
+    array = np.array([1, 2, 12])
+    before = opyard.from_numpy(array)
+    expected = symbol(array.copy(), other)
+    after = symbol(before, other)
+    assert after is before
+    assert array.tolist() == expected.tolist()
+    with pytest.raises(TypeError, match="unsupported operand"):
+        symbol(before, 0.5)
+    with pytest.raises(NotImplementedError, match="computed in float32; accepted are"):
+        symbol(opyard.tensor([1.5]), 1)
+    assert array.tolist() == expected.tolist()
 
 
 def test_in_place_on_a_view_writes_through():
@@ -375,7 +394,21 @@ def test_in_place_on_a_view_writes_through():
     row = tensor[1]
     row *= 10
     tensor[0] += 1
-    assert tensor.tolist() == [[2, 3], [30, 40]]
+    row **= 2
+    tensor[0] %= 3
+    row //= 7
+    tensor[0] |= 4
+    assert tensor.tolist() == [[6, 4], [128, 228]]
+
+
+def test_a_result_of_a_higher_kind_is_not_written_in_place():
+    tensor = opyard.tensor([4, 9])
+    for symbol in (operator.ipow, operator.imod, operator.ifloordiv):
+        with pytest.raises(TypeError, match="which it cannot hold"):
+            symbol(tensor, 0.5)
+    with pytest.raises(ValueError, match="no negative powers"):
+        tensor **= -1
+    assert tensor.tolist() == [4, 9]
 
 
 def test_read_only_memory_is_not_written():

@@ -181,12 +181,13 @@ PyObject* binary(PyObject* a, PyObject* b) {
   });
 }
 
+bool has_no_bits(PyObject* operand) {
+  return PyFloat_Check(operand) || is_complex_number(operand);
+}
+
 // a <symbol> b for operators on bits: the operands may change places, and floats have no bits.
 template <AtenName Name>
 PyObject* bitwise(PyObject* a, PyObject* b) {
-  const auto has_no_bits = [](PyObject* operand) {
-    return PyFloat_Check(operand) || is_complex_number(operand);
-  };
   if (has_no_bits(a) || has_no_bits(b)) Py_RETURN_NOTIMPLEMENTED;
   return binary<Name, Reflect::Swap>(a, b);
 }
@@ -211,6 +212,16 @@ PyObject* in_place(PyObject* self, PyObject* other) {
     if (!array) Py_RETURN_NOTIMPLEMENTED;
     return call_aten(runtime, Name, {self, array.get()}).release();
   });
+}
+
+template <AtenName Name>
+PyObject* bitwise_in_place(PyObject* self, PyObject* other) {
+  if (has_no_bits(other)) Py_RETURN_NOTIMPLEMENTED;
+  return in_place<Name>(self, other);
+}
+
+PyObject* power_in_place(PyObject* self, PyObject* other, PyObject*) {
+  return in_place<AtenName::pow_>(self, other);
 }
 
 // pow(a, b, modulus) has no operator.
@@ -238,7 +249,13 @@ PyType_Slot slots[] = {
     {Py_nb_inplace_add, slot(in_place<AtenName::add_>)},
     {Py_nb_inplace_subtract, slot(in_place<AtenName::sub_>)},
     {Py_nb_inplace_multiply, slot(in_place<AtenName::mul_>)},
-    {Py_nb_inplace_true_divide, slot(in_place<AtenName::div_>)}};
+    {Py_nb_inplace_true_divide, slot(in_place<AtenName::div_>)},
+    {Py_nb_inplace_floor_divide, slot(in_place<AtenName::floor_divide_>)},
+    {Py_nb_inplace_remainder, slot(in_place<AtenName::remainder_>)},
+    {Py_nb_inplace_power, slot(power_in_place)},
+    {Py_nb_inplace_and, slot(bitwise_in_place<AtenName::bitwise_and_>)},
+    {Py_nb_inplace_or, slot(bitwise_in_place<AtenName::bitwise_or_>)},
+    {Py_nb_inplace_xor, slot(bitwise_in_place<AtenName::bitwise_xor_>)}};
 
 }  // namespace
 
