@@ -70,17 +70,24 @@ def run_often(times: int, program: str, *arguments: object, limit: float = 10.0)
 REPEAT = 10
 
 
+def collect() -> None:
+    """As gc.collect(). CPython's cache of attributes holds each name that was looked up by a string
+    of its own, as pybind11 does, until another one takes its entry."""
+    gc.collect()
+    sys._clear_type_cache()
+
+
 def blocks_left(step, warm_ups=3, measured=5) -> list[int]:
     """How many memory blocks more there are after each of some rounds of a step."""
     deltas = []
     gc.collect()
     gc.freeze()  # what is there already is not looked at again: collecting is quick then
     for number in range(warm_ups + measured):
-        gc.collect()
+        collect()
         before = sys.getallocatedblocks()
         for _ in range(REPEAT):
             step()
-        gc.collect()
+        collect()
         if number >= warm_ups:
             deltas.append(sys.getallocatedblocks() - before)
     return deltas

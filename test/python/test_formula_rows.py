@@ -89,6 +89,8 @@ ROWS = {
         [PICKED],
     ),
     "narrow_backward": (lambda v: ours.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
+    "pow_.Scalar": (lambda x: aten.pow_(x * 1, 3), [A]),
+    "pow_.Tensor": (lambda x, e: aten.pow_(x * x + 0.5, e), [PICKED, PICKED]),
     "replace_strided": (
         lambda r, v: ours.replace_strided(r, v, [2, 2], [3, 1], 1),
         [ROW, PICKED],
