@@ -11,13 +11,17 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .. import _gradients
+from .._dispatch.thread_block import ThreadBlock
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _ON, _OFF = 0, 1
 
 
-class _Mode:
+class _Mode(ThreadBlock):
     """A mode for a `with` statement, or for the calls of a function."""
+
+    def _shown(self, former: Any) -> None:
+        """Nothing: there is nothing to ask of a mode."""
 
     def _fresh(self) -> "_Mode":
         return type(self)()
@@ -66,31 +70,17 @@ class _Mode:
         return wrapped
 
 
-# What was there before a block, with what was before those around it: a pair, or None. To take one
-# off needs no memory, as it would with a list.
-_Former = Any
-
-
 class _GradientMode(_Mode):
     _mode = _OFF
 
-    def __init__(self) -> None:
-        self._former: _Former = None
-
-    def __enter__(self) -> None:
+    def _begin(self) -> int:
         former = _gradients.gradient_mode()
-        self._former = former, self._former
         if former != 3:  # inference goes before both
             _gradients.set_gradient_mode(self._mode)
+        return former
 
-    def __exit__(
-        self,
-        kind: "type[BaseException] | None",
-        error: "BaseException | None",
-        trace: "TracebackType | None",
-    ) -> None:
-        _gradients.set_gradient_mode(self._former[0])  # before anything that may fail
-        self._former = self._former[1]
+    def _end(self, former: int) -> None:
+        _gradients.set_gradient_mode(former)
 
 
 class _Switch(_GradientMode):
@@ -133,10 +123,10 @@ class set_grad_enabled(_GradientMode):
     def _fresh(self) -> "_Mode":
         return set_grad_enabled(self.mode)
 
-    def __enter__(self) -> None:
-        super().__enter__()
-        if self._first is not None:  # what was there before this object was made
-            self._former, self._first = (self._first, self._former[1]), None
+    def _begin(self) -> int:
+        former = super()._begin()
+        first, self._first = self._first, None
+        return former if first is None else first  # what was there before this object was made
 
     def __call__(self, fn: _F) -> _F:
         if self._first is not None:  # a decorator sets nothing until the function is called
@@ -159,25 +149,17 @@ class inference_mode(_Mode):
         return fresh(mode)
 
     def __init__(self, mode: "bool | Callable" = True) -> None:
+        super().__init__()
         self.mode = mode is not False
-        self._former: _Former = None
 
     def _fresh(self) -> "_Mode":
         return inference_mode(self.mode)
 
-    def __enter__(self) -> None:
-        entered: list = [None, self._former]  # first, since it may fail for want of memory
-        entered[0] = _gradients.enter_inference(self.mode)
-        self._former = entered
+    def _begin(self) -> Any:
+        return _gradients.enter_inference(self.mode)
 
-    def __exit__(
-        self,
-        kind: "type[BaseException] | None",
-        error: "BaseException | None",
-        trace: "TracebackType | None",
-    ) -> None:
-        _gradients.leave_inference(*self._former[0])
-        self._former = self._former[1]
+    def _end(self, former: Any) -> None:
+        _gradients.leave_inference(*former)
 
 
 class detect_anomaly:
@@ -188,7 +170,7 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        self._former: _Former = None
+        self._former: Any = None  # what was there, with what was before the blocks around it
 
     def __enter__(self) -> None:
         self._former = _gradients.anomaly(), self._former

@@ -12,9 +12,16 @@ _here = _local()
 
 
 class Holder:
-    """Whose the state is that a block changes: a thread's own, or a coroutine's that runs on it."""
+    """Whose the state is that a block changes: a thread's own, or a coroutine's that runs on it.
 
-    __slots__ = ()
+    It knows the blocks that it is in. The last comes first: [block, what its end undoes, the rest].
+    To leave one needs no memory; a list, which shrinks, would.
+    """
+
+    __slots__ = ("entered",)
+
+    def __init__(self) -> None:
+        self.entered: list | None = None
 
 
 def _holder() -> Holder:
@@ -37,9 +44,6 @@ def run_as(holder: Holder, f: Callable[..., Any], *args: Any) -> Any:
 class ThreadBlock:
     """A with block of one thread. May be entered again, also inside, and by several threads."""
 
-    def __init__(self) -> None:
-        self._entered: list = []  # [by whom, what the end undoes]
-
     def _begin(self) -> Any:
         """Changes the state, the last that it does; gives what the end undoes."""
         raise NotImplementedError
@@ -52,23 +56,24 @@ class ThreadBlock:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        entered = [_holder(), None]
-        # First, since it may fail for want of memory.
-        self._entered.append(entered)
-        try:
-            entered[1] = self._begin()
-        except BaseException:
-            self._entered.remove(entered)
-            raise
-        return self._shown(entered[1])
+        here = _holder()
+        entered = [self, None, None]  # first, since it may fail for want of memory
+        entered[1] = former = self._begin()
+        entered[2] = here.entered  # now: the blocks may be others than before
+        here.entered = entered
+        return self._shown(former)
 
-    def __exit__(self, *exception: object) -> None:
-        here, entered = _holder(), self._entered
-        if entered and entered[-1][0] is here:  # as mostly; this needs no memory
-            return self._end(entered.pop()[1])
-        for at in range(len(entered) - 1, -1, -1):
-            if entered[at][0] is here:
-                return self._end(entered.pop(at)[1])
+    def __exit__(self, kind: object = None, error: object = None, trace: object = None) -> None:
+        here = _holder()
+        entered = here.entered
+        if entered and entered[0] is self:  # as mostly
+            here.entered = entered[2]
+            return self._end(entered[1])
+        while entered and (rest := entered[2]):
+            if rest[0] is self:
+                entered[2] = rest[2]
+                return self._end(rest[1])
+            entered = rest
         raise RuntimeError(
             f"this thread left a {type(self).__name__} that it is not in: another thread entered "
             "it, as happens in a generator that is closed elsewhere, and what it changed there "
