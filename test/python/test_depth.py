@@ -141,6 +141,36 @@ def test_B10_a_small_stack_raises_before_it_ends(way, kib):
     assert "give the thread a larger stack" in text
 
 
+# An argument's own methods may call the operator that it is converted for.
+CONVERSIONS = {
+    "__opyard_value__": """
+        class Argument:
+            def __opyard_value__(self):
+                global depth
+                depth += 1
+                return opyard.ops.aten.neg(self)
+        go = lambda: opyard.ops.aten.neg(Argument())
+    """,
+    "__index__": """
+        class Argument:
+            def __index__(self):
+                global depth
+                depth += 1
+                return opyard.ops.aten.full([self], 1.0)
+        go = lambda: opyard.ops.aten.full([Argument()], 1.0)
+    """,
+}
+
+
+@plain_build
+@pytest.mark.parametrize("kib", [256, 1024])
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_a_conversion_that_calls_its_operator_raises_before_the_stack_ends(name, kib):
+    done = run(SMALL, CONVERSIONS[name], kib, 1000, limit=60)
+    assert (done.code, done.stderr) == (0, ""), (done.code, done.stderr[-2000:])
+    assert int(done.stdout.partition(" ")[0]) > 10
+
+
 @plain_build
 @pytest.mark.parametrize("way", WAYS)
 def test_B10_python_s_own_limit_comes_first_where_there_is_room(way):

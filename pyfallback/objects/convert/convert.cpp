@@ -18,6 +18,7 @@
 #include "objects/values/value_protocol.h"
 #include "runtime/clear.h"
 #include "runtime/errors.h"
+#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 #include "opyard/detail/value/dict_object.h"
@@ -50,6 +51,7 @@ bool to_int(Runtime& runtime, PyObject* object, Value& value) {
     return is_zero_dim_number(runtime, object, value) && value.is_int();
   }
   if (!PyIndex_Check(object)) return false;
+  if (is_stack_at_its_end()) throw PythonErrorSet();  // __index__ may call the operator again
   value = int_of(require(runtime, PyNumber_Index(object)).get());
   return true;
 }

@@ -2,6 +2,7 @@
 #include "objects/values/value_protocol.h"
 
 #include "runtime/clear.h"
+#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -24,6 +25,7 @@ Owned value_by_protocol(PyObject* object) {
     if (!clear_if(PyExc_AttributeError)) throw PythonErrorSet();
     return Owned();
   }
+  if (is_stack_at_its_end()) throw PythonErrorSet();  // the method may call the operator again
   return checked(PyObject_CallOneArg(method.get(), object));
 }
 
