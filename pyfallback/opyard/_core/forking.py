@@ -55,12 +55,13 @@ def while_loading(load: "Callable[[], Result]") -> "Result":
 
 
 def _importing() -> "set[int]":
-    """The threads that import a module of this package, or are about to.
+    """The threads that import a module of this package or of NumPy, or are about to.
 
     Python keeps a lock for each module that is being imported, also before that is in sys.modules.
     A load in the middle of an import waits for no fork, since that fork waits for the import.
     """
-    locks = [find() for name, find in list(_module_locks.items()) if name.startswith("opyard.")]
+    ours = ("opyard.", "numpy")
+    locks = [find() for name, find in list(_module_locks.items()) if name.startswith(ours)]
     return {lock.owner for lock in locks if lock is not None and lock.owner is not None}
 
 
