@@ -181,9 +181,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
   });
 }
 
-bool has_no_bits(PyObject* operand) {
-  return PyFloat_Check(operand) || is_complex_number(operand);
-}
+bool has_no_bits(PyObject* operand) { return PyFloat_Check(operand) || is_complex_number(operand); }
 
 // a <symbol> b for operators on bits: the operands may change places, and floats have no bits.
 template <AtenName Name>
