@@ -70,11 +70,13 @@ void retake_for_kernel(void* released) {
 constexpr GilFunctions kGilFunctions = {release_for_kernel, retake_for_kernel};
 
 // [Interruptions] A long loop of C++ looks for signals, as CPython does between two instructions,
-// and lets other threads run as often as CPython does, so that the main thread gets to see a signal
-// during a loop on another one. CPython does not say that a thread waits for the GIL; so a clock
-// says when to give it up, and a count when to read the clock (20 ns, a check for signals 4).
+// and lets other threads run now and then, so that the main thread gets to see a signal during a
+// loop on another one. CPython does not say that a thread waits for the GIL; so a clock says when
+// to give it up, and a count when to read the clock (20 ns, a check for signals 4).
 using Clock = std::chrono::steady_clock;
-constexpr Clock::duration kSwitchInterval = std::chrono::milliseconds(5);
+// Twice CPython's: a thread that waits asks for the GIL once it has seen no change of it for 5 ms,
+// and is only then sure to get it.
+constexpr Clock::duration kSwitchInterval = std::chrono::milliseconds(10);
 constexpr int kChecksPerReading = 64;
 
 constinit thread_local int checks_left = kChecksPerReading;
