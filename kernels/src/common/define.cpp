@@ -32,8 +32,9 @@ constexpr std::array kOtherNames = std::to_array<std::pair<std::string_view, std
 
 // The operator whose result a form writes: "aten::sin" for "aten::sin_" and "aten::sin.out".
 const Operator& functional_form(const Operator& form) {
+  const std::string written = to_string(form.name());
   for (const auto& [in_place, function] : kOtherNames) {
-    if (in_place == to_string(form.name())) return require_operator(function);
+    if (in_place == written) return require_operator(function);
   }
   std::string name = form.name().name;
   std::string overload = form.name().overload;
