@@ -11,7 +11,7 @@
 //
 // A function that can fail gives an opyard_status and leaves the reason to opyard_last_error()
 // (opyard/ffi/c_error.h); what it would have written through its last pointer is then untouched.
-// No exception leaves any of them. A null pointer where something has to be raises BadArgument.
+// No exception leaves any of them. A null pointer that has to lead somewhere is a BadArgument.
 // Every function may be called on any thread; a stack and a library are used by one at a time.
 //
 //   static int twice(void* context, const opyard_operator* op, uint64_t keys, opyard_stack* stack) {
@@ -92,7 +92,7 @@ OPYARD_API const char* opyard_error_text(const opyard_error* error);
 // left out. Gives NotFound if it carries nothing, or nothing that can be shown.
 OPYARD_API int opyard_error_exception(const opyard_error* error, opyard_exception* exception);
 // As opyard_set_error(), with an exception, which the error owns from now on: `release` is called
-// when the error is gone, also where this fails. The status is given back.
+// when the error is gone, also if this fails. The status is given back.
 OPYARD_API int opyard_set_exception(int status, const char* message,
                                     const opyard_exception* exception);
 
@@ -136,7 +136,7 @@ OPYARD_API int opyard_to_complex(opyard_value value, double result[2]);
 OPYARD_API int opyard_to_string(opyard_value value, const char** text, size_t* bytes);
 // Null for an undefined tensor.
 OPYARD_API int opyard_to_tensor(opyard_value value, opyard_tensor** tensor);
-// The pointer of a capsule of this name; any name where `name` is null. BadValue for another name.
+// The pointer of a capsule of this name; any name if `name` is null. BadValue for another name.
 OPYARD_API int opyard_to_capsule(opyard_value value, const char* name, void** pointer);
 // The number of elements or entries of a list, tuple or dict.
 OPYARD_API int opyard_size(opyard_value value, size_t* size);
@@ -147,7 +147,7 @@ OPYARD_API int opyard_item(opyard_value value, size_t index, opyard_value* item)
 OPYARD_API int opyard_next_entry(opyard_value dict, size_t* position, opyard_value* key,
                                  opyard_value* item);
 // The value as a person would write it, as snprintf() does: at most `capacity` bytes with a zero
-// byte at the end, and the length of the whole text in *bytes. `buffer` may be null where
+// byte at the end, and the length of the whole text in *bytes. `buffer` may be null if
 // `capacity` is 0.
 OPYARD_API int opyard_value_text(opyard_value value, char* buffer, size_t capacity, size_t* bytes);
 
@@ -177,7 +177,7 @@ OPYARD_API int opyard_push_string(opyard_stack* stack, const char* text, size_t 
 OPYARD_API int opyard_push_device(opyard_stack* stack, const char* device);
 // Null is the undefined tensor.
 OPYARD_API int opyard_push_tensor(opyard_stack* stack, opyard_tensor* tensor);
-// `deleter` is called with `context` when the last owner lets go, also where this fails; or it is
+// `deleter` is called with `context` when the last owner lets go, also if this fails; or it is
 // null, and the pointer is borrowed.
 OPYARD_API int opyard_push_capsule(opyard_stack* stack, void* pointer, const char* name,
                                    void* context, void (*deleter)(void* context));
@@ -195,7 +195,7 @@ OPYARD_API void opyard_drop(opyard_stack* stack, size_t count);
 // BadShape, Unsupported for an element type or a device without memory, OutOfMemory.
 OPYARD_API int opyard_tensor_empty(const int64_t* sizes, size_t dims, DLDataType dtype,
                                    const char* device, opyard_tensor** tensor);
-// A tensor on the memory of someone else, which it takes over, also where this fails: the deleter
+// A tensor on the memory of someone else, which it takes over, also if this fails: the deleter
 // of `managed` is called once. Raises what from_dlpack() of opyard/tensor/dlpack.h raises.
 OPYARD_API int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opyard_tensor** tensor);
 // The tensor for another library, which gives it back through its deleter.
@@ -273,7 +273,7 @@ OPYARD_API int opyard_call_at(const opyard_operator* op, const char* key, opyard
 // those that the call goes with. It pushes its results on top and gives OPYARD_OK; the arguments
 // are taken from below them, and stay good until then. Where it hands them on by
 // opyard_redispatch(), what that leaves are its results. Any other status fails the call, with this
-// thread's error where the kernel left one.
+// thread's error if the kernel left one.
 typedef int (*opyard_kernel_function)(void* context, const opyard_operator* op, uint64_t keys,
                                       opyard_stack* stack);
 
@@ -289,7 +289,7 @@ typedef struct opyard_kernel {
   size_t bytes;  // sizeof(opyard_kernel)
   opyard_kernel_function function;
   void* context;
-  // Called once with `context` when no call can use it any more, also where registering fails. May
+  // Called once with `context` when no call can use it any more, also if registering fails. May
   // be null.
   void (*destroy)(void* context);
   uint32_t flags;  // of opyard_kernel_flags
@@ -313,7 +313,7 @@ OPYARD_API void opyard_library_destroy(opyard_library* library);
 // Defines an operator. `options` may be null. BadSchema, BadRegistration.
 OPYARD_API int opyard_define(opyard_library* library, const char* schema,
                              const opyard_definition* options);
-// Registers a kernel at a key; where `key` is null at the library's, else at
+// Registers a kernel at a key; if `key` is null at the library's, else at
 // CompositeImplicitAutograd. Raises what Library::impl() of opyard/registry/library.h raises.
 OPYARD_API int opyard_implement(opyard_library* library, const char* name, const char* key,
                                 const opyard_kernel* kernel);

@@ -60,7 +60,7 @@ class OPYARD_API Python {
   // nothing.
   ~Python();
 
-  // Ends Python, where this object started it. Raises BadRegistration while an Interpreter lives.
+  // Ends Python, if this object started it. Raises BadRegistration while an Interpreter lives.
   void end();
 
   // Runs a text in the module __main__ of the main interpreter.

@@ -49,7 +49,7 @@ class OPYARD_API Counted {
  protected:
   virtual ~Counted();
 
-  // The last owner has let go. An object may outlive it, where something else answers for it.
+  // The last owner has let go. An object may outlive it, if something else answers for it.
   virtual void end() const noexcept { delete this; }
 
   // From now on others may add an owner to one that they do not own, as WeakPtr does.
@@ -92,7 +92,7 @@ class OPYARD_API Counted {
 struct CountedAccess {
   static void retain(const Counted* object) noexcept { object->retain(); }
   static void release(const Counted* object) noexcept { object->release(); }
-  // Adds an owner where there still is one.
+  // Adds an owner if there still is one.
   static bool retain_if_alive(const Counted* object) noexcept {
     std::uint32_t owners = object->owners_.load(std::memory_order_relaxed);
     while (owners != 0 && owners != Counted::kLeft) {

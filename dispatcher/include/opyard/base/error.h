@@ -43,7 +43,7 @@ OPYARD_API const char* name_of(ErrorKind kind) noexcept;
 // plugin that made it looks inside.
 class OPYARD_API CarriedException : public Counted {
  public:
-  // Raises the exception again in its language, whose lock the caller holds. False where that
+  // Raises the exception again in its language, whose lock the caller holds. False if that
   // language has ended since.
   virtual bool restore_with_lock_held() const noexcept = 0;
 };

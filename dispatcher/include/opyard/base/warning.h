@@ -1,4 +1,4 @@
-// opyard/base/warning.h: something a person should know, where the call goes on.
+// opyard/base/warning.h: something a person should know, while the call goes on.
 //
 // A host decides where warnings go: Python's filters when the plugin is loaded, else the
 // standard error stream. warn() holds no lock while the handler runs.
@@ -52,7 +52,7 @@ OPYARD_API bool set_warn_always(bool always) noexcept;
 OPYARD_API bool warn_always() noexcept;
 
 // What a destructor has to say. The handler neither waits, nor throws, nor runs code of a user
-// where it cannot be sure that this is the place: it says the message later.
+// if it cannot be sure that this is the place: it says the message later.
 using LateWarningHandler = void (*)(const std::string& message) noexcept;
 OPYARD_API LateWarningHandler set_late_warning_handler(LateWarningHandler handler) noexcept;
 

@@ -43,7 +43,7 @@
 // out-pointers are not looked at; it may leave a text with opyard_set_error(). Any function fails
 // by leaving an error: one that is there when the function returns is raised, whatever it returned.
 // So an operator that failed as a callback in a C library fails the kernel that called this
-// library, with its own error, also where the library knows nothing of it; a function that knows
+// library, with its own error, also if the library knows nothing of it; a function that knows
 // better calls opyard_clear_error(). An operator that fails as a C function without a status
 // returns a NaN, 0 or false and leaves its error to opyard_last_error().
 //
@@ -150,7 +150,7 @@ struct LettersOf<R(A...)> {
 // what calls it must have ended before. It calls the operator through dispatch, as everyone does.
 //
 // No exception leaves it; see [Failure] above. Once the operator is gone it fails with
-// OperatorGone, and where the kernel is a Python function after the interpreter's end, with
+// OperatorGone, and if the kernel is a Python function after the interpreter's end, with
 // InterpreterGone. The memory of arguments is the caller's: if a kernel keeps a tensor argument, or
 // returns a view of one, the call fails with BadReturn.
 class OPYARD_API CFunction {

@@ -77,7 +77,7 @@ OPYARD_API std::string dump_table(const OperatorName& name, const Interpreter* i
 // Raises Internal if a stored table differs from the computed one, or if registrations
 // contradict themselves.
 OPYARD_API void check_invariants();
-// The same of one operator. Raises NotFound where it has neither definition nor kernel.
+// The same of one operator. Raises NotFound if it has neither definition nor kernel.
 OPYARD_API void check_invariants(const OperatorName& name);
 
 // Where the record came from, as "registered at …", and by which rule it serves this key:

@@ -53,7 +53,7 @@ OPYARD_API UnloadReport unload_and_report(const std::string& path);
 
 // Loads the plugins that OPYARD_LIBRARIES names, paths with colons between them, at the first call
 // with the variable set; later ones do nothing. `import opyard` does this; a C++ program calls it
-// where it wants that. One that cannot be loaded is skipped: gives its error, and warns of it.
+// if it wants that. One that cannot be loaded is skipped: gives its error, and warns of it.
 // Programs that run with more rights than their user ignore the variable.
 OPYARD_API std::vector<std::string> load_environment_libraries();
 

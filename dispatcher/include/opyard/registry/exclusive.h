@@ -4,7 +4,7 @@
 //   library.impl("scaled_add", DispatchKey::CPU, &scaled_add);   // Error if there is one already
 //
 // While such an object lives, a kernel that this thread registers is refused if it would go on top
-// of the active kernel of another owner, where else it would with a warning: BadRegistration, which
+// of the active kernel of another owner, which is else only a warning: BadRegistration, which
 // names that one. The registry looks while it holds its lock, so that of two threads that register
 // so at once one succeeds. An owner's own kernel is replaced as ever. With Exclusive::OnlyAsked
 // nothing is registered: what would be refused raises, and other calls do nothing.

@@ -31,7 +31,7 @@ enum class LibraryKind { Def, Fragment, Impl };
 class OPYARD_API Library {
  public:
   // `key` only with Impl. Raises BadRegistration for a namespace that is no identifier, for one
-  // that another Def library holds, for the namespace "_" where operators are defined, and for a
+  // that another Def library holds, for the namespace "_" if operators are defined, and for a
   // key there. Where `interpreter` is given, what it registers is that interpreter's: see
   // registry/registry.h.
   Library(LibraryKind kind, std::string name_space, std::optional<DispatchKey> key = std::nullopt,
@@ -40,7 +40,7 @@ class OPYARD_API Library {
   ~Library();
 
   // Defines an operator, with or without this library's namespace in the text; gives its full name.
-  // Warns where an earlier overload takes a call of this one. `doc`: see Registry::metadata().
+  // Warns if an earlier overload takes a call of this one. `doc`: see Registry::metadata().
   OperatorName def(std::string_view schema, std::vector<std::string> tags = {},
                    AliasAnalysis alias_analysis = AliasAnalysis::FromSchema, std::string doc = "");
   // Defines an operator and its kernel for all backends. The text is a schema, or a name

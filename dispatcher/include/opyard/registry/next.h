@@ -46,7 +46,7 @@ void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, 
 // The record that such a call runs, and in `keys` the set that it gets. Inside a CallDepth.
 OPYARD_API const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys);
 
-// The record that serves this runtime key, where it was registered; nothing for what is built in.
+// The record that serves this runtime key, if it was registered; nothing for what is built in.
 OPYARD_API std::optional<KernelPlace> serving_place(const Operator& op, DispatchKey key);
 
 // Calls the kernel at a place itself, whatever is on top of it, at this runtime key: it gets the

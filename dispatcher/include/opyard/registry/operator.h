@@ -148,7 +148,7 @@ class OPYARD_API Operator {
     return *table_.slot(detail::layered_index(keys)).load(std::memory_order_acquire);
   }
   // What record() leads to for calls of an interpreter, or with null for a thread that is in none;
-  // and for this thread. Another one than record() only where that has the role View.
+  // and for this thread. Another one than record() only if that has the role PerInterpreter.
   const Record& record_for(const Interpreter* interpreter, DispatchKeySet keys) const noexcept;
   const Record& record_here(DispatchKeySet keys) const noexcept;
   DispatchKeySet mask() const noexcept {
@@ -219,7 +219,7 @@ class OPYARD_API Operator {
   const std::vector<ArgumentPlan> plan_;
   std::uint64_t key_positions_;  // bit i: the argument at position i carries keys; of the first 64
   const std::vector<std::uint64_t> result_kinds_;  // as accepted_kinds
-  // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
+  // The address of the type_info of this operator's C++ signature, and 1 if a handle was made
   // with it, which may be called for ever through every record that comes later; or 0.
   mutable std::atomic<std::uintptr_t> signature_{0};
   // A chain that only grows. See [Interpreter tables].

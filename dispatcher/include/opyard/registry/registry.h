@@ -8,7 +8,7 @@
 // operator and key form a stack: the newest is active. The slot of a runtime key is resolved
 // in this order:
 //   1   a kernel at exactly this key
-//   2   CompositeExplicitAutogradNonFunctional, where its set has the key
+//   2   CompositeExplicitAutogradNonFunctional, if its set has the key
 //   3   CompositeExplicitAutograd
 //   4   CompositeImplicitAutogradNestedTensor
 //   5   CompositeImplicitAutograd, unless a kernel for the backend or an explicit composite
@@ -19,7 +19,7 @@
 //   9   nothing: the call raises NoKernel
 //
 // [Interpreters] A kernel may serve the calls of one interpreter alone. Each interpreter then has a
-// view of its own: a stack's newest kernel that serves it is active there, and where a stack has
+// table of its own: a stack's newest kernel that serves it is active there, and if a stack has
 // none that does, the order above goes on without it. A thread that is in no interpreter sees the
 // kernels of all that live. What is asked here without naming an interpreter is answered as calls
 // of the thread that asks would go. In the same way interpreters can define one operator together,
@@ -60,10 +60,10 @@ using ReloadMark = std::uint64_t;
 // How the aliases of an operator are known.
 enum class AliasAnalysis { FromSchema, Conservative, PureFunction };
 
-// Asked to raise where a call finds no kernel, in place of the error that Opyard makes.
+// Asked to raise if a call finds no kernel, in place of the error that Opyard makes.
 class OPYARD_API MissingKernelReporter : public Counted {
  public:
-  // `key` is where the call ended. Where this returns, Opyard raises its own error.
+  // `key` is where the call ended. If this returns, Opyard raises its own error.
   virtual void report(const Operator& op, DispatchKey key) const = 0;
 };
 
@@ -73,7 +73,7 @@ struct Definition {
   bool alias_analysis_is_default = true;
   std::vector<std::string> tags;
   std::string provenance;                    // "registered at demo.cpp:12"
-  const Interpreter* interpreter = nullptr;  // who defines it, where others may do so, too
+  const Interpreter* interpreter = nullptr;  // who defines it, if others may do so, too
   std::string doc = "";                      // for people; the first line is a summary
   // The Python module that has the operator's fake kernel, and what else to say to those who miss
   // it; empty if none was named.
@@ -91,13 +91,13 @@ class OPYARD_API Registry {
   static Registry& instance();
 
   // Makes an operator. Raises BadRegistration if one of that name and overload is defined, but
-  // see [Interpreters]; or where kernels registered before contradict the schema. With `reload`,
+  // see [Interpreters]; or if kernels registered before contradict the schema. With `reload`,
   // one of this owner makes way at once: for the same schema the operator stays, for another schema
   // a new one takes the name, the former one is gone, and listeners are told of both.
   Registration define(Definition definition, Owner owner = nullptr, ReloadMark reload = 0);
 
   // Adds a kernel at a key; without a key at CompositeImplicitAutograd. Raises BadRegistration
-  // where its C++ signature differs from the operator's kernels or schema. Warns where it
+  // if its C++ signature differs from the operator's kernels or schema. Warns if it
   // covers the active kernel of another owner, unless `override` says that this is meant; once
   // for each operator and key. With `reload` the owner's own is replaced where it is, also below
   // those of others.

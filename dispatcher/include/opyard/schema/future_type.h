@@ -11,7 +11,7 @@
 
 namespace opyard {
 
-// What makes a future a Future(type): it takes such values only, and is accepted where the schema
+// What makes a future a Future(type): it takes such values only, and is accepted if the schema
 // says so. Raises BadArgument for a null pointer.
 OPYARD_API CountedPtr<const FutureElement> future_element(TypePtr type);
 

@@ -28,7 +28,7 @@
 // the same set only reads, and no result is marked as written unless an argument is.
 //
 // All mistakes are reported together, in the order of the text: place, what is wrong, the line
-// with a mark below it and, where one change would mend it, that change.
+// with a mark below it and, if one change would mend it, that change.
 //
 //   1:17: a second argument is named 'x'; give one of the two another name
 //   f(int x, Tensor x, bool y=true) -> ()

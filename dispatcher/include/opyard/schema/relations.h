@@ -67,9 +67,9 @@ OPYARD_API std::optional<std::string> why_not_backward_compatible(const Schema& 
                                                                   const Schema& old,
                                                                   Callers callers = Callers::All);
 
-// Why a call that is written for `fresh` may fail, or be read otherwise, with `old`, where it
+// Why a call that is written for `fresh` may fail, or be read otherwise, with `old`, if it
 // leaves out arguments that equal their defaults. Arguments may be added, behind the old ones and
-// in front of the out arguments, each with a default that is no list; and dropped where they had a
+// in front of the out arguments, each with a default that is no list; and dropped if they had a
 // default: the last positional ones, and any that are keyword-only.
 OPYARD_API std::optional<std::string> why_not_forward_compatible(const Schema& fresh,
                                                                  const Schema& old,

@@ -45,7 +45,7 @@ struct AliasInfo {
   bool is_write = false;
   std::vector<std::string> before;   // in source order; "*" is the wildcard
   std::vector<std::string> after;    // equal to `before` if no arrow was written
-  std::vector<AliasInfo> contained;  // one for each element type, where any of them has sets
+  std::vector<AliasInfo> contained;  // one for each element type, if any of them has sets
 
   // Sets are here, not only in `contained`.
   bool has_sets() const { return !before.empty() || !after.empty(); }
@@ -66,7 +66,7 @@ struct Argument {
   OPYARD_API bool operator==(const Argument& other) const;
 };
 
-// As written: "Tensor(a!) x", "int[] size=[1, 2]"; without a name where a result has none.
+// As written: "Tensor(a!) x", "int[] size=[1, 2]"; without a name if a result has none.
 OPYARD_API std::string to_string(const Argument& argument);
 
 struct Schema {

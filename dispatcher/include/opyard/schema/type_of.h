@@ -8,8 +8,8 @@
 namespace opyard {
 
 // The narrowest type that accepts the value: int, Tensor, str[], Dict(str, int), (int, float),
-// demo.Counter. A container has no element type of its own; it is taken from the elements, T? where
-// some of them are None, and Any where they differ or there are none. Any too for an empty tuple,
+// demo.Counter. A container has no element type of its own; it is taken from the elements, T? if
+// some of them are None, and Any if they differ or there are none. Any too for an empty tuple,
 // for an object of an interpreter, for a container inside itself, below 16 levels, and for the
 // element of a future that has neither an element type nor a value.
 OPYARD_API TypePtr type_of(const Value& value);

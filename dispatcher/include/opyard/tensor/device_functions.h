@@ -26,7 +26,7 @@ OPYARD_API void register_device(Backend backend, const opyard_device_functions& 
 OPYARD_API bool has_device_functions(Backend backend) noexcept;
 
 // Copies all elements, between the CPU and a device, on one, or between two of a backend; in the
-// current stream of the device, of `to` where both are devices. On a device no one waits for it:
+// current stream of the device, of `to` if both are devices. On a device no one waits for it:
 // read the CPU's memory, and let it go, after synchronise(). Counts as a write to `to`.
 //
 // Raises BadShape for other sizes, BadArgument for another dtype, BadValue for one that is not

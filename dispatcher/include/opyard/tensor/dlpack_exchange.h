@@ -37,7 +37,7 @@ struct DLPackExchangeAPI {
                                                     const char* message));
   // An array as a struct that the caller owns.
   int (*managed_tensor_from_py_object_no_sync)(void* array, DLManagedTensorVersioned** out);
-  // The other way; takes the struct over, also where it fails.
+  // The other way; takes the struct over, also if it fails.
   int (*managed_tensor_to_py_object_no_sync)(DLManagedTensorVersioned* managed, void** out);
   // What an array looks like, borrowed until control is given back. May be null. It cannot say
   // read-only.

@@ -149,7 +149,7 @@ class OPYARD_API TensorImpl final : public Counted {
 
   ObjectLink& object_link() const noexcept { return object_link_; }
 
-  // For the linked object, where the link owns it, with the interpreter's lock held: makes the
+  // For the linked object, if the link owns it, with the interpreter's lock held: makes the
   // object an owner again, and the link none. `was_left` says that no other owner was there any
   // more: then the link's reference to the object is released by the last owner, else by the
   // caller.

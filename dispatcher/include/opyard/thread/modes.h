@@ -97,7 +97,7 @@ class OPYARD_API HideModes {
 };
 
 namespace detail {
-// The bit of the key Python, where this thread's modes put it into the include set.
+// The bit of the key Python, if this thread's modes put it into the include set.
 OPYARD_API std::uint64_t key_added_by_modes() noexcept;
 }  // namespace detail
 

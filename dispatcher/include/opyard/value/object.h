@@ -5,7 +5,7 @@
 //   opyard::Value value(opyard::make_counted<Counter>());
 //   value.to<opyard::CountedPtr<Counter>>()->count += 1;        value/cast.h
 //
-// A kernel takes a CountedPtr<Counter> where its schema says demo.Counter. The class is exactly
+// A kernel takes a CountedPtr<Counter> if its schema says demo.Counter. The class is exactly
 // the one registered: an object of a derived class is of another class.
 //
 // Depends on: value/user_type.h.

@@ -31,7 +31,7 @@ class OPYARD_API Scalar {
 
   // The number in another type: to a float exactly or rounded; to an integer truncated, and
   // raises BadValue if it does not fit; to bool whether it is not zero. A complex number is
-  // a float or integer only where its imaginary part is zero, else these raise BadValue.
+  // a float or integer only if its imaginary part is zero, else these raise BadValue.
   std::complex<double> to_complex() const;
   double to_double() const;
   std::int64_t to_int() const;

@@ -1,6 +1,6 @@
 // opyard/value/stack.h: the values of boxed calls.
 //
-// A stack is a window over memory of its caller, and moves to memory of its own only where
+// A stack is a window over memory of its caller, and moves to memory of its own only if
 // that is too small. Arguments are on top in schema order; a call replaces them by its
 // results and never touches what is below. A call that throws has consumed its arguments;
 // what is below stays.

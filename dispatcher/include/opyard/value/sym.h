@@ -112,9 +112,9 @@ class SymWord {
   bool is_node() const noexcept { return __builtin_expect(Code::is_node(word_), 0); }
   // Whether it is a number that someone reasons about.
   bool is_symbolic() const noexcept { return is_node() && !Code::node(word_)->is_constant(); }
-  // The node, borrowed. Only where is_node().
+  // The node, borrowed. Only if is_node().
   const SymNode& node_unchecked() const noexcept { return *Code::node(word_); }
-  // The number. Only where not is_node().
+  // The number. Only if not is_node().
   Plain plain_unchecked() const noexcept { return Code::plain(word_); }
   // The node with one more owner; null if there is none.
   SymNodePtr node() const noexcept {

@@ -202,7 +202,7 @@ class OPYARD_API Value {
   std::optional<T> to_optional() const {
     return is_none() ? std::nullopt : std::optional<T>(to<T>());
   }
-  // Moves the tensor out without counting where this value owns it; the value becomes None.
+  // Moves the tensor out without counting if this value owns it; the value becomes None.
   Tensor take_tensor() {
     require(Kind::Tensor);
     Tensor taken = hold() == Hold::Borrowed ? Tensor(payload_.tensor) : std::move(payload_.tensor);

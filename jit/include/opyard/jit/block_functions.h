@@ -9,7 +9,7 @@
 // and without such an operator nothing is fused. Its kernel has to be a function of C++, which is
 // trusted as all native code is; one in Python, in front of it or alone, is not asked.
 //
-// [Kernel] A group runs its block functions only where each operator's call would reach the kernel
+// [Kernel] A group runs its block functions only if each operator's call would reach the kernel
 // that is named here. Where a layer, a mode, an override or a watcher is in between, the group
 // calls the operators.
 //

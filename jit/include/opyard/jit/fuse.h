@@ -8,10 +8,10 @@
 // tensors that are joined, which is the last operator of its group.
 //
 // [Running] A group reads its inputs a block at a time if they are on the CPU, are in memory in any
-// order, and broadcast to the sizes that every operator's result has, where the dtypes that each
+// order, and broadcast to the sizes that every operator's result has, and if the dtypes that each
 // operator's tensors have are one: float32, float64 or int64, and bool for what is compared.
 // A reduction of the last dimensions, or what joins row-major tensors, is computed with what it
-// takes; others are called behind the blocks. For other inputs, and where gradients are recorded or
+// takes; others are called behind the blocks. For other inputs, and if gradients are recorded or
 // a call would not reach the kernels, a group calls its operators. The results have the same bits
 // either way.
 //

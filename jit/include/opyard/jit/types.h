@@ -43,7 +43,7 @@ class OPYARD_API ShapedTensor final : public Type {
   const TensorShape shape_;
 };
 
-// Raises BadValue where sizes are negative, or strides have another number of dimensions.
+// Raises BadValue if sizes are negative, or strides have another number of dimensions.
 OPYARD_API TypePtr shaped_tensor(TensorShape shape);
 // The shape that this type knows, or null.
 OPYARD_API const TensorShape* find_shape(const Type& type);

@@ -22,7 +22,7 @@ struct Name {
   std::string file;       // of a Python function; empty for others
   std::int32_t line = 0;  // the first of a Python function
   std::string kind;  // what tells equal texts apart: "code", "c", "operator", an instance's class
-  std::uint64_t identity = 0;  // of an instance; 0 where names of equal text are one
+  std::uint64_t identity = 0;  // of an instance; 0 if names of equal text are one
   std::string extra;           // more, as a JSON object, or empty
   std::uint32_t group = 0;  // of a kernel, the key of its operator, whose row in tables it shares
 };

@@ -2,7 +2,7 @@
 //
 // As a rule a tensor lives for a call or two, and malloc and free are a fifth of the instructions
 // of such a life (bench row fresh). So each thread caches a few blocks that it freed, of the one
-// size that it takes from here. Nothing is cached where that would hide frees: with an allocator of
+// size that it takes from here. Nothing is cached if that would hide frees: with an allocator of
 // the host's, while allocations are counted, under the address sanitizer, and on a thread about
 // to end.
 //

@@ -37,7 +37,7 @@ class OPYARD_API ObjectLink {
   }
 
   // Tags a C++ object for `us`, as far as its status asks for that, and writes the object pointer.
-  // Nothing is written where another interpreter was first: then it raises InterpreterGone, naming
+  // Nothing is written if another interpreter was first: then it raises InterpreterGone, naming
   // both. The caller holds the lock of `us`.
   void init(Interpreter* us, void* object, LinkStatus status) {
     if (status == LinkStatus::DefinitelyUntagged) {
@@ -49,7 +49,7 @@ class OPYARD_API ObjectLink {
   }
 
   // Tags the object for `us`, or finds it tagged for `us` already. Raises InterpreterGone,
-  // naming both, where another interpreter was first.
+  // naming both, if another interpreter was first.
   void claim(Interpreter* us);
 
   // Nothing for an untagged object, which is then MaybeUntagged; else as object().

@@ -31,7 +31,7 @@ OPYARD_API Backend register_backend(std::string_view name);
 OPYARD_API void rename_backend(Backend backend, std::string_view name);
 
 // Takes a free layer of the gap and names it. A layer that has no kernel for an operator falls
-// through. Raises BadValue as register_backend(), BadRegistration where both are taken.
+// through. Raises BadValue as register_backend(), BadRegistration if both are taken.
 OPYARD_API DispatchKey register_layer(std::string_view name, LayerGap gap);
 
 }  // namespace opyard

@@ -3,7 +3,7 @@
 // For each C++ type T that a schema can express, ArgumentOf<T> says
 //   type()         the schema type it stands for
 //   unbox(value)   the argument as the kernel wants it, borrowed from the stack if it can be
-//   keys(arg)      the dispatch keys it adds to a call (only where carries_keys)
+//   keys(arg)      the dispatch keys it adds to a call (only if carries_keys)
 //   box(stack, a)  the argument on a stack, borrowed if it can be
 //   own(a)         the same as a value that owns it; may be left out
 //

@@ -5,7 +5,7 @@
 // nothing is allocated, and no count changes.
 //
 //            stand_for()               take_back()
-//   free ─────────────> exported ───────────────────────────> free, where no one else owns tensor or storage
+//   free ─────────────> exported ───────────────────────────> free, if no one else owns tensor or storage
 //                         │  own()                release()
 //                         └───────> with an owner ──────────> a tensor as any other
 //

@@ -1,7 +1,7 @@
 // opyard/detail/thread/key_snapshot.h: the key sets with which a call entered.
 //
 // On their way down, layers change the thread's sets: autograd excludes itself, for one. A kernel
-// below them may ask a tensor for its sizes, and where the tensor's class defines those, the
+// below them may ask a tensor for its sizes, and if the tensor's class defines those, the
 // handler that answers has to run as if its question had been asked where the call began. So a call
 // with such a tensor has the key PythonTLSSnapshot, whose built-in kernel notes the sets
 // (registry/handlers.h); the interpreter that asks puts them in place for the question.

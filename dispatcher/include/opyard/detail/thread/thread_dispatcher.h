@@ -21,7 +21,7 @@ OPYARD_API Interpreter* thread_dispatcher() noexcept;
 OPYARD_API Interpreter* exchange_thread_dispatcher(Interpreter* interpreter) noexcept;
 
 namespace detail {
-// The bit of the key, where exchange_thread_dispatcher() put it into the include set.
+// The bit of the key, if exchange_thread_dispatcher() put it into the include set.
 OPYARD_API std::uint64_t key_added_by_dispatcher() noexcept;
 }  // namespace detail
 
