@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "opyard/profiler/stream.h"
+#include "runtime/clear.h"
 #include "tracer/border.h"
 
 namespace opyard::python {
@@ -31,9 +32,35 @@ std::vector<std::uint32_t> open_keys(CodeKeys& codes, std::uint64_t id) {
   return keys;
 }
 
+using Frames = std::vector<Interrupted::Frame>;
+
+// How many of the frames may still be open at an event of this depth: those around it, and, but at
+// the begin of a call, the one at its depth.
+std::size_t around(const Frames& frames, std::uint32_t depth, bool begins) noexcept {
+  const std::uint32_t most = begins ? depth - 1 : depth;
+  std::size_t n = frames.size();
+  while (n > 0 && frames[n - 1].depth > most) --n;
+  return n;
+}
+
+// See [Replaced]: how many of the first `n` frames are still open, as far as their codes tell.
+std::size_t still_open(const Frames& frames, std::size_t n, CodeKeys& codes, PyFrameObject* frame,
+                       std::uint32_t depth) noexcept {
+  std::size_t open = n;
+  HeldFrame now(reinterpret_cast<PyFrameObject*>(Py_NewRef(frame)));
+  for (; n > 0 && now != nullptr; now.reset(PyFrame_GetBack(now.get())), --depth) {
+    if (frames[n - 1].depth != depth) continue;
+    --n;
+    if (frames[n].key != codes.require(code_of(now.get())).key()) open = n;
+  }
+  clear_or_report(PyExc_MemoryError);  // what could not be looked at counts as open
+  return open;
+}
+
 }  // namespace
 
-void Interrupted::record_ends(PyFrameObject* frame, std::uint32_t key, bool begins) noexcept {
+void Interrupted::record_ends(CodeKeys& codes, PyFrameObject* frame, std::uint32_t key,
+                              bool begins) noexcept {
   const std::uint64_t id = PyThreadState_Get()->id;
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [&](const Thread& thread) { return thread.id == id; });
@@ -42,13 +69,14 @@ void Interrupted::record_ends(PyFrameObject* frame, std::uint32_t key, bool begi
   const auto is_known = [&](const Frame& one) {
     return begins && one.depth == depth && one.has_run_nothing && one.key == key;
   };
-  const std::vector<Frame>& frames = found->frames;
-  for (std::size_t n = frames.size(); n-- > 0;) {
+  const Frames& frames = found->frames;
+  std::size_t open = around(frames, depth, begins);
+  if (found->is_replaced) open = still_open(frames, open, codes, frame, depth);
+  for (std::size_t n = frames.size(); n-- > open;) {
     if (is_known(frames[n])) {
       profiler::record(event_of(profiler::MarkKind::KnownCall), key);
       break;
     }
-    if (frames[n].depth < depth || (frames[n].depth == depth && !begins)) break;
     profiler::record(profiler::exit_of(frames[n].kind), frames[n].key);
   }
   threads_.erase(found);

@@ -11,6 +11,10 @@
 // Before CPython 3.12 a trace function hears of a call first, and the profile function after it: of
 // a call that is open already.
 //
+// [Replaced] There, too, a program may put a profile function of its own over ours. Until ours is
+// back, calls of that thread begin and end without an event. So at its next event the frames that
+// are open are compared with those that were: what is another code's, and all inside it, has ended.
+//
 // Threads: with the GIL held. Depends on: tracer/code_keys.h, opyard/profiler/session.h.
 #pragma once
 
@@ -41,14 +45,15 @@ class Interrupted {
     std::uint64_t handle;
     std::int64_t native_id;
     std::vector<Frame> frames;  // from the outermost on
+    bool is_replaced = false;
   };
 
-  // A thread of which is_told_of_nothing().
+  // A thread of which is_told_of_nothing(), or see [Replaced].
   void add(Thread thread) { threads_.push_back(std::move(thread)); }
   // Before an event of this thread is recorded, which is in this frame, of the code with this key:
   // records what has ended without one. `begins` if it is the begin of the frame's own call; if
   // that is open already, it says so.
-  void record_ends(PyFrameObject* frame, std::uint32_t key, bool begins) noexcept;
+  void record_ends(CodeKeys& codes, PyFrameObject* frame, std::uint32_t key, bool begins) noexcept;
   // At the end of a profile, of threads that had no event in it.
   void note_lost_ends(CodeKeys& codes, profiler::SourceReport& report) const;
   // Between profiles.

@@ -27,9 +27,11 @@
 // into is entered.
 #include "runtime/python.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <unordered_set>
+#include <vector>
 
 #include "opyard/profiler/gil_waits.h"
 #include "opyard/profiler/stream.h"
@@ -202,9 +204,35 @@ int renew_pending(void* tracer) {
   return 0;
 }
 
-// The program is about to put another function in our place.
-void notice_replacement(Tracer& tracer) {
+// What is open on this thread, from the outermost frame on.
+std::vector<Interrupted::Frame> open_frames(Tracer& tracer, PyFrameObject* innermost) {
+  std::vector<Interrupted::Frame> found;
+  PyFrameObject* frame = innermost;
+  Py_INCREF(frame);
+  for (std::uint32_t depth = depth_of(frame); frame != nullptr; --depth) {
+    PyObject* const code = code_of(frame);
+    CodeWord word = tracer.word(code);
+    if (!tracer.is_left_out(word, code)) {
+      found.push_back({depth, false, word.key(), tracer.kind_of(word)});
+    }
+    Py_SETREF(frame, PyFrame_GetBack(frame));
+  }
+  clear_or_report(PyExc_MemoryError);  // frames that cannot be had count as open
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+// The program is about to put another function in our place: until we are back, its calls are
+// without events. See [Replaced].
+void notice_replacement(Tracer& tracer, PyFrameObject* frame) {
   ++tracer.set_within;
+  try {
+    const PyThreadState* const state = PyThreadState_Get();
+    tracer.interrupted.add({state->id, std::uint64_t(state->thread_id), native_id_of(state),
+                            open_frames(tracer, frame), true});
+  } catch (const std::bad_alloc&) {  // what ends meanwhile stays open
+  }
+  tracer.choose_path();
   static_cast<void>(Py_AddPendingCall(renew_pending, &tracer));  // full: then at the next occasion
 }
 
@@ -298,7 +326,7 @@ bool record_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argu
     Py_DECREF(self);
   }
   // Last: a function in Python that is called before would run what is pending too early.
-  if (takes_place) notice_replacement(tracer);
+  if (takes_place) notice_replacement(tracer, frame);
   return result;
 }
 

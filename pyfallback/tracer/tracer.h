@@ -74,7 +74,7 @@ struct Tracer {
   // In front of an event, see tracer/interrupted.h.
   void record_untold(PyFrameObject* frame, bool begins) noexcept {
     const std::uint32_t key = frame == nullptr ? 0 : word(code_of(frame)).key();
-    interrupted.record_ends(frame, key, begins);
+    interrupted.record_ends(codes, frame, key, begins);
     if (!interrupted.has_any()) choose_path();
   }
 

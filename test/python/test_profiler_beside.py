@@ -673,6 +673,83 @@ def test_a_profile_starts_while_another_thread_sets_a_function():
     assert (ended.code, ended.stderr) == (0, "")
 
 
+def replaced_on_a_thread(last):
+    """A profile of a thread on which inner() puts a function over ours, returns unseen, and goes on
+    with last() when ours is back."""
+    unseen, back = threading.Event(), threading.Event()
+
+    def inner():
+        sys.setprofile(lambda *event: None)
+
+    def outer():
+        inner()
+        unseen.set()
+        back.wait()
+        last()
+
+    with profile() as prof:
+        thread = threading.Thread(target=outer)
+        thread.start()
+        unseen.wait()  # the main thread runs nothing until then
+        back.set()
+        thread.join()
+    return prof
+
+
+def path_of(prof, name):
+    """The functions around the one call of this name, without those of `threading`."""
+    (event,) = [event for event in prof.events() if event.name.endswith("): " + name)]
+    path = []
+    while event is not None:
+        path.append(event.name.rsplit(": ")[-1])
+        event = event.parent
+    return [name for name in reversed(path) if name in ("outer", "inner", "last", "leaf")]
+
+
+def test_what_ended_behind_another_profile_function_is_not_around_what_follows():
+    def last():
+        leaf(1)
+
+    prof = replaced_on_a_thread(last)
+    assert path_of(prof, "leaf") == ["outer", "last", "leaf"]
+    assert path_of(prof, "inner") == ["outer", "inner"]
+    quality = prof.data_quality()
+    assert (quality["clamped"], quality["lost"]) == (0, 0)
+
+
+def test_a_call_begun_behind_another_profile_function_ends_nothing_else():
+    """The program's function has the thread while in_between() begins; ours, when leaf() does."""
+    unseen, back = threading.Event(), threading.Event()
+
+    def inner():
+        sys.setprofile(lambda *event: None)
+
+    def in_between():
+        unseen.set()
+        back.wait()
+        leaf(1)
+
+    def outer():
+        inner()
+        in_between()
+        leaf(2)
+
+    with profile() as prof:
+        thread = threading.Thread(target=outer)
+        thread.start()
+        unseen.wait()
+        back.set()
+        thread.join()
+    paths = set()
+    for event in prof.events():
+        if event.name.endswith("): leaf"):
+            up = event.parent
+            while up is not None and not up.name.endswith(("): inner", "): outer")):
+                up = up.parent
+            paths.add(up.name.rsplit(": ")[-1])
+    assert paths == {"outer"}
+
+
 @pytest.mark.parametrize("kind", ["profile", "flight recorder"])
 def test_10000_profiles_start_and_stop_while_eight_threads_call(kind):
     """As many as fit into 40 seconds (four minutes, if more are asked for)."""
