@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 
 #include "calls.h"
 #include "names.h"
+#include "opyard/detail/registry/formula_check.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/formula.h"
 #include "opyard/jit/resolve.h"
@@ -248,6 +250,37 @@ void check_formulas(const Operator& op) {
                      to_string(op.name()), op.name().base_name()));
   }
   if (!derivative->function) static_cast<void>(make_counted<FormulaSet>(op, *derivative));
+}
+
+namespace {
+
+void check_registered(const Operator& op, const Derivative& derivative) {
+  if (derivative.function || !calls::are_there()) return;
+  try {
+    static_cast<void>(FormulaSet(op, derivative));
+  } catch (const Error& error) {
+    throw error.with_context(
+        "formulas are read where they are registered, in debug builds and with "
+        "OPYARD_CHECK_FORMULAS=1: define what a formula calls before it");
+  }
+}
+
+bool checks_from_the_start() noexcept {
+#ifdef NDEBUG
+  const char* const asked = std::getenv("OPYARD_CHECK_FORMULAS");
+  return asked != nullptr && std::string_view(asked) != "" && std::string_view(asked) != "0";
+#else
+  return true;
+#endif
+}
+[[maybe_unused]] const bool checked_before =
+    check_formulas_at_registration(checks_from_the_start());
+
+}  // namespace
+
+bool check_formulas_at_registration(bool checks) noexcept {
+  return detail::formula_check.exchange(checks ? &check_registered : nullptr,
+                                        std::memory_order_acq_rel) != nullptr;
 }
 
 }  // namespace opyard::autograd

@@ -360,6 +360,8 @@ void add_functions(py::module_& module) {
   module.def("skip_output", &add_input_without_tensor);
   module.def("differentiate", &differentiate);
   module.def("check_formulas", &check, py::arg("op"));
+  module.def("check_formulas_at_registration", &check_formulas_at_registration,
+             py::arg("checks") = true);
   module.def("formulas", &formulas, py::arg("op"));
 }
 

@@ -32,7 +32,12 @@ from ._autograd.modes import (
 )
 from ._autograd.runs import backward, grad
 from ._core import late as _late
-from ._gradients import check_formulas, formulas, queue_callback
+from ._gradients import (
+    check_formulas,
+    check_formulas_at_registration,
+    formulas,
+    queue_callback,
+)
 
 __all__ = [
     "Function",
@@ -43,6 +48,7 @@ __all__ = [
     "add_handle",
     "backward",
     "check_formulas",
+    "check_formulas_at_registration",
     "create_eval",
     "detect_anomaly",
     "enable_grad",

@@ -7,6 +7,7 @@
 
 #include "aten.h"
 #include "opyard/autograd.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/keys/local.h"
 #include "opyard/library.h"
 #include "opyard/value/list.h"
@@ -196,6 +197,26 @@ TEST_F(Autograd, X31_a_formula_keeps_a_list_as_it_was_in_the_call) {
   for (const std::size_t i : {0, 1, 2}) dims.set(i, std::int64_t(i));
   backward(sum(stack.pop().take_tensor()));
   EXPECT_EQ(values_of(gradient_of(x)), std::vector<float>(24, 1));
+}
+
+TEST_F(Autograd, X31_a_wrong_formula_is_refused_where_it_is_registered) {
+  const bool former = autograd::check_formulas_at_registration(true);
+  Library library(LibraryKind::Def, "wrong_formula");
+  library.def("one(Tensor x) -> Tensor");
+  try {
+    library.derivative("one", {{"x", "grad * y"}});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    for (const char* part : {"wrong_formula::one", "grad * y", "^", "OPYARD_CHECK_FORMULAS"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
+    }
+  }
+  EXPECT_FALSE(inspect::derivative(parse_operator_name("wrong_formula::one")));
+  library.derivative("one", {{"x", "grad * 2"}});
+  EXPECT_TRUE(autograd::check_formulas_at_registration(false));
+  library.derivative("one", {{"x", "grad * y"}});
+  autograd::check_formulas_at_registration(former);
 }
 
 TEST_F(Autograd, a_view_of_another_dtype_may_be_asked_for_its_function_and_gives_no_gradient) {

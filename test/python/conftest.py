@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+# A wrong formula fails where it is registered.
+os.environ.setdefault("OPYARD_CHECK_FORMULAS", "1")
+
 _numbers = itertools.count()
 
 # For tests of what a sanitizer changes: symbols, stacks, the memory allocator, the environment.
@@ -185,3 +188,13 @@ def collect():
             pass
 
     return collect
+
+
+@pytest.fixture
+def formulas_unread():
+    """Formulas are read at their first use, as without OPYARD_CHECK_FORMULAS."""
+    from opyard import autograd
+
+    former = autograd.check_formulas_at_registration(False)
+    yield
+    autograd.check_formulas_at_registration(former)

@@ -736,7 +736,7 @@ def test_X31_a_derivative_is_a_line():
         lib.derivative("scaled", {"z": "grad"})
 
 
-def test_X31_a_wrong_formula_is_shown_with_its_place():
+def test_X31_a_wrong_formula_is_shown_with_its_place(formulas_unread):
     lib = Library("gradwrong", "DEF")
     lib.define("one(Tensor x) -> Tensor")
     lib.impl("one", lambda x: x * 1, "CPU")
@@ -746,6 +746,35 @@ def test_X31_a_wrong_formula_is_shown_with_its_place():
     assert "^" in str(raised.value)
     with pytest.raises(ValueError, match="the derivative of gradwrong::one for x"):
         opyard.ops.gradwrong.one(leaf([1.0]))
+
+
+@pytest.mark.parametrize("formula", ["grad * y", "grad * (", "numel(x)", "no_such_operator(grad)"])
+def test_X31_a_wrong_formula_is_refused_where_it_is_registered(formulas_unread, formula):
+    autograd.check_formulas_at_registration()
+    opyard.ops.aten.mul  # noqa: B018 - loads the operators that formulas call
+    lib = Library("gradearly", "DEF")
+    lib.define("one(Tensor x) -> Tensor")
+    lib.impl("one", lambda x: x * 1, "CPU")
+    lib.derivative("one", {"x": "grad * 3"})
+    with pytest.raises(ValueError, match="(?s)gradearly::one.*registered") as raised:
+        lib.derivative("one", {"x": formula})
+    assert formula in str(raised.value)
+    assert autograd.formulas(opyard.ops.gradearly.one.default) == [("x", "grad * 3")]
+    x = leaf([1.0])
+    opyard.ops.gradearly.one(x).backward()
+    assert x.grad.tolist() == [3]
+    lib._destroy()
+
+
+def test_X31_formulas_are_read_at_registration_only_if_that_is_asked(formulas_unread):
+    lib = Library("gradlate", "DEF")
+    lib.define("one(Tensor x) -> Tensor")
+    lib.derivative("one", {"x": "later(grad)"})
+    assert autograd.check_formulas_at_registration() is False
+    lib.derivative("undefined", {"x": "later(grad)"})  # of nothing, yet
+    lib.define("later(Tensor x) -> Tensor")
+    lib.derivative("one", {"x": "later(grad)"})
+    lib._destroy()
 
 
 def test_F21_an_operator_without_a_formula_raises_at_backward():

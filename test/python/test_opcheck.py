@@ -133,7 +133,7 @@ def test_F32_a_kernel_that_records_gradients_itself(define, x):
     }
 
 
-def test_F30_a_formula_with_a_fault_is_found(define, library, x):
+def test_F30_a_formula_with_a_fault_is_found(formulas_unread, define, library, x):
     f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2)
     library.derivative("f", {"x": "grad * nothing"})
     with pytest.raises(OpCheckError, match="nothing"):

@@ -24,6 +24,7 @@
 #include "plugin/c_block.h"
 #include "plugin/loader.h"
 #include "plugin/survivors.h"
+#include "registry/late_formula_checks.h"
 
 namespace opyard {
 namespace {
@@ -140,7 +141,9 @@ void load_library(const std::string& file) {
     plugins.loaded.push_back(plugin);  // holds the place while the blocks run
   }
   try {
+    LateFormulaChecks formulas;
     run_blocks(open_plugin(path), *plugin);
+    formulas.run();
   } catch (...) {
     while (!plugin->libraries.empty()) plugin->libraries.pop_back();
     const std::lock_guard lock(plugins.mutex);

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "opyard/registry/registry.h"
+#include "registry/late_formula_checks.h"
 #include "registry/recorder.h"
 #include "registry/state.h"
 
@@ -56,6 +57,8 @@ void Registry::arm(const RecorderFunctions& functions) {
 
 Registration Registry::differentiate(const OperatorName& name,
                                      CountedPtr<const Derivative> derivative, Owner owner) {
+  if (const Operator* const op = find(name)) check_names(op->schema(), *derivative);
+  LateFormulaChecks::check(name, derivative);
   RecordChain freed;
   CountedPtr<const Derivative> covered;
   const std::lock_guard lock(state_->mutex);
