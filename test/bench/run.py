@@ -45,15 +45,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 
-def measure_python(build: Path, rounds: int) -> tuple[dict[str, float], dict[str, str]]:
+def measure_python(
+    build: Path, rounds: int, python: str | Path = sys.executable, *options: str
+) -> tuple[dict[str, float], dict[str, str]]:
     """Nanoseconds by "<row>/<side>", and the rows that do not exist with the reason."""
     environment = {**os.environ, "PYTHONPATH": str(build / "pyfallback")}
     done = subprocess.run(
         [
-            sys.executable,
+            python,
             HERE / "python_rows.py",
             f"--folder={build / 'test/bench'}",
             f"--rounds={rounds}",
+            *options,
         ],
         stdout=subprocess.PIPE,
         text=True,
@@ -325,7 +328,7 @@ def main() -> int:
     cpu = max(allowed)  # the lowest ones serve the machine's interrupts
     print(f"{processor()}, processor {cpu} of {len(allowed)}; CPython {platform.python_version()}")
     figures = cpp_rows.measure(build / "test/bench", cpu, options.repetitions)
-    of_interpreters, without = measure_interpreters(build, 2 * options.repetitions + 1)
+    of_interpreters, without_interpreters = measure_interpreters(build, 2 * options.repetitions + 1)
     figures |= of_interpreters
     if options.torch:
         install_peers(build)
@@ -335,7 +338,15 @@ def main() -> int:
     figures |= of_operators
     os.sched_setaffinity(0, {cpu})
     nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
-    missing |= without | without_operators
+    torch = python_with("torch", build)
+    if "foreign_torch" in missing and torch is not None:
+        del missing["foreign_torch"]
+        beside, without = measure_python(
+            build, 40 * options.repetitions, torch, "--row=foreign_torch"
+        )
+        nanoseconds |= beside
+        missing |= without
+    missing |= without_interpreters | without_operators
     figures |= measure_alone("profile_rows.py", build, 5 * options.repetitions)
     of_profiles, without = measure_profiles(build, 5 * options.repetitions)
     figures |= of_profiles
