@@ -99,6 +99,21 @@ TEST(Inspect, B43_D11_TheKernelOfOneKeyCanBeCalled) {
   EXPECT_EQ(thrown_by([&] { at.call_boxed_at(K::XLA, stack); }).kind, ErrorKind::NoKernel);
 }
 
+TEST(Inspect, B43_AKernelOfOneKeyIsGivenNoBackendAboveIt) {
+  const Registration op = define("t::lowest(Tensor x) -> Tensor");
+  static DispatchKeySet seen;
+  const auto note = [](DispatchKeySet keys, const Tensor& x) -> Tensor {
+    seen = keys;
+    return x;
+  };
+  const Registration cpu = implement("t::lowest", K::CPU, Kernel::from(note));
+  const Registration meta = implement("t::lowest", K::Meta, echo("meta"));
+  Stack stack;
+  stack.push(Value(tensor_with({K::CPU, K::CUDA, K::XLA, K::Meta})));
+  registry().require("t::lowest").call_boxed_at(K::CPU, stack);
+  EXPECT_EQ(seen.highest(), K::CPU) << to_string(seen);
+}
+
 TEST(Inspect, AnOperatorOfFormerTimesIsNotTakenForTheOneOfItsName) {
   const Registration cpu = implement("t::again", K::CPU, boxed_echo("cpu"));
   Registration op = define("t::again(Tensor x) -> Tensor");
