@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from processes import environment_of_a_user
 
 # A wrong formula fails where it is registered.
 os.environ.setdefault("OPYARD_CHECK_FORMULAS", "1")
@@ -169,7 +170,7 @@ def run_program(tmp_path):
         file.write_text(textwrap.dedent(program), "utf-8")
         return subprocess.run(
             [sys.executable, str(file), *map(str, arguments)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=environment_of_a_user(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -36,14 +36,21 @@ class Ended(NamedTuple):
     seconds: float
 
 
+def environment_of_a_user() -> "dict[str, str]":
+    """The environment with the path of this process, and without what tests alone ask for."""
+    path = os.pathsep.join(filter(None, sys.path))
+    known = {**os.environ, "PYTHONPATH": path}
+    known.pop("OPYARD_CHECK_FORMULAS", None)
+    return known
+
+
 def run(program: str, *arguments: object, limit: float = 10.0) -> Ended:
     """Runs a program in a fresh interpreter of this version, with the same path."""
     started = time.monotonic()
     command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
-    path = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(
         command,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment_of_a_user(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

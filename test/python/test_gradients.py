@@ -7,6 +7,7 @@ import threading
 import weakref
 
 import pytest
+from processes import run
 
 import opyard
 from opyard import autograd
@@ -775,6 +776,28 @@ def test_X31_formulas_are_read_at_registration_only_if_that_is_asked(formulas_un
     lib.define("later(Tensor x) -> Tensor")
     lib.derivative("one", {"x": "later(grad)"})
     lib._destroy()
+
+
+WRONG_AT_FIRST = """
+import os, sys
+os.environ["OPYARD_CHECK_FORMULAS"] = sys.argv[1]
+import opyard
+from opyard import autograd
+opyard.ones(1)
+lib = opyard.library.Library("wrong_at_first", "DEF")
+lib.define("one(Tensor x) -> Tensor")
+try:
+    lib.derivative("one", {"x": "grad * y"})
+except ValueError:
+    print("refused")
+else:
+    print("taken")
+"""
+
+
+def test_X31_the_environment_asks_for_formulas_to_be_read_at_registration():
+    for value, wanted in (("1", "refused"), ("0", "taken"), ("", "taken")):
+        assert run(WRONG_AT_FIRST, value).stdout == wanted + "\n"
 
 
 def test_F21_an_operator_without_a_formula_raises_at_backward():
