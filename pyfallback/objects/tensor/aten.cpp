@@ -5,7 +5,6 @@
 #include <array>
 #include <string>
 
-#include "opyard/registry/registry.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -39,28 +38,6 @@ Owned find_aten(Runtime& runtime, PyObject* name) {
   PyObject* const find = require_hook(runtime, "aten");
   Owned packet = checked(PyObject_CallOneArg(find, name));
   return packet.get() == Py_None ? Owned() : std::move(packet);
-}
-
-Owned find_aten_method(Runtime& runtime, PyObject* name) {
-  const std::uint64_t generation = Registry::instance().generation();
-  if (runtime.aten_methods_generation != generation) {
-    Py_CLEAR(runtime.aten_methods);
-    runtime.aten_methods_generation = generation;
-  }
-  if (runtime.aten_methods != nullptr) {
-    if (PyObject* const cached = PyDict_GetItemWithError(runtime.aten_methods, name)) {
-      return Owned::share(cached);
-    }
-    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-  }
-  Owned packet = find_aten(runtime, name);
-  // Cached only as what it is: found in the state of the registry that the dictionary is of. Other
-  // threads may have come in between, and asking may itself have loaded the operators.
-  if (packet && runtime.aten_methods_generation == generation) {
-    if (runtime.aten_methods == nullptr) runtime.aten_methods = checked(PyDict_New()).release();
-    if (PyDict_SetItem(runtime.aten_methods, name, packet.get()) < 0) throw PythonErrorSet();
-  }
-  return packet;
 }
 
 Owned call_aten(Runtime& runtime, AtenName name, std::initializer_list<PyObject*> args) {

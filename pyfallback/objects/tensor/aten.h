@@ -22,10 +22,8 @@ enum class AtenName {
 static_assert(int(AtenName::count_) <= Runtime::kMostAtenPackets);
 
 // The packet of this name, or null if aten has no such operator. Throws PythonErrorSet
-// where loading the operators fails.
+// if loading the operators fails.
 Owned find_aten(Runtime& runtime, PyObject* name);
-// The same, fast for a name that was found before and after which the registry did not change.
-Owned find_aten_method(Runtime& runtime, PyObject* name);
 
 // Calls aten.<name> with positional arguments. Throws PythonErrorSet, and NotFound where the
 // operators that are loaded do not have it.

@@ -6,6 +6,7 @@
 // operators: Python, NumPy and others probe for many of them, and must not load the operators by
 // that.
 #include "objects/tensor/aten.h"
+#include "objects/tensor/aten_methods.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "objects/values/dtype.h"
@@ -101,18 +102,33 @@ Owned strides_of(PyObject* self) {
   return to_tuple(runtime_of_tensor(self), sym_strides(tensor));
 }
 
-// See [Lookup]. The private function is the public one without the exception at a miss, which
-// would cost more than calling the operator.
-PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
+namespace {
+
+// The private function is the public one without the exception at a miss, which would cost more
+// than calling the operator.
+[[gnu::noinline]] PyObject* look_up_attribute(PyObject* self, PyObject* name) {
   return enter_from_python([&]() -> PyObject* {
     if (!may_be_operator(name)) return PyObject_GenericGetAttr(self, name);
     if (PyObject* const found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1)) {
       return found;
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
-    const Owned packet = find_aten_method(runtime_of_tensor(self), name);
-    return packet ? PyMethod_New(packet.get(), self) : PyObject_GenericGetAttr(self, name);
+    const Owned method = find_aten_method(runtime_of_tensor(self), Py_TYPE(self), name);
+    return method ? PyMethod_New(method.get(), self) : PyObject_GenericGetAttr(self, name);
   });
+}
+
+}  // namespace
+
+// See [Lookup], and aten_methods.h, [Near]: a tensor with attributes of its own may have the name.
+PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
+  const TensorObject& wrapper = *reinterpret_cast<TensorObject*>(self);
+  if (wrapper.attributes == nullptr) {
+    if (PyObject* const method = find_near_method(*wrapper.runtime, Py_TYPE(self), name)) {
+      return PyMethod_New(method, self);
+    }
+  }
+  return look_up_attribute(self, name);
 }
 
 PyGetSetDef tensor_properties[] = {

@@ -1,0 +1,179 @@
+"""test_tensor_methods.py: operators as methods of tensors, found in a cache by class and name.
+
+Suspect objects/tensor/aten_methods.cpp: what a class, an instance or the registry says later has
+to go before what was found earlier.
+"""
+
+import gc
+import inspect
+import weakref
+
+import pytest
+
+import opyard
+from opyard.library import Library
+
+aten = opyard.ops.aten
+NAME = "methods_probe"
+
+
+def tensor(*numbers):
+    return opyard.tensor(list(numbers), dtype=opyard.float32)
+
+
+def probe(x):
+    """Always asks by the same name, as an instruction that was run often does."""
+    return x.methods_probe()
+
+
+@pytest.fixture
+def operator():
+    library = Library("aten", "FRAGMENT")
+    library.define(f"{NAME}(Tensor x) -> Tensor")
+    library.impl(NAME, lambda x: x * 3, "CPU")
+    yield library
+    library._destroy()
+
+
+def warm(x):
+    for _ in range(50):
+        assert probe(x).tolist() == [3.0, 6.0]
+
+
+def test_an_attribute_of_the_class_goes_before_what_was_found(operator):
+    x = tensor(1, 2)
+    warm(x)
+    opyard.Tensor.methods_probe = lambda self: "the class"
+    try:
+        assert probe(x) == "the class"
+    finally:
+        del opyard.Tensor.methods_probe
+    warm(x)
+
+
+def test_an_attribute_of_the_tensor_goes_before_what_was_found(operator):
+    x, y = tensor(1, 2), tensor(1, 2)
+    warm(x)
+    x.methods_probe = lambda: "the tensor"
+    assert probe(x) == "the tensor"
+    warm(y)
+    del x.methods_probe
+    warm(x)
+
+
+def test_a_subclass_and_what_is_behind_tensor_among_its_bases_go_before_it(operator):
+    class Behind:
+        pass
+
+    class Own(opyard.Tensor, Behind):
+        pass
+
+    x = tensor(1, 2).as_subclass(Own)
+    warm(x)
+    Behind.methods_probe = lambda self: "a base behind Tensor"
+    assert probe(x) == "a base behind Tensor"
+    Own.methods_probe = lambda self: "the subclass"
+    assert probe(x) == "the subclass"
+    del Own.methods_probe, Behind.methods_probe
+    warm(x)
+
+
+def test_classes_that_come_and_go_are_not_taken_for_each_other(operator):
+    for turn in range(30):
+        text = f"class {turn}"
+        body = {"methods_probe": lambda self, text=text: text} if turn % 2 else {}
+        made = type("Made", (opyard.Tensor,), body)
+        x = tensor(1, 2).as_subclass(made)
+        if turn % 2:
+            assert probe(x) == text
+        else:
+            warm(x)
+        del x, made
+        gc.collect()
+
+
+def test_an_operator_that_ends_is_no_method_any_more():
+    x = tensor(1, 2)
+    for turn in range(5):
+        with pytest.raises(AttributeError, match=f"no attribute '{NAME}'"):
+            probe(x)
+        library = Library("aten", "FRAGMENT")
+        library.define(f"{NAME}(Tensor x) -> Tensor")
+        library.impl(NAME, lambda x, turn=turn: x * turn, "CPU")
+        for _ in range(50):
+            assert probe(x).tolist() == [float(turn), 2.0 * turn]
+        library._destroy()
+
+
+def test_a_method_keeps_its_tensor_and_its_operator(operator):
+    x = tensor(1, 2)
+    warm(x)
+    bound = x.methods_probe
+    assert bound.__self__ is x
+    assert bound.__func__ is aten.methods_probe is opyard.Tensor.methods_probe
+    seen = weakref.ref(x)
+    del x
+    gc.collect()
+    assert bound().tolist() == [3.0, 6.0]
+    del bound
+    gc.collect()
+    assert seen() is None
+
+
+def test_a_name_that_is_not_interned_is_found(operator):
+    x = tensor(1, 2)
+    for _ in range(100):
+        assert getattr(x, "".join(["methods", "_probe"]))().tolist() == [3.0, 6.0]
+
+
+def test_help_and_dir_are_those_of_the_operator():
+    x = tensor(1, 2)
+    for _ in range(50):
+        x.relu()
+    assert "relu" in dir(x)
+    assert "relu" not in vars(opyard.Tensor)
+    assert inspect.ismethod(x.relu)
+    assert x.relu.__doc__ == aten.relu.__doc__
+    assert "self" not in inspect.signature(x.relu).parameters
+
+
+def test_more_names_than_the_cache_has_room_for():
+    x = tensor(1, 2)
+    names = [name for name in dir(aten) if not name.startswith("_") and name not in dir(type(x))]
+    assert len(names) > 200
+    for _ in range(3):
+        for name in names:
+            if name != "where":
+                assert getattr(x, name).__func__ is getattr(aten, name), name
+
+
+def test_interpreters_find_their_own(run_program):
+    done = run_program("""
+        import sys
+        import opyard
+
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            try:
+                import _interpreters as interpreters
+            except ImportError:
+                sys.exit()
+        x = opyard.tensor([-1.0, 2.0])
+        for _ in range(100):
+            x.relu()
+        inside = '''
+        import opyard
+        y = opyard.tensor([-1.0, 3.0])
+        for _ in range(100):
+            assert y.relu().tolist() == [0.0, 3.0]
+        assert y.relu.__func__ is opyard.ops.aten.relu
+        '''
+        import textwrap
+        for _ in range(3):
+            one = interpreters.create()
+            interpreters.run_string(one, textwrap.dedent(inside))
+            interpreters.destroy(one)
+            assert x.relu().tolist() == [0.0, 2.0]
+    """)
+    assert (done.returncode, done.stderr) == (0, "")
