@@ -12,6 +12,8 @@
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/element.h"
 #include "opyard/keys/gradient_mode.h"
+#include "opyard/registry/found_operator.h"
+#include "runtime/gil.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -115,15 +117,27 @@ PyObject* duplicate_tensor(PyObject* self, PyObject*) {
       [&] { return wrap(here(), duplicate(tensor_unchecked(self), "deepcopy")).release(); });
 }
 
-// tensor.alias(): the operator aten::alias. What it gives as a plain tensor is handed out untagged.
+const Operator& require_alias(std::string_view name) {
+  find_aten(here(), to_text("alias").get());  // loads it
+  return require_operator(name);
+}
+
+// tensor.alias(): the operator aten::alias, called as C++ does, which makes no wrapper of the
+// result. What it gives as a plain tensor is handed out untagged.
 PyObject* untagged_alias(PyObject* self, PyObject*) {
+  static constinit FoundOperator<Tensor(const Tensor&)> alias("aten::alias", &require_alias);
   return enter_from_python([&] {
     Runtime& runtime = here();
-    Owned result = call_aten(runtime, AtenName::alias, {self});
-    if (Py_TYPE(result.get()) != runtime.tensor_type) return result.release();
-    const Tensor& tensor = tensor_unchecked(result.get());
-    if (tensor.impl()->gradient_state()) return result.release();  // another one has no history
-    return wrap_untagged(runtime, tensor.alias()).release();
+    const CalledFromPython called(runtime);
+    Tensor result = alias.call(tensor_unchecked(self));
+    const TensorImpl& impl = *result.impl();
+    const bool has_history = bool(impl.gradient_state());  // which another one would not have
+    if (!has_history && impl.object_link().tag() == nullptr) {
+      return wrap_untagged(runtime, std::move(result)).release();
+    }
+    Owned wrapped = wrap(runtime, std::move(result));
+    if (has_history || Py_TYPE(wrapped.get()) != runtime.tensor_type) return wrapped.release();
+    return wrap_untagged(runtime, tensor_unchecked(wrapped.get()).alias()).release();
   });
 }
 
