@@ -191,10 +191,12 @@ template <typename Managed>
 struct Exported {
   Managed managed{};
   Tensor tensor;
+  CountedPtr<Storage> storage;  // an owner of its own, so that the tensor does not grow meanwhile
   DimVector sizes;
   DimVector strides;
 
-  explicit Exported(const Tensor& t) : tensor(t), sizes(t.sizes()), strides(t.strides()) {}
+  explicit Exported(const Tensor& t)
+      : tensor(t), storage(t.impl()->storage()), sizes(t.sizes()), strides(t.strides()) {}
 
   static void* operator new(std::size_t bytes) { return allocate(bytes); }
   static void operator delete(void* memory, std::size_t bytes) noexcept {

@@ -134,6 +134,26 @@ ExportedTensor::~ExportedTensor() { release(); }
   return true;
 }
 
+// See [Changing].
+void ExportedTensor::change(TensorImpl& tensor, CountedPtr<Storage> storage, DimVector sizes,
+                            DimVector strides) {
+  const std::int64_t numel = count_elements(sizes);
+  const DimVector packed = contiguous_strides(sizes);
+  bool contiguous = true;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    contiguous = contiguous && (sizes[i] == 1 || strides[i] == packed[i]);
+  }
+  if (storage && storage != tensor.storage_) {
+    storage->version_.store(tensor.storage_->version(), std::memory_order_relaxed);
+    std::swap(tensor.storage_, storage);
+  }
+  tensor.storage_->bump_version();
+  tensor.sizes_ = std::move(sizes);
+  tensor.strides_ = std::move(strides);
+  tensor.numel_ = numel;
+  tensor.contiguous_ = contiguous || numel == 0;
+}
+
 bool ExportedTensor::stand_for(void* data, IntSpan sizes, const std::int64_t* strides, DType dtype,
                                MemoryAccess access, Unit unit) noexcept {
   return fill(data, sizes, strides, dtype, access, unit);

@@ -11,6 +11,7 @@
 
 #include "base/block_lists.h"
 #include "opyard/detail/base/mutex.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/memory_listener.h"
 
@@ -112,6 +113,11 @@ CountedPtr<Storage> Storage::second() {
 std::uint32_t Storage::version_of_first() const {
   const std::lock_guard lock(second_storages());
   return first_ == nullptr ? version() : first_->version();
+}
+
+bool ExportedTensor::has_own_memory(const Storage& storage, Storage::Deleter or_by) noexcept {
+  if (storage.is_second_ || storage.second_) return false;
+  return storage.deleter_ == own_memory || storage.deleter_ == or_by || storage.data_ == nullptr;
 }
 
 Storage::~Storage() {

@@ -89,6 +89,20 @@ class OPYARD_API ExportedTensor {
   void release() noexcept;
   explicit operator bool() const noexcept { return tensor_ != nullptr; }
 
+  // [Changing] This class fills tensors in that are there already, so what changes any other one is
+  // here as well. Only detail/tensor/resize.h calls it.
+  //
+  // Gives a tensor this geometry, on this storage if there is one, and counts a version.
+  static void change(TensorImpl& tensor, CountedPtr<Storage> storage, DimVector sizes,
+                     DimVector strides);
+  // Whether the memory of a storage is Opyard's own, or of this deleter, and no second storage has
+  // it.
+  static bool has_own_memory(const Storage& storage, Storage::Deleter or_by) noexcept;
+  // What the deleter is called with; null if the storage has another deleter.
+  static void* context_of(const Storage& storage, Storage::Deleter deleter) noexcept {
+    return storage.deleter_ == deleter ? storage.context_ : nullptr;
+  }
+
  private:
   bool fill(void* data, IntSpan sizes, const std::int64_t* strides, DType dtype,
             MemoryAccess access, Unit unit) noexcept;

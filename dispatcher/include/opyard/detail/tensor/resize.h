@@ -1,0 +1,33 @@
+// opyard/detail/tensor/resize.h: other sizes for a tensor that is there already.
+//
+// Geometry is constant once a tensor is shared, but for this. Whoever calls it answers for no other
+// thread using the tensor.
+//
+// [Growing] Sizes that need more bytes than the storage has get a storage of their own, with the
+// elements copied. The former memory lives until the tensor grows once more or ends: a call that is
+// in the middle of reading it can go on. Others who hold the memory would keep the former one
+// without a word, so growing is refused when there are others: views, saved tensors, an array that
+// the memory came from, and whoever was given its address, as an array of NumPy is.
+//
+// Depends on: tensor/memory_format.h.
+#pragma once
+
+#include <optional>
+
+#include "opyard/tensor/memory_format.h"
+
+namespace opyard::detail {
+
+// A mark of a TensorImpl: the address of its memory was given away.
+inline constexpr std::uint8_t kLent = 8;
+// Sets it.
+OPYARD_API void note_lent(const Tensor& tensor) noexcept;
+
+// Elements keep their order in memory; what is new is uninitialised. Strides are those of the
+// format, row-major if there is none; a tensor that has the sizes stays as it is without one. Counts
+// a version if something changes. Raises BadShape for sizes that are negative or too large, BadValue
+// for memory that cannot grow, for borrowed memory and for a tensor that needs a gradient,
+// Unsupported for a class's own or symbolic geometry and for devices other than cpu and meta.
+OPYARD_API void resize(const Tensor& tensor, IntSpan sizes, std::optional<MemoryFormat> format);
+
+}  // namespace opyard::detail
