@@ -110,6 +110,28 @@ PyObject* put_local_keys(PyObject* module, PyObject* args) {
   });
 }
 
+// put_back_keys(include, to_include, exclude, to_exclude): of the keys in `include` those in
+// `to_include` are in the include set from now on, likewise for the exclude set; others stay. Needs
+// no memory: the end of a with block calls it.
+PyObject* put_back_keys(PyObject* module, PyObject* args) {
+  return enter_from_python([&]() -> PyObject* {
+    PyObject* given[4] = {};
+    if (PyArg_ParseTuple(args, "OOOO", &given[0], &given[1], &given[2], &given[3]) == 0) {
+      throw PythonErrorSet();
+    }
+    const Runtime& runtime = runtime_of_module(module);
+    std::uint64_t bits[4] = {};
+    for (int i = 0; i < 4; ++i) bits[i] = to_key_set(runtime, given[i]).raw();
+    const LocalKeys keys = local_keys();
+    const auto changed = [](DispatchKeySet set, std::uint64_t which, std::uint64_t to) {
+      return DispatchKeySet(DispatchKeySet::RAW, (set.raw() & ~which) | (to & which));
+    };
+    set_local_keys(
+        {changed(keys.include, bits[0], bits[1]), changed(keys.exclude, bits[2], bits[3])});
+    Py_RETURN_NONE;
+  });
+}
+
 // tensor_keys(tensor): the key set a tensor adds to a call.
 PyObject* tensor_keys(PyObject* module, PyObject* object) {
   return enter_from_python([&] {
@@ -197,6 +219,8 @@ PyMethodDef functions[] = {
     {"dispatch_keys", dispatch_keys, METH_NOARGS, "dispatch_keys() -> [(name, number)]"},
     {"local_keys", get_local_keys, METH_NOARGS, "local_keys() -> (include, exclude)"},
     {"set_local_keys", put_local_keys, METH_VARARGS, "set_local_keys(include, exclude)"},
+    {"put_back_keys", put_back_keys, METH_VARARGS,
+     "put_back_keys(include, to_include, exclude, to_exclude)"},
     {"tensor_keys", tensor_keys, METH_O, "tensor_keys(tensor) -> DispatchKeySet"},
     {"packet", new_packet, METH_O, "packet(name) -> OpOverloadPacket"},
     {"set_warn_always", put_warn_always, METH_O, "set_warn_always(flag) -> bool"},

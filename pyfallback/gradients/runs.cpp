@@ -79,11 +79,41 @@ py::tuple enter_inference(bool on) {
   }
   return former;
 }
-void leave_inference(int mode, std::uint64_t include, std::uint64_t exclude) {
+
+// Nothing is recorded from now on; gives the mode that was. A forward may apply its own function
+// again without end: entering Python looks for the end of the C stack.
+py::object begin_forward() {
+  return guarded_call([] {
+    const HoldPython python(table());
+    const GradientMode former = gradient_mode();
+    PyObject* const given = PyLong_FromLong(long(former));
+    if (given != nullptr) set_gradient_mode(GradientMode(int(former) | 1));
+    return given;
+  });
+}
+
+// What the ends of with blocks call: pybind11 would need memory for the call, and without it the
+// thread would stay as it is.
+PyObject* put_gradient_mode(PyObject*, PyObject* given) {
+  const long mode = PyLong_AsLong(given);
+  if (mode == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  set_gradient_mode(GradientMode(mode));
+  Py_RETURN_NONE;
+}
+PyObject* leave_inference(PyObject*, PyObject* args) {
+  int mode = 0;
+  unsigned long long include = 0;
+  unsigned long long exclude = 0;
+  if (PyArg_ParseTuple(args, "iKK", &mode, &include, &exclude) == 0) return nullptr;
   set_local_keys(
       {DispatchKeySet(DispatchKeySet::RAW, include), DispatchKeySet(DispatchKeySet::RAW, exclude)});
   set_gradient_mode(GradientMode(mode));
+  Py_RETURN_NONE;
 }
+PyMethodDef mode_functions[] = {
+    {"set_gradient_mode", put_gradient_mode, METH_O, "set_gradient_mode(mode)"},
+    {"leave_inference", leave_inference, METH_VARARGS, "leave_inference(mode, include, exclude)"},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -91,11 +121,11 @@ void add_runs(py::module_& module) {
   module.def("backward", &run_backward);
   module.def("grad_of", &run_grad);
   module.def("queue_callback", &queue_callback, py::arg("function"));
+  if (PyModule_AddFunctions(module.ptr(), mode_functions) < 0) throw py::error_already_set();
   module.def("arm", [] { arm(); });
   module.def("gradient_mode", [] { return int(gradient_mode()); });
-  module.def("set_gradient_mode", [](int mode) { set_gradient_mode(GradientMode(mode)); });
+  module.def("begin_forward", &begin_forward);
   module.def("enter_inference", &enter_inference);
-  module.def("leave_inference", &leave_inference);
   module.def("anomaly", [] {
     const Anomaly mode = anomaly();
     return py::make_tuple(mode.on, mode.check_nan);

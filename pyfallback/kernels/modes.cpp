@@ -1,6 +1,9 @@
 // kernels/modes.cpp: entering and leaving modes.
 #include "kernels/modes.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "opyard/thread/modes.h"
 #include "runtime/errors.h"
 #include "runtime/types.h"
@@ -47,9 +50,13 @@ PyObject* pop(PyObject* module, PyObject*) {
   return enter_from_python([&] {
     const Runtime& runtime = runtime_of_module(module);
     const std::vector<ModePtr>& modes = thread_modes();
-    if (!modes.empty()) object_of(runtime, *modes.back());  // raises if it is not ours
+    Owned popped;  // made first: without memory the mode stays
+    if (!modes.empty()) {
+      const Mode& innermost = *modes.back();
+      popped = checked(Py_BuildValue("Oi", object_of(runtime, innermost), int(innermost.place())));
+    }
     const ModePtr mode = pop_mode();
-    return Py_BuildValue("Oi", object_of(runtime, *mode), int(mode->place()));
+    return popped.release();
   });
 }
 
@@ -98,6 +105,45 @@ PyObject* exchange(PyObject* module, PyObject* argument) {
   });
 }
 
+// set_modes_aside(left) -> (capsule, the former ones): leaves the outermost `left` of this thread's
+// modes, or with -1 all but the innermost.
+constexpr const char* kAside = "opyard.modes_aside";
+std::vector<ModePtr>& aside_of(PyObject* capsule) {
+  auto* const modes = static_cast<std::vector<ModePtr>*>(PyCapsule_GetPointer(capsule, kAside));
+  if (modes == nullptr) throw PythonErrorSet();
+  return *modes;
+}
+void drop_aside(PyObject* capsule) {
+  delete static_cast<std::vector<ModePtr>*>(PyCapsule_GetPointer(capsule, kAside));
+}
+PyObject* set_aside(PyObject* module, PyObject* argument) {
+  return enter_from_python([&] {
+    const long given = PyLong_AsLong(argument);
+    if (given == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const std::vector<ModePtr>& modes = thread_modes();
+    if (given < 0 && modes.empty()) static_cast<void>(pop_mode());  // raises
+    const std::size_t left =
+        given < 0 ? modes.size() - 1 : std::min(std::size_t(given), modes.size());
+    const Owned former = list_of(runtime_of_module(module), modes);
+    auto aside = std::make_unique<std::vector<ModePtr>>();
+    std::vector<ModePtr>& held = *aside;
+    const Owned capsule = checked(PyCapsule_New(aside.get(), kAside, drop_aside));
+    static_cast<void>(aside.release());
+    Owned both = checked(PyTuple_Pack(2, capsule.get(), former.get()));
+    held = exchange_modes({modes.begin(), modes.begin() + std::ptrdiff_t(left)});
+    return both.release();
+  });
+}
+
+// give_modes_back(capsule): those that were set aside take the place of the thread's. Needs no
+// memory.
+PyObject* give_back(PyObject*, PyObject* capsule) {
+  return enter_from_python([&]() -> PyObject* {
+    const std::vector<ModePtr> dropped = exchange_modes(std::move(aside_of(capsule)));
+    Py_RETURN_NONE;
+  });
+}
+
 }  // namespace
 
 PyMethodDef mode_functions[] = {
@@ -106,6 +152,9 @@ PyMethodDef mode_functions[] = {
     {"leave_mode", leave, METH_O, "leave_mode(mode) -> bool"},
     {"modes", list_modes, METH_NOARGS, "modes() -> [(mode, place)]"},
     {"exchange_modes", exchange, METH_O, "exchange_modes([(mode, place)]) -> the former ones"},
+    {"set_modes_aside", set_aside, METH_O,
+     "set_modes_aside(left) -> (capsule, the former ones); -1 leaves all but the innermost"},
+    {"give_modes_back", give_back, METH_O, "give_modes_back(capsule)"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace opyard::python

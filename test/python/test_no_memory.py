@@ -58,7 +58,7 @@ SCENARIOS = {
     ),
     "impl": ("made()._library.impl('nm::f', len, 'Meta', 0, True, 'x.py:1')", "gone()"),
     "key set": ("opyard.dispatch.DispatchKeySet(['CPU', 'Python'])", ""),
-    "guard": ("in_guard()", "opyard._C.set_local_keys(*keys)"),
+    "guard": ("in_guard()", "assert opyard._C.local_keys() == keys"),
     "item": ("x[0].item(), float(x[1]), bool(x[0]), list(x)", ""),
     "set item": ("other.__setitem__(0, 5.0)", ""),
     "several indices": ("matrix[0, 1:], matrix[None, ..., 0]", ""),
@@ -108,12 +108,40 @@ SCENARIOS = {
     "an operator for a while": ("for_a_while()", "assert not opyard._C.overloads('nm3::h')"),
 }
 
+# With blocks that change their thread's state: afterwards it is as before, whatever failed. All
+# classes of such blocks are in test_thread_blocks.py. To make a set_grad_enabled() sets the mode
+# for good.
+BLOCKS = [
+    "opyard.dispatch.IncludeDispatchKeyGuard('OnTop1')",
+    "opyard.dispatch.ExcludeDispatchKeyGuard('OnTop1')",
+    "opyard.dispatch.AutoDispatchBelowAutograd()",
+    "opyard.dispatch.no_dispatch()",
+    "opyard.dispatch.skip('Tracer')",
+    "opyard.dispatch.PreserveDispatchKeyGuard()",
+    "opyard.dispatch.ForceDispatchKeyGuard('OnTop1', 'OnTop2')",
+    "opyard.dispatch.SetExcludeDispatchKeyGuard('OnTop1', True)",
+    "opyard.autocast('cpu', dtype=opyard.bfloat16)",
+    "opyard.dispatch.disable_current_modes()",
+    "opyard.dispatch.pop_mode_temporarily()",
+    "opyard.dispatch.enable_python_dispatcher()",
+    "opyard.dispatch.no_python_dispatcher()",
+    "opyard.no_grad()",
+    "opyard.enable_grad()",
+    "opyard.inference_mode()",
+    "opyard.autograd.detect_anomaly()",
+    "opyard.dispatch.DispatchLog()",
+]
+SCENARIOS |= {
+    f"with {block}": (f"in_block(lambda: {block})", "assert thread_state() == before")
+    for block in BLOCKS
+}
+
 PROGRAM = """
 import copy, ctypes, gc, os, sys, tempfile, types
 import _testcapi
 import numpy as np
 import opyard, opyard.autograd, opyard.dispatch, opyard.futures, opyard.library, opyard.schema
-from opyard import _tracer, jit, nn, optim, profiler
+from opyard import _bind, _tracer, jit, nn, optim, profiler
 from opyard.dispatch import DispatchKeySet
 from opyard.library import Library, custom_op, override
 
@@ -150,6 +178,21 @@ def in_mode():
 def in_guard():
     with opyard.dispatch.ExcludeDispatchKeyGuard("OnTop1"):
         return opyard.ops.nm.f(x)
+
+def in_block(block):
+    with Mode():
+        with block():
+            pass
+
+def thread_state():
+    on = opyard._C.set_python_dispatcher(False)
+    opyard._C.set_python_dispatcher(on)
+    modes = opyard.dispatch.get_current_dispatch_mode_stack()
+    gradients = opyard._gradients.gradient_mode(), opyard._gradients.anomaly()
+    include, exclude = opyard._C.local_keys()
+    chosen = opyard._dispatch.autocast._chosen.__dict__.get("cpu")
+    keys = include.raw_repr(), exclude.raw_repr()
+    return keys, modes, on, gradients, chosen, opyard._bind.dispatch_log()
 
 def future():
     done = opyard.futures.Future()
@@ -321,6 +364,8 @@ def hold_codes():
         if isinstance(found, types.FunctionType):
             hold(found.__code__)
 
+import opyard._dispatch.autocast
+before = thread_state()
 scenario_is_repeatable = {repeatable}
 if scenario_is_repeatable:
     scenario()

@@ -269,9 +269,8 @@ class Function(metaclass=_FunctionMeta):
         given = (*args, *kwargs.values()) if kwargs else args
         needs = tuple(isinstance(arg, _C.Tensor) and arg.requires_grad for arg in given)
         ctx.needs_input_grad = needs
-        former = _gradients.gradient_mode()
+        former = _gradients.begin_forward()
         records = former == 0 and any(needs)
-        _gradients.set_gradient_mode(former | 1)
         try:
             if setup is None:
                 results = cls.forward(ctx, *args, **kwargs)

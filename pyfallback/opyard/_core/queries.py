@@ -243,17 +243,18 @@ _open_traces = 0
 _trace_lock = _thread.allocate_lock()
 
 
-def _change_trace(on: "bool | None", opened: int) -> None:
+def _change_trace(bind: Any, on: "bool | None", opened: int) -> None:
     global _switched_on, _open_traces
-    from .. import _bind
-
-    with _trace_lock:
+    _trace_lock.acquire()  # a with statement needs memory
+    try:
         if _switched_on is None:
-            _switched_on = _bind.dispatch_log()
+            _switched_on = bind.dispatch_log()
         if on is not None:
             _switched_on = on
         _open_traces += opened
-        _bind.set_dispatch_log(_switched_on or _open_traces > 0)
+        bind.set_dispatch_log(_switched_on or _open_traces > 0)
+    finally:
+        _trace_lock.release()
 
 
 def set_dispatch_log(on: bool) -> None:
@@ -263,15 +264,20 @@ def set_dispatch_log(on: bool) -> None:
     are under way, its own among them. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
     the same from the start. Off, it costs nothing.
     """
-    _change_trace(bool(on), 0)
+    from .. import _bind
+
+    _change_trace(_bind, bool(on), 0)
 
 
 class DispatchLog:
     """Shows the calls of a with block, as set_dispatch_log() does, on all threads."""
 
     def __enter__(self) -> "DispatchLog":
-        _change_trace(None, 1)
+        from .. import _bind
+
+        self._bind = _bind  # the end imports nothing: it needs no memory
+        _change_trace(_bind, None, 1)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _change_trace(None, -1)
+        _change_trace(self._bind, None, -1)

@@ -16,7 +16,7 @@ from typing import Any
 from .. import _C
 from .._core.keys import DispatchKey
 from .._tensor import dtypes
-from .guards import ExcludeDispatchKeyGuard, _Guard, _joined, _without
+from .guards import ExcludeDispatchKeyGuard, _Former, _Guard, _joined, _without
 
 _KEYS = {"cpu": DispatchKey.AutocastCPU, "cuda": DispatchKey.AutocastCUDA}
 # float64 is left alone: so many digits are chosen on purpose.
@@ -63,28 +63,24 @@ class autocast(_Guard):
         self._device_type, self._dtype = device_type, dtype
         self._enabled = enabled
 
-    def _begin(self) -> tuple["_C.DispatchKeySet", "_C.DispatchKeySet", "_C.dtype | None"]:
+    def _begin(self) -> tuple["_Former", "_C.dtype | None"]:
         include, exclude = _C.local_keys()
         chosen = _chosen.__dict__
-        former = include & self._key, exclude & self._key, chosen.get(self._device_type)
+        # The item is made here: the end only replaces it, which needs no memory.
+        former = (self._key, include, self._key, exclude), chosen.setdefault(self._device_type)
+        if self._enabled:
+            include, exclude = _joined(include, self._key), _without(exclude, self._key)
+        else:
+            include, exclude = _without(include, self._key), _joined(exclude, self._key)
         if self._dtype is not None:
             chosen[self._device_type] = self._dtype
-        if self._enabled:
-            _C.set_local_keys(_joined(include, self._key), _without(exclude, self._key))
-        else:
-            _C.set_local_keys(_without(include, self._key), _joined(exclude, self._key))
+        _C.set_local_keys(include, exclude)
         return former
 
-    def _end(
-        self, former: tuple["_C.DispatchKeySet", "_C.DispatchKeySet", "_C.dtype | None"]
-    ) -> None:
-        _chosen.__dict__[self._device_type] = former[2]
+    def _end(self, former: tuple["_Former", "_C.dtype | None"]) -> None:  # type: ignore[override]
+        _chosen.__dict__[self._device_type] = former[1]
         # Of whatever the block has changed, only this key goes back.
-        include, exclude = _C.local_keys()
-        _C.set_local_keys(
-            _joined(_without(include, self._key), former[0]),
-            _joined(_without(exclude, self._key), former[1]),
-        )
+        _C.put_back_keys(*former[0])
 
 
 def casting_kernel(op: "_C.OpOverload", device_type: str, dtype: "_C.dtype") -> Callable:

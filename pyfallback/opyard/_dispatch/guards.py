@@ -19,8 +19,16 @@ def _without(keys: DispatchKeySet, fewer: DispatchKeySet) -> DispatchKeySet:
     return DispatchKeySet.from_raw_repr(keys.raw_repr() & ~fewer.raw_repr())
 
 
+_NONE, _ALL = DispatchKeySet(), DispatchKeySet.from_raw_repr((1 << 64) - 1)
+# What the end of a block gives to _C.put_back_keys(), which needs no memory.
+_Former = tuple[DispatchKeySet, DispatchKeySet, DispatchKeySet, DispatchKeySet]
+
+
 class _Guard(ThreadBlock):
     """Changes this thread's sets while a with block runs. May be entered again, also inside."""
+
+    def _end(self, former: _Former) -> None:
+        _C.put_back_keys(*former)
 
 
 class IncludeDispatchKeyGuard(_Guard):
@@ -30,15 +38,11 @@ class IncludeDispatchKeyGuard(_Guard):
         super().__init__()
         self._keys = _as_set(keys)
 
-    def _begin(self) -> DispatchKeySet:
+    def _begin(self) -> _Former:
         include, exclude = _C.local_keys()
-        added = _without(self._keys, include)
-        _C.set_local_keys(_joined(include, added), exclude)
-        return added
-
-    def _end(self, added: DispatchKeySet) -> None:
-        include, exclude = _C.local_keys()
-        _C.set_local_keys(_without(include, added), exclude)
+        former = _without(self._keys, include), _NONE, _NONE, _NONE
+        _C.set_local_keys(_joined(include, self._keys), exclude)
+        return former
 
 
 class ExcludeDispatchKeyGuard(_Guard):
@@ -48,15 +52,11 @@ class ExcludeDispatchKeyGuard(_Guard):
         super().__init__()
         self._keys = _as_set(keys)
 
-    def _begin(self) -> DispatchKeySet:
+    def _begin(self) -> _Former:
         include, exclude = _C.local_keys()
-        added = _without(self._keys, exclude)
-        _C.set_local_keys(include, _joined(exclude, added))
-        return added
-
-    def _end(self, added: DispatchKeySet) -> None:
-        include, exclude = _C.local_keys()
-        _C.set_local_keys(include, _without(exclude, added))
+        former = _NONE, _NONE, _without(self._keys, exclude), _NONE
+        _C.set_local_keys(include, _joined(exclude, self._keys))
+        return former
 
 
 class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
@@ -88,11 +88,9 @@ class skip(ExcludeDispatchKeyGuard):
 class PreserveDispatchKeyGuard(_Guard):
     """Puts both sets back to what they were at its beginning, whatever has changed them."""
 
-    def _begin(self) -> tuple[DispatchKeySet, DispatchKeySet]:
-        return _C.local_keys()
-
-    def _end(self, former: tuple[DispatchKeySet, DispatchKeySet]) -> None:
-        _C.set_local_keys(*former)
+    def _begin(self) -> _Former:
+        include, exclude = _C.local_keys()
+        return _ALL, include, _ALL, exclude
 
 
 class ForceDispatchKeyGuard(PreserveDispatchKeyGuard):
@@ -102,7 +100,7 @@ class ForceDispatchKeyGuard(PreserveDispatchKeyGuard):
         super().__init__()
         self._keys = _as_set(include), _as_set(exclude)
 
-    def _begin(self) -> tuple[DispatchKeySet, DispatchKeySet]:
+    def _begin(self) -> _Former:
         former = super()._begin()
         _C.set_local_keys(*self._keys)
         return former
@@ -115,13 +113,11 @@ class SetExcludeDispatchKeyGuard(_Guard):
         super().__init__()
         self._key, self._desired = key, desired
 
-    def _begin(self) -> bool:
-        former = tls_is_dispatch_key_excluded(self._key)
+    def _begin(self) -> _Former:
+        _, exclude = _C.local_keys()
+        former = _NONE, _NONE, DispatchKeySet(self._key), exclude
         tls_set_dispatch_key_excluded(self._key, self._desired)
         return former
-
-    def _end(self, former: bool) -> None:
-        tls_set_dispatch_key_excluded(self._key, former)
 
 
 def tls_local_include_set() -> DispatchKeySet:

@@ -154,11 +154,11 @@ class HigherOrderOperator:
             return self._call(keys.remove(DispatchKey.Python), args, kwargs)
         for i in reversed(range(len(modes))):
             mode = modes[i][0]
-            former = _C.exchange_modes(modes[:i])
+            aside, _ = _C.set_modes_aside(i)
             try:
                 result = self._ask_one(type(mode), mode, tuple(classes), args, kwargs)
             finally:
-                _C.exchange_modes(former)
+                _C.give_modes_back(aside)
             if result is not NotImplemented:
                 return result
         for cls in classes:

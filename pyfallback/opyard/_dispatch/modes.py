@@ -144,33 +144,31 @@ def pop_mode() -> DispatchMode:
     return _C.pop_mode()[0]
 
 
-class _Exchanged(ThreadBlock):
-    """A with block that runs with another stack of modes."""
+class _Aside(ThreadBlock):
+    """A with block that sets modes aside. Their return needs no memory."""
 
-    def _end(self, former: list) -> None:
-        _C.exchange_modes(former)
+    def _end(self, former: tuple) -> None:
+        _C.give_modes_back(former[0])
 
 
-class pop_mode_temporarily(_Exchanged):
+class pop_mode_temporarily(_Aside):
     """Runs a with block without the innermost mode, which `as` gives.
 
     Raises RuntimeError if there is none.
     """
 
-    def _begin(self) -> list:
-        former = _C.modes()
-        _C.pop_mode()
-        return former
+    def _begin(self) -> tuple:
+        return _C.set_modes_aside(-1)
 
-    def _shown(self, former: list) -> DispatchMode:
-        return former[-1][0]
+    def _shown(self, former: tuple) -> DispatchMode:
+        return former[1][-1][0]
 
 
-class disable_current_modes(_Exchanged):
+class disable_current_modes(_Aside):
     """Runs a with block without modes; `as` gives those that there are, outermost first."""
 
-    def _begin(self) -> list:
-        return _C.exchange_modes([])
+    def _begin(self) -> tuple:
+        return _C.set_modes_aside(0)
 
-    def _shown(self, former: list) -> list:
-        return [mode for mode, _ in former]
+    def _shown(self, former: tuple) -> list:
+        return [mode for mode, _ in former[1]]

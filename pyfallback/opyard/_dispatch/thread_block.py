@@ -61,7 +61,11 @@ class ThreadBlock:
         entered[1] = former = self._begin()
         entered[2] = here.entered  # now: the blocks may be others than before
         here.entered = entered
-        return self._shown(former)
+        try:
+            return self._shown(former)
+        except BaseException:  # no one leaves what was not entered
+            self.__exit__()
+            raise
 
     def __exit__(self, kind: object = None, error: object = None, trace: object = None) -> None:
         here = _holder()
