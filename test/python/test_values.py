@@ -268,10 +268,65 @@ def test_a_tensor_without_dimensions_is_a_number_of_its_kind(define, dtype):
         return
     type_, number = NUMBERS[name]
     op, seen = echo(define, type_)
+    scalar = define("scalar(Scalar a) -> ()", CompositeExplicitAutograd=seen.append)
     tensor = opyard.from_numpy(np.array(number, dtype=name))
     assert tensor.dim() == 0 and tensor.dtype == dtype
-    op(tensor)
-    assert seen == [number] and type(seen[0]) is type(number)
+    for given in (tensor, np.array(number, dtype=name)):
+        seen.clear()
+        op(given)
+        assert seen == [number] and type(seen[0]) is type(number)
+        seen.clear()
+        scalar(given)
+        assert seen == [number] and type(seen[0]) is type(number)
+
+
+# Arrays of other libraries as numbers. None: refused.
+ARRAYS = [
+    (np.array(3), {"int": 3, "SymInt": 3, "float": 3.0, "Scalar": 3, "complex": 3 + 0j}),
+    (np.array(3, np.uint64), {"int": 3, "Scalar": 3}),
+    (np.array(2.5), {"int": None, "float": 2.5, "SymFloat": 2.5, "Scalar": 2.5}),
+    (np.array(1j), {"int": None, "float": None, "Scalar": 1j, "complex": 1j}),
+    (np.array(True), {"int": None, "float": None, "Scalar": True}),
+    (np.array([3]), {"int": None, "float": None, "Scalar": None, "complex": None}),
+    (np.array([2.5]), {"int": None, "float": None, "Scalar": None, "complex": None}),
+    (np.ones((2, 2)), {"int": None, "float": None, "Scalar": None, "complex": None}),
+    (np.array("3"), {"int": None, "float": None, "Scalar": None, "complex": None}),
+    (np.array(1, "M8[s]"), {"int": None, "float": None, "Scalar": None, "complex": None}),
+    (np.array(1, ">i4"), {"int": 1}),
+    (memoryview(np.array(3)), {"int": 3, "Scalar": 3}),
+    (memoryview(b"3"), {"int": None, "float": None, "Scalar": None}),
+    (np.array(3, np.int16), {"int[2]": [3, 3], "int[]": None, "Scalar?": 3, "float?": 3.0}),
+    (np.array(1.5), {"float[2]": [1.5, 1.5], "int[2]": None, "int[]": None}),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "type_", "number"),
+    [(given, type_, number) for given, row in ARRAYS for type_, number in row.items()],
+    ids=repr,
+)
+def test_an_array_without_dimensions_is_a_number_as_a_tensor_is(define, given, type_, number):
+    op, seen = echo(define, type_)
+    if number is None:
+        with pytest.raises((TypeError, ValueError), match="for argument 'a'") as caught:
+            op(given)
+        assert "op(" in str(caught.value) and type(given).__name__ in str(caught.value)
+        assert seen == []
+    else:
+        result = op(given)
+        assert seen == [number] and type(seen[0]) is type(number)
+        assert result == number and type(result) is type(number)
+
+
+def test_an_array_for_a_number_is_a_tensor_if_an_overload_takes_one(define):
+    define("op.Number(Scalar a) -> str", CompositeExplicitAutograd=lambda a: "number")
+    op = define("op.Tensor(Tensor a) -> str", CPU=lambda a: "tensor")
+    assert [op(np.array(2.5)), op(np.array(2)), op(2.5), op(np.float64(2))] == [
+        "tensor",
+        "tensor",
+        "number",
+        "number",
+    ]
 
 
 def test_a_future_passes_as_any_value(define):

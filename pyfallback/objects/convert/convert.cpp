@@ -42,6 +42,35 @@ bool is_zero_dim_number(const Runtime& runtime, PyObject* object, Value& value) 
   return true;
 }
 
+// Code of the object's may call the operator again that it is converted for.
+void require_stack(Runtime& runtime) {
+  if (is_stack_at_its_end()) throw_python_error(runtime);
+}
+
+// Whether an object is an array of another library. The value is its only element, as of a Tensor,
+// or None if it has dimensions. Throws RefusedArray.
+bool is_array_with(Runtime& runtime, PyObject* object, Value& value) {
+  if (PyLong_Check(object) || !is_foreign_array(runtime, object)) return false;
+  require_stack(runtime);
+  Value tensor;
+  try {
+    to_foreign_tensor(runtime, object, nullptr, tensor);
+  } catch (const RefusedArray&) {
+    // Its dtype may be none of ours, as uint64.
+    const Owned integer = Owned::steal(PyNumber_Index(object));
+    if (integer) {
+      value = int_of(integer.get());
+      return true;
+    }
+    if (!clear_if(PyExc_TypeError)) throw_python_error(runtime);
+    throw;
+  }
+  const Tensor& only = tensor.to_tensor();
+  const bool is_number = only.dim() == 0 && only.device().is_cpu() && only.raw() != nullptr;
+  value = is_number ? to_number_value(only.dtype(), only.raw()) : Value();
+  return true;
+}
+
 bool to_int(Runtime& runtime, PyObject* object, Value& value) {
   if (PyLong_Check(object)) {
     value = int_of(object);
@@ -50,8 +79,9 @@ bool to_int(Runtime& runtime, PyObject* object, Value& value) {
   if (is_tensor(runtime, object)) {
     return is_zero_dim_number(runtime, object, value) && value.is_int();
   }
+  if (is_array_with(runtime, object, value)) return value.is_int();
   if (!PyIndex_Check(object)) return false;
-  if (is_stack_at_its_end()) throw PythonErrorSet();  // __index__ may call the operator again
+  require_stack(runtime);
   value = int_of(require(runtime, PyNumber_Index(object)).get());
   return true;
 }
@@ -84,18 +114,18 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
     value = PyFloat_AS_DOUBLE(object);
     return true;
   }
-  if (is_tensor(runtime, object)) {
-    Value number;
-    if (!is_zero_dim_number(runtime, object, number)) return false;
+  if (Value number; is_tensor(runtime, object) ? is_zero_dim_number(runtime, object, number)
+                                               : is_array_with(runtime, object, number)) {
     if (!number.is_int() && !number.is_double()) return false;
     value = number.is_int() ? double(number.to_int()) : number.to_double();
     return true;
   }
-  if (!is_floatable(object)) return false;
+  if (is_tensor(runtime, object) || !is_floatable(object)) return false;
   // These have a __float__, which decides their value: no one asked for that.
   if (is_symbolic(runtime, object, SymKind::Int) || is_symbolic(runtime, object, SymKind::Float)) {
     return false;
   }
+  require_stack(runtime);
   const double real = PyFloat_AsDouble(object);
   if (real == -1.0 && PyErr_Occurred() != nullptr) {
     if (!PyLong_Check(object) || !clear_if(PyExc_OverflowError)) throw_python_error(runtime);
@@ -108,12 +138,14 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
 // A complex number, or any other number as one.
 bool to_complex(Runtime& runtime, PyObject* object, Value& value) {
   if (is_complex_number(object)) {
+    require_stack(runtime);
     const Py_complex number = PyComplex_AsCComplex(object);
     if (PyErr_Occurred() != nullptr) throw_python_error(runtime);
     value = std::complex<double>(number.real, number.imag);
     return true;
   }
-  if (is_tensor(runtime, object) && is_zero_dim_number(runtime, object, value) &&
+  if ((is_tensor(runtime, object) ? is_zero_dim_number(runtime, object, value)
+                                  : is_array_with(runtime, object, value)) &&
       value.is_complex()) {
     return true;
   }
@@ -125,6 +157,7 @@ bool to_complex(Runtime& runtime, PyObject* object, Value& value) {
 // A bool, or NumPy's scalar one, which is no bool to Python.
 bool to_bool(Runtime& runtime, PyObject* object, Value& value) {
   if (!PyBool_Check(object) && !is_numpy_scalar(object, {"bool"})) return false;
+  require_stack(runtime);
   const int truth = PyObject_IsTrue(object);
   if (truth < 0) throw_python_error(runtime);  // of a class that only has the name
   value = truth == 1;
@@ -134,6 +167,7 @@ bool to_bool(Runtime& runtime, PyObject* object, Value& value) {
 bool to_scalar(Runtime& runtime, PyObject* object, Value& value) {
   if (to_bool(runtime, object, value)) return true;
   if (is_tensor(runtime, object)) return is_zero_dim_number(runtime, object, value);
+  if (is_array_with(runtime, object, value)) return !value.is_none();
   if (PyFloat_Check(object)) return to_float(runtime, object, value);
   if (is_complex_number(object)) return to_complex(runtime, object, value);
   return to_int(runtime, object, value) || to_float(runtime, object, value);
@@ -143,6 +177,7 @@ bool to_scalar(Runtime& runtime, PyObject* object, Value& value) {
 Owned member_name(Runtime& runtime, PyObject* object) {
   PyObject* const cls = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (Py_TYPE(cls) == &PyType_Type) return {};  // an enum has a metaclass
+  require_stack(runtime);
   if (!Owned::steal(PyObject_GetAttrString(cls, "__members__"))) {
     if (!clear_if(PyExc_AttributeError)) throw_python_error(runtime);
     return {};
@@ -191,6 +226,7 @@ bool to_device(Runtime& runtime, PyObject* object, Value& value) {
 
 // What NumPy calls a dtype, and classes of numbers, as the factories take them.
 OPYARD_COLD bool to_dtype_by_name(Runtime& runtime, PyObject* object, Value& value) {
+  require_stack(runtime);
   const Owned dtype = checked(PyObject_CallOneArg(require_hook(runtime, "find_dtype"), object));
   if (!is_dtype(runtime, dtype.get())) return false;
   value = std::int64_t(reinterpret_cast<DTypeObject*>(dtype.get())->dtype);
@@ -248,6 +284,19 @@ bool is_tensor_type(const Type& type) {
          (type.kind() == TypeKind::Optional && type.element().kind() == TypeKind::Tensor);
 }
 
+// int[2] takes 3 for [3, 3].
+bool to_equal_items(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+                    ForeignArguments* arrays) {
+  Value one;
+  if (type.size_hint() == 0 || !convert_itself(runtime, type.element(), object, one, arrays)) {
+    return false;
+  }
+  // Longer ones are given as lists, as in a schema, whose text may ask for gigabytes.
+  if (std::uint64_t(type.size_hint()) > SchemaLimits().items) return false;
+  value = Value::list(std::vector<Value>(std::size_t(type.size_hint()), one));
+  return true;
+}
+
 bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
              ForeignArguments* arrays) {
   const Type& element = type.element();
@@ -255,16 +304,20 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
   const bool is_one = PyList_CheckExact(object) == 0 && is_tensor_type(element) &&
                       is_foreign_array(runtime, object);
   if (is_one || !is_sequence(runtime, object)) {
-    Value one;  // int[2] takes 3 for [3, 3]
-    if (type.size_hint() == 0 || !convert_itself(runtime, element, object, one, arrays)) {
-      return false;
-    }
-    // Longer ones are given as lists, as in a schema, whose text may ask for gigabytes.
-    if (std::uint64_t(type.size_hint()) > SchemaLimits().items) return false;
-    value = Value::list(std::vector<Value>(std::size_t(type.size_hint()), one));
-    return true;
+    return to_equal_items(runtime, type, object, value, arrays);
   }
-  const Owned items = require(runtime, PySequence_Fast(object, "not a sequence"));
+  require_stack(runtime);
+  const Owned items = Owned::steal(PySequence_Fast(object, "not a sequence"));
+  if (!items) {
+    // An array without dimensions looks like a sequence.
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw_python_error(runtime);
+    Owned refusal = Owned::steal(take_exception());
+    if (!is_foreign_array(runtime, object)) {
+      restore_exception(refusal.release());
+      throw_python_error(runtime);
+    }
+    return to_equal_items(runtime, type, object, value, arrays);
+  }
   std::vector<Value> values;
   values.reserve(std::size_t(PySequence_Fast_GET_SIZE(items.get())));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
