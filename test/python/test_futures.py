@@ -378,6 +378,7 @@ def test_K11_all_of_them():
         futures[number].set_result(number)
     got = everything.wait()
     assert [a is b for a, b in zip(got, futures, strict=False)] == [True] * 3
+    assert everything.value() is everything.value() is got
     assert wait_all(futures) == [0, 1, 2]
     assert collect_all([]).value() == []
     assert wait_all([]) == []
