@@ -28,6 +28,7 @@
 #include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/look_up.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -437,6 +438,7 @@ PyObject* disabled_dispatch(PyObject*, PyObject* const* args, Py_ssize_t count) 
     }
     const Owned positional = count > 2 ? positional_arguments(args[2]) : checked(PyTuple_New(0));
     const Owned named = count > 3 ? named_arguments(args[3]) : Owned();
+    require_stack();
     const ExcludeDispatchKeyGuard below(DispatchKey::Python);
     return PyObject_Call(args[0], positional.get(), named.get());
   });

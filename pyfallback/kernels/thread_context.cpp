@@ -3,6 +3,7 @@
 
 #include "opyard/thread/thread_context.h"
 #include "runtime/errors.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -43,6 +44,7 @@ PyObject* run(PyObject*, PyObject* arguments) {
                          &PyDict_Type, &kwargs) == 0) {
       throw PythonErrorSet();
     }
+    require_stack();
     ThreadContext& context = context_of(capsule);
     const ThreadContextScope scope(context);
     PyObject* const result = in_python([&] { return PyObject_Call(function, args, kwargs); });

@@ -11,6 +11,7 @@
 #include "opyard/registry/listener.h"
 #include "opyard/registry/registry.h"
 #include "runtime/enter_python.h"
+#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -48,6 +49,7 @@ SharedCallback callback_of(Runtime& runtime, PyObject* function, const char* wha
 
 // With the GIL held.
 void call_with(const Callback& callback, const Owned& argument) {
+  if (is_stack_at_its_end()) throw_python_error(callback.runtime());
   require(callback.runtime(),
           in_python([&] { return PyObject_CallOneArg(callback.function(), argument.get()); }));
 }

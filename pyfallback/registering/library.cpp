@@ -21,6 +21,7 @@
 #include "opyard/registry/exclusive.h"
 #include "opyard/registry/library.h"
 #include "runtime/gil.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -134,6 +135,7 @@ PyObject* define(PyObject* self, PyObject* args) {
     }
     const std::string_view text = require_text(schema, "a schema");
     std::vector<std::string> names;
+    require_stack();
     const Owned items = checked(PySequence_Fast(tags, "tags must be a sequence of str"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
       names.emplace_back(require_text(PySequence_Fast_GET_ITEM(items.get(), i), "a tag"));

@@ -1,6 +1,6 @@
 // runtime/enter_python.h: Python on behalf of C++, from any thread.
 //
-// Depends on: runtime/{gil,errors}.h.
+// Depends on: runtime/{gil,errors,stack_end}.h.
 #pragma once
 
 #include "runtime/gil.h"
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/errors.h"
+#include "runtime/stack_end.h"
 
 namespace opyard::python {
 
@@ -18,6 +19,7 @@ template <typename Body>
 decltype(auto) enter_python(Runtime& runtime, Body&& body) {
   const HoldGil gil(runtime);
   try {
+    if (is_stack_at_its_end()) throw PythonErrorSet();
     return std::forward<Body>(body)();
   } catch (const PythonErrorSet&) {
     throw_python_error(runtime);

@@ -19,6 +19,7 @@
 #include "runtime/deferred_work.h"
 #include "runtime/gil.h"
 #include "runtime/look_up.h"
+#include "runtime/stack_end.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
 
@@ -208,6 +209,7 @@ bool count_types_anew(Runtime& runtime) noexcept {
 }
 
 PyObject* require_hook(const Runtime& runtime, const char* name) {
+  if (is_stack_at_its_end()) throw PythonErrorSet();  // the hook is called next
   PyObject* const hook = runtime.hooks == nullptr ? nullptr : find_item(runtime.hooks, name);
   if (hook == nullptr) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();

@@ -45,10 +45,9 @@ bool refuse_at_stack_end(std::uintptr_t address) noexcept {
   if (address < bounds.low || address >= bounds.high) return false;  // not the thread's own
   PyErr_Format(
       PyExc_RecursionError,
-      "Python kernels call operators whose kernels are Python functions again, too deep for the C "
-      "stack "
-      "of this thread, of which %zu of %zu KiB are in use; give the thread a larger stack, as "
-      "threading.stack_size() does, or let fewer levels call each other",
+      "Python functions and C++ call each other, too deep for the C stack of this thread, of which "
+      "%zu of %zu KiB are in use; give the thread a larger stack, as threading.stack_size() does, "
+      "or let fewer levels call each other",
       std::size_t(bounds.high - address) / 1024, std::size_t(bounds.high - bounds.low) / 1024);
   return true;
 }

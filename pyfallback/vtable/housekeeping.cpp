@@ -4,6 +4,7 @@
 #include "opyard/keys/dispatch_key.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
+#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -42,6 +43,7 @@ void vtable::decref(Interpreter& interpreter, void* object, bool) {
 void vtable::report_error_callback(Interpreter& interpreter, void* callback, DispatchKey key) {
   Runtime& runtime = runtime_of(interpreter);
   const HoldGil gil(runtime);
+  if (is_stack_at_its_end()) throw_python_error(runtime);
   const std::string text = to_string(key);
   const Owned name =
       require(runtime, PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size())));

@@ -19,6 +19,7 @@
 #include "opyard/version.h"
 #include "runtime/gil.h"
 #include "runtime/look_up.h"
+#include "runtime/stack_end.h"
 #include "runtime/types.h"
 #include "vtable/run_call.h"
 
@@ -125,7 +126,14 @@ int unwrap_keys(const PythonTable* self, PyObject* object, std::uint64_t* keys) 
 // ---- the GIL
 
 int enter(const PythonTable* self, PythonScope* scope) {
-  return int(guarded([&] { begin<HoldGil>(scope, runtime_of(self)); }));
+  return int(guarded([&] {
+    Runtime& runtime = runtime_of(self);
+    begin<HoldGil>(scope, runtime);
+    if (__builtin_expect(!is_stack_at_its_end(), 1)) return;
+    const Error error = to_error(runtime, Owned::steal(take_exception()));
+    end<HoldGil>(scope);
+    throw error;
+  }));
 }
 void leave(const PythonTable*, PythonScope* scope) { end<HoldGil>(scope); }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "objects/arrays/numpy_types.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -129,6 +130,7 @@ std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) no
 
 BufferSource::BufferSource(PyObject* object, const char* what) : what_(what) {
   require_unmasked(object, what);
+  require_stack();
   view_ = Owned::steal(PyMemoryView_FromObject(object));
   if (!view_) refuse_object(object, what);
   const Py_buffer& source = buffer();

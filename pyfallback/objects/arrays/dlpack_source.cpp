@@ -11,6 +11,7 @@
 #include "objects/arrays/numpy_types.h"
 #include "objects/arrays/package.h"
 #include "runtime/clear.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -59,6 +60,7 @@ std::string text_of_attribute(PyObject* object, const char* name) {
 
 // Producers from before DLPack 1.0 know no max_version and raise TypeError.
 Owned ask_for_capsule(Runtime& runtime, PyObject* source) {
+  require_stack();
   const ForeignState& state = *runtime.foreign;
   PyObject* const arguments[] = {source, state.version};
   return checked(in_python([&] {
@@ -111,6 +113,7 @@ Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what) {
 bool has_read_only_buffer(PyObject* array) {
   // NumPy's capsules say it themselves, and the array of one that does not is asked in vain.
   if (PyObject_CheckBuffer(array) == 0 || is_numpys_own(Py_TYPE(array))) return false;
+  require_stack();
   Py_buffer view;
   if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_FULL_RO); }) != 0) {
     if (!clear_if(PyExc_BufferError)) throw PythonErrorSet();

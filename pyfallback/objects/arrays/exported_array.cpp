@@ -11,6 +11,7 @@
 #include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/gil.h"
+#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -80,6 +81,8 @@ OPYARD_COLD void resolve_quietly(ExportedArray& exported) noexcept {
 bool export_buffer(ExportedArray& exported, PyObject* array, bool may_be_read_only) {
   Py_buffer& view = exported.view;
   exported.table = nullptr;
+  view.obj = nullptr;
+  if (is_stack_at_its_end()) return false;
   if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_RECORDS_RO); }) != 0) {
     if (!clear_if(PyExc_BufferError)) clear_if(PyExc_ValueError);  // the next door says why
     view.obj = nullptr;

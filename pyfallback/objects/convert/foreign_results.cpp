@@ -6,6 +6,7 @@
 #include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ bool is_given(const Owned& attribute) { return attribute && attribute.get() != P
 
 // The function from_dlpack of the library that an array belongs to, or null.
 Owned find_from_dlpack(PyObject* array) {
+  require_stack();
   Owned library;
   if (const Owned ask = find_attribute(array, "__array_namespace__"); is_given(ask)) {
     library = checked(in_python([&] { return PyObject_CallNoArgs(ask.get()); }));

@@ -20,6 +20,7 @@
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/value/future_collect.h"
 #include "runtime/gil.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -161,6 +162,7 @@ PyObject* as_concurrent(PyObject* self, PyObject*) { return ask_hook(self, "conc
 
 std::vector<CountedPtr<FutureObject>> to_futures(Runtime& runtime, PyObject* given,
                                                  const char* function) {
+  require_stack();
   const Owned items = checked(PySequence_Fast(given, "expected a list of futures"));
   std::vector<CountedPtr<FutureObject>> futures;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {

@@ -11,6 +11,7 @@
 
 #include "objects/convert/convert.h"
 #include "runtime/enter_python.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -97,6 +98,7 @@ FutureCallback::~FutureCallback() {
 }
 
 Owned FutureCallback::run(FutureObject& completed) {
+  require_stack();
   const Owned callee = Owned::steal(std::exchange(function, nullptr));
   const Owned variables = Owned::steal(std::exchange(context, nullptr));
   const Owned argument = wrap(runtime, CountedPtr<FutureObject>::share(&completed));

@@ -17,6 +17,7 @@
 #include "objects/convert/convert.h"
 #include "opyard/schema/future_type.h"
 #include "runtime/gil.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -28,6 +29,7 @@ constexpr Duration kSlice = std::chrono::milliseconds(50);  // see [Signals]
 // Nothing for None.
 std::optional<Duration> to_timeout(PyObject* given) {
   if (given == Py_None) return std::nullopt;
+  require_stack();
   const double seconds = PyFloat_AsDouble(given);
   if (seconds == -1.0 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
   OPYARD_CHECK(!std::isnan(seconds), BadValue,

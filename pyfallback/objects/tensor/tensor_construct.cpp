@@ -16,6 +16,7 @@
 #include "objects/values/integer.h"
 #include "runtime/clear.h"
 #include "runtime/look_up.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 #include <algorithm>
@@ -271,6 +272,7 @@ Owned on_device(Runtime& runtime, Owned made, Device device) {
 
 PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
+    require_stack();
     static const char* const names[] = {"data", "dtype", "device", "requires_grad", nullptr};
     PyObject* data = nullptr;
     PyObject* dtype = Py_None;

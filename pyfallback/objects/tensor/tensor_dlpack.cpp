@@ -11,6 +11,7 @@
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
 #include "runtime/clear.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 #include <optional>
@@ -53,6 +54,7 @@ struct ExportRequest {
 // A pair of ints, as versions and devices are. Throws BadArgument, naming `what`.
 std::pair<std::int64_t, std::int64_t> require_pair(PyObject* given, const char* what) {
   if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2) {
+    require_stack();
     const Owned first = checked(PyNumber_Index(PyTuple_GET_ITEM(given, 0)));
     const Owned second = checked(PyNumber_Index(PyTuple_GET_ITEM(given, 1)));
     const std::optional<std::int64_t> a = find_int64(first.get());
@@ -82,6 +84,7 @@ void require_possible(const Tensor& tensor, const ExportRequest& request) {
 }
 
 Owned export_tensor(PyObject* self, const ExportRequest& request) {
+  require_stack();
   Runtime& runtime = runtime_of_tensor(self);
   require_possible(tensor_unchecked(self), request);
   const bool versioned =
@@ -158,6 +161,7 @@ Owned require_only_memory(const BeyondMemory* beyond, PyObject* source, const ch
 }
 
 Tensor take_dlpack(Runtime& runtime, PyObject* source) {
+  require_stack();
   if (PyCapsule_CheckExact(source)) return take_capsule(runtime, source, kFromDLPack);
   const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(source));
   const Owned copy = require_only_memory(kind.beyond, source, kFromDLPack);

@@ -14,6 +14,7 @@
 #include "objects/values/symbolic.h"
 #include "opyard/thread/modes.h"
 #include "opyard/value/sym_tensor.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -30,6 +31,7 @@ PyObject* parse_dim(PyObject* args, PyObject* kwargs, const char* format) {
 }
 
 std::int64_t to_dim(const Tensor& tensor, PyObject* dim) {
+  require_stack();
   const Owned number = checked(PyNumber_Index(dim));
   if (const std::optional<std::int64_t> value = find_int64(number.get())) return *value;
   fail(ErrorKind::BadIndex,

@@ -17,6 +17,7 @@
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 #include <bit>
@@ -59,6 +60,7 @@ bool is_number(PyObject* object) noexcept {
 // The widest numbers of NumPy are those whose item() is no Python number.
 Owned plain_number(PyObject* number) {
   if (is_plain_number(number)) return Owned::share(number);
+  require_stack();
   Owned plain = checked(PyObject_CallMethod(number, "item", nullptr));
   if (is_plain_number(plain.get())) return plain;
   if (is_complex_number(number)) {
@@ -68,6 +70,7 @@ Owned plain_number(PyObject* number) {
 }
 
 Owned find_array_operand(Runtime& runtime, PyObject* object) {
+  require_stack();  // Python may ask the object next, as its __radd__
   if (PyBytes_Check(object) || PyByteArray_Check(object) || !is_foreign_array(runtime, object)) {
     return {};
   }

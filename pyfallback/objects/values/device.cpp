@@ -1,6 +1,7 @@
 // objects/values/device.cpp: opyard.device, a place as a value: equal texts are equal devices.
 #include "objects/values/dtype.h"
 #include "objects/values/integer.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 #include <limits>
@@ -29,6 +30,7 @@ std::int16_t require_index(Device device, PyObject* given) {
          std::string("device: the index must be an int, not ") + Py_TYPE(given)->tp_name);
   }
   constexpr std::int16_t kMost = std::numeric_limits<std::int16_t>::max();
+  require_stack();
   const Owned number = checked(PyNumber_Index(given));
   const std::optional<std::int64_t> index = find_int64(number.get());
   if (!index || *index < 0 || *index > kMost) {

@@ -1,10 +1,11 @@
 // objects/values/integer.h: Python ints, which have no limit, as 64-bit integers, which do.
 //
-// Depends on: runtime/errors.h.
+// Depends on: runtime/{errors,stack_end}.h.
 #pragma once
 
 #include "runtime/clear.h"
 #include "runtime/errors.h"
+#include "runtime/stack_end.h"
 
 #include <cstdint>
 #include <optional>
@@ -23,9 +24,11 @@ inline std::optional<std::int64_t> find_int64(PyObject* integer) {
   return value;
 }
 
-// An object as repr() shows it, for messages. May run Python code.
+// An object as repr() shows it, for messages. May run Python code. Throws PythonErrorSet for
+// RecursionError: a __repr__ that leads back here would otherwise run again and again at each level.
 inline std::string shown(PyObject* object) {
-  const Owned text = Owned::steal(PyObject_Repr(object));
+  const Owned text = Owned::steal(is_stack_at_its_end() ? nullptr : PyObject_Repr(object));
+  if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) throw PythonErrorSet();
   const char* const utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (utf8 != nullptr) return utf8;
   clear_or_report(PyExc_Exception,

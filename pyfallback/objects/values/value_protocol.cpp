@@ -20,12 +20,12 @@ bool is_plain(PyObject* object) noexcept {
 Owned value_by_protocol(PyObject* object) {
   if (is_plain(object)) return Owned();
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (is_stack_at_its_end()) throw PythonErrorSet();  // the method may call the operator again
   const Owned method = Owned::steal(PyObject_GetAttrString(type, "__opyard_value__"));
   if (!method) {
     if (!clear_if(PyExc_AttributeError)) throw PythonErrorSet();
     return Owned();
   }
-  if (is_stack_at_its_end()) throw PythonErrorSet();  // the method may call the operator again
   return checked(PyObject_CallOneArg(method.get(), object));
 }
 

@@ -1,0 +1,17 @@
+// runtime/require_stack.h: room for code of an object's own, which may lead back to C++.
+//
+// Depends on: runtime/{errors,stack_end}.h.
+#pragma once
+
+#include "runtime/errors.h"
+#include "runtime/stack_end.h"
+
+namespace opyard::python {
+
+// Before an object's own code is called, such as its __index__. Throws PythonErrorSet, with
+// RecursionError set, at the end of the C stack. With the GIL held, in what Python calls.
+inline void require_stack() {
+  if (is_stack_at_its_end()) throw PythonErrorSet();
+}
+
+}  // namespace opyard::python
