@@ -1,5 +1,5 @@
 // tensor/resize.cpp: when a tensor may get other sizes, and its new memory.
-#include "opyard/detail/tensor/resize.h"
+#include "opyard/tensor/resize.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 
-namespace opyard::detail {
+namespace opyard {
 namespace {
 
 // What a storage that has grown owns. See [Growing].
@@ -46,7 +46,7 @@ void require_own_geometry(const Tensor& tensor) {
          fmt::format("{} is on {}; only tensors on cpu and meta can be resized", describe(tensor),
                      to_string(impl.own_device())));
   }
-  const auto* const functions = gradient_functions.load(std::memory_order_acquire);
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
   if (functions != nullptr && functions->needs(tensor)) {
     fail(ErrorKind::BadValue,
          fmt::format("{} needs a gradient, and cannot be resized; resize a detached clone()",
@@ -114,4 +114,4 @@ void resize(const Tensor& tensor, IntSpan sizes, std::optional<MemoryFormat> for
   ExportedTensor::change(*tensor.impl(), std::move(storage), DimVector(sizes), std::move(strides));
 }
 
-}  // namespace opyard::detail
+}  // namespace opyard

@@ -1,8 +1,8 @@
 // kernels/geometry/resize.cpp: resize_, which gives a tensor other sizes.
 //
-// What it refuses, and what becomes of the memory, is said in opyard/detail/tensor/resize.h. There
+// What it refuses, and what becomes of the memory, is said in opyard/tensor/resize.h. There
 // is one kernel for all backends, which refuses those that it does not know.
-#include <opyard/detail/tensor/resize.h>
+#include <opyard/tensor/resize.h>
 
 #include "common/check.h"
 #include "common/define.h"
@@ -21,7 +21,7 @@ Tensor& resize(Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
             "channels_last and channels_last_3d"});
   }
   try {
-    detail::resize(self, size, format);
+    opyard::resize(self, size, format);
   } catch (const Error& error) {
     throw Error(error.kind(), text_of({kOp, ": ", error.what()}), error.carried());
   }

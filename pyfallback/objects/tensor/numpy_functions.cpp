@@ -10,7 +10,7 @@
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/numpy_types.h"
 #include "objects/tensor/tensor.h"
-#include "opyard/detail/tensor/resize.h"
+#include "opyard/tensor/resize.h"
 #include "runtime/clear.h"
 #include "runtime/types.h"
 
@@ -99,7 +99,7 @@ Owned find_numpy_array(Runtime& runtime, PyObject* wrapper) {
   Owned array = checked(function_at<NewFromDescr>(table, kNewFromDescr)(
       static_cast<PyTypeObject*>(table[kArrayType]), descr, int(sizes.size()), sizes.data(),
       in_bytes, data, flags, nullptr));
-  detail::note_lent(tensor);
+  note_lent(tensor);
   // It takes the reference over, also if it fails.
   if (function_at<SetBaseObject>(table, kSetBaseObject)(array.get(),
                                                         Owned::share(wrapper).release()) < 0) {

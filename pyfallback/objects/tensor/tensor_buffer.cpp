@@ -1,12 +1,12 @@
 // objects/tensor/tensor_buffer.cpp: the buffer protocol: memoryview(t), and all who use it.
 //
 // A view's shape and strides are in memory of its own. The view holds the wrapper, and a tensor
-// whose memory was shown does not get other memory (opyard/detail/tensor/resize.h), so nothing has
+// whose memory was shown does not get other memory (opyard/tensor/resize.h), so nothing has
 // to be counted or locked while it is out.
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "objects/values/element.h"
-#include "opyard/detail/tensor/resize.h"
+#include "opyard/tensor/resize.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -118,7 +118,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       return -1;
     }
     fill(*view, self, flags);
-    detail::note_lent(tensor);
+    note_lent(tensor);
     return 0;
   });
 }

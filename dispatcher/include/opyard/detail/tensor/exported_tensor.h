@@ -90,7 +90,7 @@ class OPYARD_API ExportedTensor {
   explicit operator bool() const noexcept { return tensor_ != nullptr; }
 
   // [Changing] This class fills tensors in that are there already, so what changes any other one is
-  // here as well. Only detail/tensor/resize.h calls it.
+  // here as well. Only tensor/resize.h calls it.
   //
   // Gives a tensor this geometry, on this storage if there is one, and counts a version.
   static void change(TensorImpl& tensor, CountedPtr<Storage> storage, DimVector sizes,

@@ -1,4 +1,4 @@
-// opyard/detail/tensor/resize.h: other sizes for a tensor that is there already.
+// opyard/tensor/resize.h: other sizes for a tensor that is there already.
 //
 // Geometry is constant once a tensor is shared, but for this. Whoever calls it answers for no other
 // thread using the tensor.
@@ -16,7 +16,7 @@
 
 #include "opyard/tensor/memory_format.h"
 
-namespace opyard::detail {
+namespace opyard {
 
 // A mark of a TensorImpl: the address of its memory was given away.
 inline constexpr std::uint8_t kLent = 8;
@@ -24,10 +24,10 @@ inline constexpr std::uint8_t kLent = 8;
 OPYARD_API void note_lent(const Tensor& tensor) noexcept;
 
 // Elements keep their order in memory; what is new is uninitialised. Strides are those of the
-// format, row-major if there is none; a tensor that has the sizes stays as it is without one. Counts
-// a version if something changes. Raises BadShape for sizes that are negative or too large, BadValue
-// for memory that cannot grow, for borrowed memory and for a tensor that needs a gradient,
-// Unsupported for a class's own or symbolic geometry and for devices other than cpu and meta.
+// format, row-major without one; then a tensor that has the sizes stays as it is. Counts
+// a version if something changes. Raises BadShape for sizes that are negative or too large,
+// BadValue for memory that cannot grow, for borrowed memory and for a tensor that needs a gradient,
+// Unsupported for geometry of a class's own or symbolic and for devices other than cpu and meta.
 OPYARD_API void resize(const Tensor& tensor, IntSpan sizes, std::optional<MemoryFormat> format);
 
-}  // namespace opyard::detail
+}  // namespace opyard
