@@ -17,6 +17,7 @@ from array_libraries import Exporter, Matrix
 from conftest import import_arrays
 
 import opyard
+from opyard.library import override
 
 arrays = import_arrays()
 aten = opyard.ops.aten
@@ -452,3 +453,28 @@ def test_a_tensor_shows_the_buffer_that_was_asked_for_or_says_why_not(name, flag
     else:
         with pytest.raises(BufferError, match="^the tensor.*, and .* was asked for$"):
             arrays.buffer(tensor, flags)
+
+
+def test_a_view_that_cpp_makes_of_a_lent_array_holds_the_array():
+    """aten::linear is made of others in C++: a kernel in Python gets the transposed weight."""
+    kept = []
+
+    def addmm(*args, **kwargs):
+        kept.append(args)
+        return opyard.zeros([2, 4])
+
+    x, w, b = np.ones((2, 3), "f4"), np.arange(12, dtype="f4").reshape(4, 3), np.ones(4, "f4")
+    arrays = [weakref.ref(array) for array in (b, x, w)]
+    expected = w.T.tolist()
+    with override("aten::addmm", "CPU", addmm):
+        opyard.ops.aten.linear(x, w, b)
+    del x, w, b
+    gc.collect()
+    fresh = [np.zeros((4, 3), "f4") for _ in range(100)]
+    view = kept[0][2]
+    assert view.tolist() == expected and not any(array.any() for array in fresh)
+    assert [array() is not None for array in arrays] == [True] * 3
+    del view
+    kept.clear()
+    gc.collect()
+    assert [array() is not None for array in arrays] == [False] * 3
