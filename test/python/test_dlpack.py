@@ -442,3 +442,27 @@ def test_an_exception_on_its_way_survives_a_deleter():
         fail()
     gc.collect()
     assert producer.deleted == 1
+
+
+def test_arrays_of_jax_are_read_and_never_written():
+    jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
+    array = jnp.arange(4.0)
+    shared = opyard.from_dlpack(array)
+    assert shared.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert memoryview(shared).readonly and not shared.numpy().flags.writeable
+    aten = opyard.ops.aten
+    for write in (
+        lambda: shared.add_(1),
+        lambda: shared.view([2, 2]).fill_(1.0),
+        lambda: shared[0:2].__setitem__(0, 1.0),
+        lambda: aten.copy_(array, array),
+    ):
+        with pytest.raises(ValueError, match="is read-only"):
+            write()
+    assert array.tolist() == [0.0, 1.0, 2.0, 3.0]
+    result = aten.add(array, 1)
+    assert type(result) is type(array) and result.tolist() == [1.0, 2.0, 3.0, 4.0]
+    number = jnp.array(2.5)
+    assert aten.add(opyard.tensor([1.0]), 1, alpha=number).tolist() == [3.5]
+    array.delete()
+    assert shared.tolist() == [0.0, 1.0, 2.0, 3.0]
