@@ -73,10 +73,39 @@ REFUSED = [
     (lambda: ones(2).repeat(2**60, 4), ValueError, "aten::repeat: the result is .* 64 bits"),
 ]
 
+# What an operator answered that had no answer: each left out a part of what was given.
+MISREAD = [
+    (lambda: aten.index_fill(ones(3), 0, ones(1), 2), TypeError, "index is float32"),
+    (lambda: aten.index_add(ones(3), 0, ones(1), ones(1)), TypeError, "index is float32"),
+    (lambda: aten.index_select_backward(ones(1), [3], 0, ones(1)), TypeError, "index is float32"),
+    (lambda: aten.index_select_backward(ones(1), [], 0, at(0, 0)), ValueError, "what it selects"),
+    (lambda: aten.index_select_backward(ones(1), [3], 0, at(0, 0)), ValueError, "what it selects"),
+    (lambda: aten.reflection_pad1d(ones(1, 3), [2]), ValueError, "padding is \\[2\\]; two numbers"),
+    (lambda: aten.replication_pad3d(ones(1, 2, 3), [1, 1]), ValueError, "padding is .* as 6 for 3"),
+    (lambda: aten._pad_circular(ones(1, 3), [1]), ValueError, "padding is \\[1\\]; two numbers"),
+    (
+        lambda: aten.reflection_pad1d_backward(ones(2, 4), ones(2, 3), [1, 1]),
+        ValueError,
+        "grad_output is .* the sizes \\[2, 5\\]",
+    ),
+    (
+        lambda: aten.binary_cross_entropy_with_logits(ones(3), ones(1)),
+        ValueError,
+        "an element of target for each",
+    ),
+]
+
 
 @pytest.mark.parametrize("case", range(len(REFUSED)))
 def test_what_an_operator_would_follow_out_of_memory_is_refused(case):
     call, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        call()
+
+
+@pytest.mark.parametrize("case", range(len(MISREAD)))
+def test_what_an_operator_would_leave_out_is_refused(case):
+    call, kind, message = MISREAD[case]
     with pytest.raises(kind, match=message):
         call()
 

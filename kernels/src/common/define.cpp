@@ -23,18 +23,20 @@ bool is_core(std::string_view schema) {
   return std::ranges::binary_search(kCore, schema.substr(0, schema.find('(')));
 }
 
-// In-place forms with an overload of another name than their function's.
+// Forms with an overload of another name than their function's.
 constexpr std::array kOtherNames = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"aten::pow_.Scalar", "aten::pow.Tensor_Scalar"},
     {"aten::pow_.Tensor", "aten::pow.Tensor_Tensor"},
     {"aten::floor_divide_.Tensor", "aten::floor_divide"},
+    {"aten::copysign.out", "aten::copysign.Tensor"},
+    {"aten::prod.int_out", "aten::prod.dim_int"},
 });
 
 // The operator whose result a form writes: "aten::sin" for "aten::sin_" and "aten::sin.out".
 const Operator& functional_form(const Operator& form) {
   const std::string written = to_string(form.name());
-  for (const auto& [in_place, function] : kOtherNames) {
-    if (in_place == written) return require_operator(function);
+  for (const auto& [other, function] : kOtherNames) {
+    if (other == written) return require_operator(function);
   }
   std::string name = form.name().name;
   std::string overload = form.name().overload;

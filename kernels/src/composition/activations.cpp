@@ -126,7 +126,8 @@ Tensor glu(const Tensor& self, std::int64_t dim) {
 }
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   require_defined("aten::logit", "self", self);
-  const Tensor p = eps ? clamp(self, *eps, 1 - *eps) : self;
+  const Tensor x = is_integral(self.dtype()) ? to(self, DType::Float32) : self;
+  const Tensor p = eps ? clamp(x, *eps, 1 - *eps) : x;
   return log(p / (Scalar(1) - p));
 }
 Tensor sinc(const Tensor& self) {

@@ -54,12 +54,12 @@ Tensor std_correction(const Tensor& self, MaybeDims dim, const std::optional<Sca
   return root(var("aten::std.correction", self, dim, number, keepdim), 2);
 }
 
-// Along one dimension after another, the last first.
+// Along one dimension after another, the last first. An empty list names no dimension.
 template <typename Op>
 Tensor along_each(const char* name, const Tensor& self, MaybeDims dim, bool keepdim, const Op& op) {
   require_defined(name, "self", self);
   DimVector dims(dim.value_or(IntSpan()));
-  if (dims.empty()) {
+  if (!dim) {
     for (std::int64_t i = 0; i < self.dim(); ++i) dims.push_back(i);
   }
   const SmallVector<bool, 8> flags = dim_flags(name, dims, self.dim());
@@ -90,7 +90,10 @@ Tensor clamp_between(const Tensor& self, const MaybeTensor& min, const MaybeTens
 }
 Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, min, std::nullopt); }
 Tensor clamp_max(const Tensor& self, const Scalar& max) { return clamp(self, std::nullopt, max); }
-Tensor square(const Tensor& self) { return self * self; }
+Tensor square(const Tensor& self) {
+  require_defined("aten::square", "self", self);
+  return self.dtype() == DType::Bool ? to(self, DType::Int64) : self * self;
+}
 // What `of` gives for these, which are float32 meanwhile if they are one half, so that the result
 // is rounded once.
 template <typename Of, typename... More>

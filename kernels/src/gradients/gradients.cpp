@@ -222,8 +222,25 @@ Tensor as_int64(const Tensor& index) {
       to_int64("aten::to.dtype");
   return to_int64.call(index, DType::Int64, false, false, std::nullopt);
 }
+// Raises BadShape and BadArgument unless `values` has the sizes of what index_select gives.
+void require_places(const Tensor& values, IntSpan size, std::int64_t dim, const Tensor& index) {
+  constexpr const char* kOp = "aten::index_select_backward";
+  require_defined(kOp, "grad", values);
+  require_defined(kOp, "index", index);
+  require_index_dtype(kOp, "index", index);
+  DimVector selected(size);
+  const std::int64_t at = wrap_dim(kOp, dim, std::int64_t(size.size()));
+  if (!selected.empty()) selected[std::size_t(at)] = index.numel();
+  const bool fits = selected.empty() ? values.numel() == index.numel()
+                                     : std::ranges::equal(values.sizes(), selected);
+  if (!fits) {
+    refuse(ErrorKind::BadShape, {kOp, ": grad is ", values, ", index is ", index, " and dim is ",
+                                 dim, "; what it selects of sizes ", size, " is needed"});
+  }
+}
 Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t dim,
                              const Tensor& index) {
+  require_places(values, size, dim, index);
   if (size.empty())
     return view(
         sum_over(view(values, std::array{values.numel()}), std::array{std::int64_t{0}}, false),

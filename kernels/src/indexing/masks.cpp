@@ -103,6 +103,7 @@ Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index_of, c
   constexpr const char* kOp = "aten::index_add";
   require_defined(kOp, "self", self);
   require_defined(kOp, "index", index_of);
+  require_index_dtype(kOp, "index", index_of);
   require_defined(kOp, "source", source);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
   DimVector sizes(std::size_t(std::max<std::int64_t>(source.dim(), 1)), 1);
@@ -125,6 +126,7 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index_of,
   static constinit FoundOperator<Scatter> scatter("aten::scatter.value");
   require_defined(kOp, "self", self);
   require_defined(kOp, "index", index_of);
+  require_index_dtype(kOp, "index", index_of);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
   if (self.dim() == 0) return scatter.call(self, 0, reshape(index_of, {}), value);
   DimVector one(self.sizes().size(), 1), sizes(self.sizes());

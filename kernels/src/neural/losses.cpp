@@ -56,7 +56,7 @@ Tensor kl_div(const Tensor& self, const Tensor& target, std::int64_t reduction, 
   constexpr const char* kOp = "aten::kl_div";
   require_defined(kOp, "target", target);
   if (log_target) return reduced(kOp, exp(target) * (target - self), reduction);
-  const Tensor none = target <= 0;
+  const Tensor none = equals(target, 0);  // of a negative one the logarithm is NaN
   const Tensor entropy = masked(target * log(masked(target, none, 1)), none, 0);
   return reduced(kOp, entropy - target * self, reduction);
 }
@@ -82,6 +82,10 @@ Tensor with_logits(const Tensor& self, const Tensor& target, const MaybeTensor& 
   require_defined(kOp, "target", target);
   const Tensor missed = log1p(exp(-abs(self))) - clamp(self, std::nullopt, 0);  // -log sigmoid
   const Tensor wrong = (Scalar(1) - target) * self;
+  if (!std::ranges::equal(wrong.sizes(), target.sizes())) {
+    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and target is ", target,
+                                 "; an element of target for each one of self is needed"});
+  }
   const Tensor losses =
       wrong + (pos_weight ? missed * ((*pos_weight - Scalar(1)) * target + Scalar(1)) : missed);
   return reduced(kOp, weight ? losses * *weight : losses, reduction);

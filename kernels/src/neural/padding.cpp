@@ -58,7 +58,7 @@ Tensor constant_pad_nd_backward(const Tensor& grad, IntSpan pad) {
 
 enum class Edge : std::uint8_t { Reflect, Repeat, Wrap };
 
-// Where each element along a padded dimension comes from.
+// Where each element along a padded dimension comes from. What is cut off is not wrapped around.
 Tensor sources(const Tensor& like, Edge edge, std::int64_t size, std::int64_t before,
                std::int64_t after) {
   const Tensor at = arange(like, size + before + after) - Scalar(before);
@@ -66,12 +66,22 @@ Tensor sources(const Tensor& like, Edge edge, std::int64_t size, std::int64_t be
   if (edge == Edge::Reflect) return Scalar(size - 1) - abs(Scalar(size - 1) - abs(at));
   static constinit FoundOperator<Tensor(const Tensor&, const Scalar&)> remainder(
       "aten::remainder.Scalar");
-  return remainder.call(at, size);
+  const std::int64_t cut = std::max<std::int64_t>(-before, 0);
+  const std::int64_t kept = size - cut - std::max<std::int64_t>(-after, 0);
+  return remainder.call(at - Scalar(cut), kept) + Scalar(cut);
 }
 
-// Refuses what cannot be padded; gives the number of padded dimensions.
-std::int64_t require_paddable(const char* op, Edge edge, const Tensor& self, IntSpan padding) {
+// Refuses what cannot be padded; gives the number of padded dimensions. `count` is that number if
+// the operator has one of its own, else 0.
+std::int64_t require_paddable(const char* op, Edge edge, const Tensor& self, IntSpan padding,
+                              std::size_t count) {
   require_defined(op, "self", self);
+  if (padding.size() % 2 != 0 || (count != 0 && padding.size() != 2 * count)) {
+    const auto padded = std::int64_t(count != 0 ? count : padding.size() / 2);
+    refuse(ErrorKind::BadValue,
+           {op, ": padding is ", padding, "; two numbers are needed for each padded dimension, as ",
+            2 * padded, " for ", padded});
+  }
   const auto dims = std::int64_t(padding.size() / 2);
   require_dims(op, "self", self, dims + 1, dims + 2);
   for (std::int64_t i = 0; i < dims; ++i) {
@@ -80,7 +90,11 @@ std::int64_t require_paddable(const char* op, Edge edge, const Tensor& self, Int
     const std::int64_t after = padding[std::size_t(2 * i + 1)];
     bool fits = size > 0 && size + before + after > 0;
     if (edge == Edge::Reflect) fits = fits && before < size && after < size;
-    if (edge == Edge::Wrap) fits = fits && before <= size && after <= size;
+    if (edge == Edge::Wrap) {
+      const std::int64_t kept =
+          size + std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
+      fits = fits && before <= size && after <= size && kept > 0;
+    }
     if (!fits) {
       refuse(ErrorKind::BadShape,
              {op, ": padding is ", padding, " and self is ", self, "; dimension ",
@@ -90,8 +104,9 @@ std::int64_t require_paddable(const char* op, Edge edge, const Tensor& self, Int
   return dims;
 }
 
-Tensor padded(const char* op, Edge edge, const Tensor& self, IntSpan padding) {
-  const std::int64_t dims = require_paddable(op, edge, self, padding);
+Tensor padded(const char* op, Edge edge, const Tensor& self, IntSpan padding,
+              std::size_t count = 0) {
+  const std::int64_t dims = require_paddable(op, edge, self, padding, count);
   Tensor result = self;
   for (std::int64_t i = 0; i < dims; ++i) {
     const std::int64_t before = padding[std::size_t(2 * i)];
@@ -104,12 +119,21 @@ Tensor padded(const char* op, Edge edge, const Tensor& self, IntSpan padding) {
 }
 
 Tensor padded_backward(const char* op, Edge edge, const Tensor& grad, const Tensor& self,
-                       IntSpan padding) {
+                       IntSpan padding, std::size_t count) {
   using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&);
   static constinit FoundOperator<Backward> back("aten::index_select_backward");
-  const std::int64_t dims = require_paddable(op, edge, self, padding);
+  const std::int64_t dims = require_paddable(op, edge, self, padding, count);
+  require_defined(op, "grad_output", grad);
+  DimVector sizes(self.sizes());
+  for (std::int64_t i = 0; i < dims; ++i) {
+    sizes[sizes.size() - 1 - std::size_t(i)] +=
+        padding[std::size_t(2 * i)] + padding[std::size_t(2 * i + 1)];
+  }
+  if (!std::ranges::equal(grad.sizes(), sizes)) {
+    refuse(ErrorKind::BadShape, {op, ": grad_output is ", grad, "; the sizes ", sizes,
+                                 " of the padded self are needed"});
+  }
   Tensor result = grad;
-  DimVector sizes(grad.sizes());
   for (std::int64_t i = dims; i-- > 0;) {
     const std::int64_t before = padding[std::size_t(2 * i)];
     const std::int64_t after = padding[std::size_t(2 * i + 1)];
@@ -121,19 +145,19 @@ Tensor padded_backward(const char* op, Edge edge, const Tensor& grad, const Tens
   return result;
 }
 
-#define PADDING(name, edge)                                                                \
-  Tensor name(const Tensor& self, IntSpan padding) {                                       \
-    return padded("aten::" #name, edge, self, padding);                                    \
-  }                                                                                        \
-  Tensor name##_backward(const Tensor& grad_output, const Tensor& self, IntSpan padding) { \
-    return padded_backward("aten::" #name "_backward", edge, grad_output, self, padding);  \
+#define PADDING(name, edge, count)                                                               \
+  Tensor name(const Tensor& self, IntSpan padding) {                                             \
+    return padded("aten::" #name, edge, self, padding, count);                                   \
+  }                                                                                              \
+  Tensor name##_backward(const Tensor& grad_output, const Tensor& self, IntSpan padding) {       \
+    return padded_backward("aten::" #name "_backward", edge, grad_output, self, padding, count); \
   }
-PADDING(reflection_pad1d, Edge::Reflect)
-PADDING(reflection_pad2d, Edge::Reflect)
-PADDING(reflection_pad3d, Edge::Reflect)
-PADDING(replication_pad1d, Edge::Repeat)
-PADDING(replication_pad2d, Edge::Repeat)
-PADDING(replication_pad3d, Edge::Repeat)
+PADDING(reflection_pad1d, Edge::Reflect, 1)
+PADDING(reflection_pad2d, Edge::Reflect, 2)
+PADDING(reflection_pad3d, Edge::Reflect, 3)
+PADDING(replication_pad1d, Edge::Repeat, 1)
+PADDING(replication_pad2d, Edge::Repeat, 2)
+PADDING(replication_pad3d, Edge::Repeat, 3)
 #undef PADDING
 
 Tensor pad_circular(const Tensor& self, IntSpan pad) {

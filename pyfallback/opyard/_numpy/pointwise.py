@@ -20,7 +20,7 @@ def _number(value: Any, beside: np.ndarray) -> np.ndarray:
         return array.astype(np.float32 if category(beside.dtype) < 2 else real_of(beside.dtype))
     if isinstance(value, complex):
         return array.astype(complex_of(real_of(floating(beside).dtype)))
-    return array
+    return array.astype(beside.dtype) if category(beside.dtype) == 1 else array
 
 
 def _no_complex(*arrays: np.ndarray) -> None:

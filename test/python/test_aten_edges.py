@@ -1,0 +1,86 @@
+"""test_aten_edges.py: answers at the edges of what an operator takes, which are PyTorch's.
+
+Found by calls with random arguments that were made of PyTorch as well.
+"""
+
+import math
+
+import pytest
+
+import opyard
+
+aten = opyard.ops.aten
+
+
+def row(*numbers, dtype=opyard.float32):
+    return opyard.tensor(list(numbers), dtype=dtype)
+
+
+@pytest.mark.parametrize("name", ["any", "all"])
+def test_an_empty_list_of_dims_reduces_none(name):
+    op = getattr(aten, name).dims
+    x = opyard.tensor([[1.0, 0.0], [2.0, 3.0]])
+    assert op(x, []).tolist() == [[True, False], [True, True]]
+    assert op(x, [], True).tolist() == [[True, False], [True, True]]
+    assert op(x.to(opyard.uint8), []).tolist() == [[1, 0], [1, 1]]
+    assert op(x).shape == op(x, None).shape == ()
+    assert op(x, [0, 1], True).shape == (1, 1)
+
+
+def test_the_divergence_from_a_negative_target_is_not_a_number():
+    losses = aten.kl_div(row(-1.5, -1.5, -1.5), row(-1.0, 0.0, 1.0), 0).tolist()
+    assert math.isnan(losses[0])
+    assert losses[1:] == [0.0, 1.5]
+
+
+def test_the_logit_of_an_integer_does_not_wrap():
+    answers = aten.logit(row(0, 1, 2, dtype=opyard.uint8)).tolist()
+    assert answers[:2] == [-math.inf, math.inf]
+    assert math.isnan(answers[2])
+
+
+def test_the_square_of_a_bool_is_an_integer():
+    squared = aten.square(row(False, True, dtype=opyard.bool))
+    assert (squared.tolist(), squared.dtype) == ([0, 1], opyard.int64)
+
+
+@pytest.mark.parametrize("name", ["bitwise_left_shift", "bitwise_right_shift"])
+def test_a_shift_by_a_number_keeps_the_dtype_of_a_number(name):
+    pytest.importorskip("numpy")
+    op = getattr(aten, name).Tensor_Scalar
+    assert op(opyard.tensor(8, dtype=opyard.int16), 1).dtype == opyard.int16
+    assert op(row(8, dtype=opyard.int16), 1).dtype == opyard.int16
+
+
+def test_what_is_cut_off_is_not_wrapped_around():
+    x = opyard.tensor([[1.0, 2.0, 3.0]])
+    assert aten._pad_circular(x, [-1, 1]).tolist() == [[2.0, 3.0, 2.0]]
+    assert aten._pad_circular(x, [1, -1]).tolist() == [[2.0, 1.0, 2.0]]
+    assert aten._pad_circular(x, [2, 1]).tolist() == [[2.0, 3.0, 1.0, 2.0, 3.0, 1.0]]
+
+
+def argument_for(given):
+    kind = str(given.type)
+    matrix = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+    if kind.startswith("Tensor"):
+        return [matrix, matrix] if kind.endswith("[]") else matrix
+    return [0] if "int[]" in kind else kind == "bool" or 1
+
+
+def test_each_form_that_writes_finds_the_function_whose_result_it_writes():
+    calls = 0
+    for name in dir(aten):
+        packet = getattr(aten, name)
+        for overload in [] if name.startswith("_") else packet.overloads():
+            op = getattr(packet, overload)
+            by_name = [one for one in op._schema.arguments if one.kwarg_only]
+            if not (name.endswith("_") or any(one.name == "out" for one in by_name)):
+                continue
+            given = [argument_for(one) for one in op._schema.arguments if not one.kwarg_only]
+            named = {one.name: argument_for(one) for one in by_name if one.name == "out"}
+            calls += 1
+            try:
+                op(*given, **named)
+            except Exception as error:
+                assert "Could not find schema" not in str(error), f"{name}.{overload}: {error}"
+    assert calls > 200
