@@ -32,6 +32,14 @@ def nothing_cached():
     opyard.memory.empty_cache()
 
 
+def test_a_thread_that_gave_nothing_back_counts_its_tensors():
+    before, kept = opyard.memory.stats(), []
+    in_thread(lambda: kept.extend(floats(1) for _ in range(3)))
+    after = opyard.memory.stats()
+    assert after["misses"] - before["misses"] == 3
+    assert after["hits"] == before["hits"]
+
+
 def test_memory_that_was_given_back_is_given_out_again():
     first = floats(1)
     address = first.data_ptr()

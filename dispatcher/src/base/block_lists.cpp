@@ -70,6 +70,8 @@ struct Block {
 };
 
 constinit std::atomic<std::size_t> bytes_of_process{0};
+// Of threads that have given no block back yet, and so have no lists.
+constinit std::atomic<std::size_t> misses_without_lists{0};
 
 void* allocate_aligned(std::size_t bytes) { return opyard::allocate(bytes, kAlignment); }
 
@@ -232,6 +234,8 @@ void* take_block(std::size_t bytes, std::uint8_t& size_class) {
       }
     }
     add_one(lists->misses);
+  } else {
+    misses_without_lists.fetch_add(1, std::memory_order_relaxed);
   }
   void* const fresh = allocate_aligned(bytes_of(size));
   size_class = std::uint8_t(size);
@@ -258,7 +262,7 @@ CachedMemory cached_memory() noexcept {
   AllLists& all = AllLists::instance();
   const std::lock_guard lock(all.mutex);
   sum.hits = all.hits;
-  sum.misses = all.misses;
+  sum.misses = all.misses + misses_without_lists.load(std::memory_order_relaxed);
   for (const BlockLists* lists = all.first; lists != nullptr; lists = lists->next) {
     sum.hits += lists->hits.load(std::memory_order_relaxed);
     sum.misses += lists->misses.load(std::memory_order_relaxed);
