@@ -107,6 +107,17 @@ void check_places(std::vector<Entry>& entries, std::size_t data_bytes, const std
                fmt::format("{}: bytes {} to {} belong to no tensor", path, at, data_bytes));
 }
 
+// Other bytes than 0 and 1 are no bools: each operator would take them for something else.
+void check_bools(const Entry& entry, std::string_view data, const std::string& path) {
+  if (entry.dtype != DType::Bool) return;
+  const std::string_view bools = data.substr(entry.begin, entry.end - entry.begin);
+  const auto other = std::ranges::find_if(bools, [](char byte) { return (byte & ~1) != 0; });
+  OPYARD_CHECK(
+      other == bools.end(), BadValue,
+      fmt::format("{}: tensor \"{}\" of dtype bool has the byte {} at {}; 0 and 1 are taken", path,
+                  entry.name, int(static_cast<unsigned char>(*other)), other - bools.begin()));
+}
+
 std::string_view header_of(const FileBytes& file) {
   const std::string_view bytes = file.bytes();
   OPYARD_CHECK(bytes.size() >= kLengthBytes, BadValue,
@@ -201,6 +212,7 @@ TensorFile tensors_in(FileBytes& file) {
   }
   check_places(entries, data_bytes, path);
   for (Entry& entry : entries) {
+    check_bools(entry, file.bytes().substr(data_begin), path);
     read.tensors.push_back(
         {std::move(entry.name), file.tensor_at(data_begin + entry.begin, entry.end - entry.begin,
                                                entry.dtype, entry.sizes)});
