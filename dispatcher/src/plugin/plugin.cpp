@@ -20,11 +20,11 @@
 
 #include "base/versioned_struct.h"
 #include "opyard/detail/base/mutex.h"
+#include "opyard/detail/registry/formula_check.h"
 #include "opyard/registry/library.h"
 #include "plugin/c_block.h"
 #include "plugin/loader.h"
 #include "plugin/survivors.h"
-#include "registry/late_formula_checks.h"
 
 namespace opyard {
 namespace {
@@ -141,7 +141,7 @@ void load_library(const std::string& file) {
     plugins.loaded.push_back(plugin);  // holds the place while the blocks run
   }
   try {
-    LateFormulaChecks formulas;
+    detail::LateFormulaChecks formulas;
     run_blocks(open_plugin(path), *plugin);
     formulas.run();
   } catch (...) {

@@ -13,10 +13,10 @@
 #include <cstdio>
 
 #include "opyard/detail/base/mutex.h"
+#include "opyard/detail/registry/formula_check.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/library.h"
 #include "plugin/loader.h"
-#include "registry/late_formula_checks.h"
 
 namespace opyard {
 namespace {
@@ -69,7 +69,7 @@ std::unique_ptr<Library> take_linked_library(const detail::Registrar& registrar)
 }
 
 void run_linked_block(const detail::Registrar& registrar) {
-  const LateFormulaChecks never;  // blocks that are linked, too, may come later
+  const detail::LateFormulaChecks never;  // blocks that are linked, too, may come later
   const Status status = guarded([&] {
     LinkedLibraries& linked = LinkedLibraries::instance();
     std::unique_ptr<Library> library = run_block(registrar);

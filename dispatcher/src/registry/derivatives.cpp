@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "opyard/detail/registry/formula_check.h"
 #include "opyard/registry/registry.h"
-#include "registry/late_formula_checks.h"
 #include "registry/recorder.h"
 #include "registry/state.h"
 
@@ -34,7 +34,38 @@ void check_names(const Schema& schema, const Derivative& derivative) {
   }
 }
 
+constinit thread_local detail::LateFormulaChecks* late_checks = nullptr;
+
+void check_now(detail::FormulaCheck check, const OperatorName& name, const Derivative& derivative) {
+  if (const Operator* const op = Registry::instance().find(name)) check(*op, derivative);
+}
+
 }  // namespace
+
+namespace detail {
+
+constinit std::atomic<FormulaCheck> formula_check{nullptr};
+
+LateFormulaChecks::LateFormulaChecks() noexcept : former_(std::exchange(late_checks, this)) {}
+LateFormulaChecks::~LateFormulaChecks() { late_checks = former_; }
+
+void LateFormulaChecks::run() {
+  const FormulaCheck check = formula_check.load(std::memory_order_acquire);
+  if (check == nullptr) return;
+  for (const auto& [name, derivative] : noted_) check_now(check, name, *derivative);
+}
+
+void check_derivative(const OperatorName& name, const CountedPtr<const Derivative>& derivative) {
+  const FormulaCheck check = formula_check.load(std::memory_order_acquire);
+  if (check == nullptr) return;
+  if (late_checks != nullptr) {
+    late_checks->noted_.emplace_back(name, derivative);
+  } else {
+    check_now(check, name, *derivative);
+  }
+}
+
+}  // namespace detail
 
 void arm_recorder(const RecorderFunctions& functions) { Registry::instance().arm(functions); }
 
@@ -58,7 +89,7 @@ void Registry::arm(const RecorderFunctions& functions) {
 Registration Registry::differentiate(const OperatorName& name,
                                      CountedPtr<const Derivative> derivative, Owner owner) {
   if (const Operator* const op = find(name)) check_names(op->schema(), *derivative);
-  LateFormulaChecks::check(name, derivative);
+  detail::check_derivative(name, derivative);
   RecordChain freed;
   CountedPtr<const Derivative> covered;
   const std::lock_guard lock(state_->mutex);

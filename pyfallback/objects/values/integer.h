@@ -25,7 +25,7 @@ inline std::optional<std::int64_t> find_int64(PyObject* integer) {
 }
 
 // An object as repr() shows it, for messages. May run Python code. Throws PythonErrorSet for
-// RecursionError: a __repr__ that leads back here would otherwise run again and again at each level.
+// RecursionError: a __repr__ that leads back here would otherwise run again at each level.
 inline std::string shown(PyObject* object) {
   const Owned text = Owned::steal(is_stack_at_its_end() ? nullptr : PyObject_Repr(object));
   if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) throw PythonErrorSet();

@@ -3,12 +3,15 @@
 // The registry stores formulas as text. The library that can read them may ask to see each
 // derivative of an operator that is defined, and refuse it.
 //
-// Depends on: detail/registry/recorder.h.
+// Depends on: detail/registry/recorder.h, schema/schema.h.
 #pragma once
 
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "opyard/detail/registry/recorder.h"
+#include "opyard/schema/schema.h"
 
 namespace opyard::detail {
 
@@ -17,5 +20,28 @@ using FormulaCheck = void (*)(const Operator& op, const Derivative& derivative);
 
 // Null if none is asked.
 extern OPYARD_API constinit std::atomic<FormulaCheck> formula_check;
+
+// Raises what is wrong with a derivative, if that is asked and this thread loads no library.
+void check_derivative(const OperatorName& name, const CountedPtr<const Derivative>& derivative);
+
+// Lives while this thread loads a library. A formula may call operators of any of the library's
+// blocks: so they are looked at when all have run, by run(); or never, if that is not called.
+class LateFormulaChecks {
+ public:
+  LateFormulaChecks() noexcept;
+  LateFormulaChecks(const LateFormulaChecks&) = delete;
+  LateFormulaChecks& operator=(const LateFormulaChecks&) = delete;
+  ~LateFormulaChecks();
+
+  // Raises what is wrong with the first one that is wrong.
+  void run();
+
+ private:
+  friend void check_derivative(const OperatorName& name,
+                               const CountedPtr<const Derivative>& derivative);
+
+  LateFormulaChecks* const former_;
+  std::vector<std::pair<OperatorName, CountedPtr<const Derivative>>> noted_;
+};
 
 }  // namespace opyard::detail
