@@ -1,6 +1,6 @@
 """test_depth_functions.py: functions of a user that C++ calls, and that lead back to C++.
 
-Each way is tried without end on small and on large stacks, at Python's own limit and far above it.
+Each way is tried without end on small and on large stacks, at Python's own limit and above it.
 A thread must not run into the end of its C stack, which ends the process: RecursionError is raised
 before. Kernels, handlers and modes are in test_depth.py, objects in test_depth_arguments.py.
 What is left out leads back by Python alone: such a program ends CPython's own stack without Opyard
