@@ -262,3 +262,40 @@ def test_a_switch_turns_all_answers_off(run_program, monkeypatch):
     monkeypatch.setenv("OPYARD_NUMPY", "no")
     done = run_program("import opyard; opyard.ops.aten.trace")
     assert "ignoring invalid value for OPYARD_NUMPY: no; valid values are on or off" in done.stderr
+
+
+def complex_zeros(*sizes):
+    return aten.zeros(list(sizes), dtype=opyard.complex64)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: aten.fft_irfft(complex_zeros(2, 0), 5, 1),
+        lambda: aten.fft_irfft(aten.empty([2, 0], dtype=opyard.uint8), 5),
+        lambda: aten.fft_hfft(complex_zeros(2, 0), 5),
+        lambda: aten.fft_irfftn(complex_zeros(2, 0), [5]),
+        lambda: aten.fft_hfftn(complex_zeros(2, 0), [5]),
+        lambda: aten._fft_c2r(complex_zeros(2, 0), [1], 2, 5),
+    ],
+)
+def test_a_transform_of_nothing_reads_nothing(call):
+    [np.full(size, 7.0, "complex64") for size in range(1, 40)]  # what a read beyond memory finds
+    assert (call() == 0).all().item()
+    assert call().shape == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: aten.chain_matmul([aten.ones([3, 3]), aten.ones([2, 3, 4])]), "matrix 1 has 3"),
+        (lambda: aten.chain_matmul([aten.ones([2])]), "matrix 0 has 1"),
+        (lambda: aten.linalg_multi_dot([aten.ones([2, 2])]), "two factors or more"),
+        (lambda: aten.linalg_multi_dot([aten.ones([2, 2])] * 2 + [aten.ones([])]), "factor 2 has"),
+        (lambda: aten.trapezoid(opyard.tensor(1.0)), "a dimension is wanted"),
+        (lambda: aten.cumulative_trapezoid(opyard.tensor(1.0)), "a dimension is wanted"),
+    ],
+)
+def test_what_numpy_would_take_for_something_else_is_refused(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()

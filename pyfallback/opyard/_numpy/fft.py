@@ -59,15 +59,21 @@ def rfft(x: np.ndarray, n: "int | None", dim: int, norm: "str | None") -> np.nda
     return _as_complex(np.fft.rfft(x, n, dim, _norm(norm)), x)
 
 
+def _begun(x: np.ndarray, *axes: int) -> np.ndarray:
+    """With a zero where an axis has no elements: NumPy's irfft reads the first one nevertheless."""
+    sizes = [1 if i in axes and size == 0 else size for i, size in enumerate(x.shape)]
+    return x if tuple(sizes) == x.shape else np.zeros(sizes, x.dtype)
+
+
 @answer("fft_irfft" + _ONE)
 def irfft(x: np.ndarray, n: "int | None", dim: int, norm: "str | None") -> np.ndarray:
-    x = _complex(x)
+    x = _begun(_complex(x), dim % max(x.ndim, 1))
     return _as_real(np.fft.irfft(x, n, dim, _norm(norm)), x)
 
 
 @answer("fft_hfft" + _ONE)
 def hfft(x: np.ndarray, n: "int | None", dim: int, norm: "str | None") -> np.ndarray:
-    x = _complex(x)
+    x = _begun(_complex(x), dim % max(x.ndim, 1))
     return _as_real(np.fft.hfft(x, n, dim, _norm(norm)), x)
 
 
@@ -119,13 +125,17 @@ def rfftn(x: np.ndarray, s: Any, dim: Any, norm: "str | None") -> np.ndarray:
 @answer("fft_irfft2" + _TWO, "fft_irfftn" + _MANY)
 def irfftn(x: np.ndarray, s: Any, dim: Any, norm: "str | None") -> np.ndarray:
     x = _complex(x)
-    return _as_real(np.fft.irfftn(x, norm=_norm(norm), **_axes(x, s, dim, True)), x)
+    axes = _axes(x, s, dim, True)
+    x = _begun(x, *axes["axes"][-1:])
+    return _as_real(np.fft.irfftn(x, norm=_norm(norm), **axes), x)
 
 
 @answer("fft_hfft2" + _TWO, "fft_hfftn" + _MANY)
 def hfftn(x: np.ndarray, s: Any, dim: Any, norm: "str | None") -> np.ndarray:
     x = np.conj(_complex(x))
-    return _as_real(np.fft.irfftn(x, norm=_norm(norm, True), **_axes(x, s, dim, True)), x)
+    axes = _axes(x, s, dim, True)
+    x = _begun(x, *axes["axes"][-1:])
+    return _as_real(np.fft.irfftn(x, norm=_norm(norm, True), **axes), x)
 
 
 @answer("fft_ihfft2" + _TWO, "fft_ihfftn" + _MANY)
@@ -190,7 +200,8 @@ def c2r(x: np.ndarray, dim: list[int], normalization: int, last_dim_size: int) -
     check(0 <= normalization < 3, f"normalization is 0, 1 or 2, not {normalization}")
     sizes = [-1] * (len(dim) - 1) + [last_dim_size]
     axes = _axes(x, sizes, dim)
-    made = _as_real(np.fft.irfftn(x, norm=_INVERSE[normalization], **axes), x)
+    begun = _begun(x, *axes["axes"][-1:])
+    made = _as_real(np.fft.irfftn(begun, norm=_INVERSE[normalization], **axes), x)
     # PyTorch transforms the last dimension after the others.
     first = _in_order(x, x, _by_stride(x, dim[:-1])) if len(dim) > 1 else x
     return _in_order(first, made, dim[-1:])

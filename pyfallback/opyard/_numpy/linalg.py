@@ -275,11 +275,21 @@ def matrix_power(x: np.ndarray, n: int) -> np.ndarray:
     return np.linalg.matrix_power(square(x), n)
 
 
-@answer("linalg_multi_dot(Tensor[] tensors) -> Tensor", "chain_matmul(Tensor[] matrices) -> Tensor")
+@answer("linalg_multi_dot(Tensor[] tensors) -> Tensor")
 def multi_dot(tensors: list[np.ndarray]) -> np.ndarray:
-    for each in tensors[1:]:
+    check(len(tensors) > 1, f"two factors or more are wanted, not {len(tensors)}")
+    for i, each in enumerate(tensors):
         alike(tensors[0], each)
-    return np.linalg.multi_dot(tensors) if len(tensors) > 1 else tensors[0]
+        least = 1 if i in (0, len(tensors) - 1) else 2
+        check(least <= each.ndim <= 2, f"factor {i} has {each.ndim} dimensions; 2 are wanted")
+    return np.linalg.multi_dot(tensors)
+
+
+@answer("chain_matmul(Tensor[] matrices) -> Tensor")
+def chain_matmul(matrices: list[np.ndarray]) -> np.ndarray:
+    for i, each in enumerate(matrices):
+        check(each.ndim == 2, f"matrix {i} has {each.ndim} dimensions; 2 are wanted")
+    return multi_dot(matrices) if len(matrices) > 1 else matrices[0]
 
 
 def _norm(x: np.ndarray, kind: Any, dim: Any, keepdim: bool, dtype: Any) -> np.ndarray:

@@ -308,6 +308,7 @@ def channel_shuffle(x: np.ndarray, groups: int) -> np.ndarray:
 
 def _between(y: np.ndarray, dim: int) -> np.ndarray:
     """The sums of neighbours."""
+    check(y.ndim > 0, "a dimension is wanted, and the values have none")
     y = floating(np.moveaxis(line(y, dim), dim, -1))
     return y[..., 1:] + y[..., :-1]
 
