@@ -299,3 +299,12 @@ def test_a_transform_of_nothing_reads_nothing(call):
 def test_what_numpy_would_take_for_something_else_is_refused(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_nothing_times_infinity_is_not_a_number_in_inner():
+    infinite = opyard.tensor([float("inf"), float("nan"), 2.0])
+    for answer in (
+        aten.inner(opyard.tensor(0.0), infinite),
+        aten.inner(infinite, opyard.tensor(0.0)),
+    ):
+        assert np.isnan(answer.numpy()).tolist() == [True, True, False]
