@@ -59,6 +59,18 @@ def test_what_is_cut_off_is_not_wrapped_around():
     assert aten._pad_circular(x, [2, 1]).tolist() == [[2.0, 3.0, 1.0, 2.0, 3.0, 1.0]]
 
 
+def test_a_mask_on_meta_is_written_through():
+    x = aten.empty([2, 3], device="meta")
+    mask = aten.empty([2], dtype=opyard.bool, device="meta")
+    version = x._version
+    assert aten.index_put_(x, [mask], aten.empty([3], device="meta")) is x
+    assert x._version == version + 1
+    with pytest.raises(Exception, match="mask"):
+        aten.index_put_(x, [None, mask], aten.empty([], device="meta"))
+    with pytest.raises(NotImplementedError, match="how many places it selects"):
+        aten.index(x, [mask])
+
+
 def argument_for(given):
     kind = str(given.type)
     matrix = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])

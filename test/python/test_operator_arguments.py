@@ -77,6 +77,8 @@ REFUSED = [
 MISREAD = [
     (lambda: aten.index_fill(ones(3), 0, ones(1), 2), TypeError, "index is float32"),
     (lambda: aten.index_add(ones(3), 0, ones(1), ones(1)), TypeError, "index is float32"),
+    (lambda: aten.index_fill(ones(3), 0, at(0, 1).view(1, 2), 2), ValueError, "at most one dim"),
+    (lambda: aten.index_add(ones(3), 0, at(0).view(1, 1), ones(1)), ValueError, "at most one dim"),
     (lambda: aten.index_select_backward(ones(1), [3], 0, ones(1)), TypeError, "index is float32"),
     (lambda: aten.index_select_backward(ones(1), [], 0, at(0, 0)), ValueError, "what it selects"),
     (lambda: aten.index_select_backward(ones(1), [3], 0, at(0, 0)), ValueError, "what it selects"),

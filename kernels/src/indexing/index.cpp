@@ -138,11 +138,31 @@ Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
   return single ? result.as_strided({}, {}, 0) : result;
 }
 
+// Whether an index is a mask on meta, which says no more than that it fits. Raises what its sizes
+// raise.
+bool has_mask_on_meta(const char* op, const Tensor& self,
+                      const std::vector<std::optional<Tensor>>& indices) {
+  bool found = false;
+  std::size_t dim = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const bool is_given = indices[i] && indices[i]->defined();
+    const bool is_mask = is_given && indices[i]->dtype() == DType::Bool;
+    if (is_mask) require_mask_fits(op, text_of({"indices[", i, "]"}), *indices[i], self, dim);
+    found = found || (is_mask && is_meta(*indices[i]));
+    dim += is_mask ? indices[i]->sizes().size() : 1;
+  }
+  return found;
+}
+
 Tensor& index_put(Tensor& self, const std::vector<std::optional<Tensor>>& indices,
                   const Tensor& values, bool accumulate) {
   constexpr const char* kOp = "aten::index_put_";
   require_writable(kOp, "self", self);
   require_dtype(kOp, "values", values, self.dtype());
+  if (is_meta(self) && has_mask_on_meta(kOp, self, indices)) {
+    self.mutable_raw();
+    return self;
+  }
   const std::vector<Positions> positions = positions_of(kOp, self, indices);
   const Selection selection(kOp, self, positions, true);
   const std::optional<DimVector> sizes = find_broadcast(selection.sizes(), values.sizes());

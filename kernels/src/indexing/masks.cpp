@@ -98,12 +98,19 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   return where(expand(mask, sizes), reshape(taken, sizes), expand(self, sizes));
 }
 
+// An index of at most one dimension, of int64 or int32. Raises BadArgument, BadShape.
+void require_row(const char* op, const Tensor& index) {
+  require_index_dtype(op, "index", index);
+  if (index.dim() > 1) {
+    refuse(ErrorKind::BadShape, {op, ": index is ", index, "; at most one dimension is accepted"});
+  }
+}
 Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index_of, const Tensor& source,
                  const Scalar& alpha) {
   constexpr const char* kOp = "aten::index_add";
   require_defined(kOp, "self", self);
   require_defined(kOp, "index", index_of);
-  require_index_dtype(kOp, "index", index_of);
+  require_row(kOp, index_of);
   require_defined(kOp, "source", source);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
   DimVector sizes(std::size_t(std::max<std::int64_t>(source.dim(), 1)), 1);
@@ -126,7 +133,7 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index_of,
   static constinit FoundOperator<Scatter> scatter("aten::scatter.value");
   require_defined(kOp, "self", self);
   require_defined(kOp, "index", index_of);
-  require_index_dtype(kOp, "index", index_of);
+  require_row(kOp, index_of);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
   if (self.dim() == 0) return scatter.call(self, 0, reshape(index_of, {}), value);
   DimVector one(self.sizes().size(), 1), sizes(self.sizes());
