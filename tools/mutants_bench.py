@@ -40,9 +40,10 @@ def ideas_of_programs(tree: Path) -> dict[str, str]:
     """test_keys -> keys and test_reclaim -> registry, as test/cpp/meson.build has it."""
     found = dict(PLACED)
     text = (tree / "test/cpp/meson.build").read_text("utf-8")
-    for table in ("rooms", "apart"):
-        block = re.search(rf"^{table} = \{{\n(.*?)^\}}", text, re.MULTILINE | re.DOTALL)
-        for room, names in re.findall(r"'(\w+)': \[(.*?)\]", block[1], re.DOTALL):
+    for table, block in re.findall(
+        r"^ *(rooms|apart) \+?= \{(.*?)\}$", text, re.MULTILINE | re.DOTALL
+    ):
+        for room, names in re.findall(r"'(\w+)': \[(.*?)\]", block, re.DOTALL):
             programs = [room] if table == "rooms" else re.findall(r"'(\w+)'", names)
             found |= {f"test_{program}": room for program in programs}
     return found
