@@ -412,3 +412,32 @@ def test_random_indices_mean_what_numpy_means(seed):
         copy[index] = -1
         tensor[index] = -1
         assert base.tolist() == copy.tolist(), index
+
+
+class Lent:
+    """An array of a library that has no buffer, as PyTorch's."""
+
+    ndim = 0
+
+    def __init__(self, data):
+        self.tensor = opyard.tensor(data)
+
+    def __dlpack__(self, **how):
+        return self.tensor.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __index__(self):
+        return int(self.tensor)
+
+
+def test_arrays_without_a_buffer_are_indices():
+    x = opyard.tensor([1.0, 2.0, 3.0])
+    assert x[Lent(1)].item() == 2.0
+    assert x[Lent([2, 0])].tolist() == [3.0, 1.0]
+    assert x[Lent([True, False, True])].tolist() == [1.0, 3.0]
+    x[Lent([0, 1])] = 5.0
+    assert x.tolist() == [5.0, 5.0, 3.0]
+    with pytest.raises(TypeError, match="cannot be indexed with a Lent"):
+        x[Lent(1.0)]

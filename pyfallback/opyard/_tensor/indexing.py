@@ -136,7 +136,8 @@ def _item(item: object) -> object:
     if hasattr(item, "__index__") and not hasattr(item, "ndim"):
         return operator.index(item)
     try:
-        return _item(_C.tensor(memoryview(item)))  # arrays and scalars of NumPy
+        # Arrays of any library; scalars of NumPy have a buffer alone.
+        return _item(_C.tensor(item if hasattr(item, "__dlpack__") else memoryview(item)))
     except TypeError:
         raise TypeError(
             f"a tensor cannot be indexed with a {type(item).__name__}; {_ACCEPTED}"
