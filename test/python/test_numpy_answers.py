@@ -308,3 +308,11 @@ def test_nothing_times_infinity_is_not_a_number_in_inner():
         aten.inner(infinite, opyard.tensor(0.0)),
     ):
         assert np.isnan(answer.numpy()).tolist() == [True, True, False]
+
+
+def test_places_of_a_trapezoid_are_along_the_dimension_of_the_values():
+    y = opyard.tensor([[[1.0, 2.0], [3.0, 5.0]], [[0.0, 1.0], [4.0, 2.0]]])
+    x = opyard.tensor([[0.0, 1.0], [2.0, 5.0]])  # along dimension 1 of y, its own dimension 0
+    assert aten.trapezoid(y, x, dim=1).tolist() == [[4.0, 14.0], [4.0, 6.0]]
+    assert aten.trapezoid(y, x, dim=-2).tolist() == [[4.0, 14.0], [4.0, 6.0]]
+    assert aten.cumulative_trapezoid(y, x, dim=1).tolist() == [[[4.0, 14.0]], [[4.0, 6.0]]]

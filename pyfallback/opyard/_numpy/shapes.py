@@ -315,12 +315,16 @@ def _between(y: np.ndarray, dim: int) -> np.ndarray:
     return y[..., 1:] + y[..., :-1]
 
 
-def _steps(y: np.ndarray, x: np.ndarray, dim: int) -> np.ndarray:
-    """The differences of x, against the last dimension of what _between() gives."""
+def _areas(y: np.ndarray, x: np.ndarray, dim: int) -> "tuple[np.ndarray, int]":
+    """Twice the area between neighbours, and the dimension along which they are, of those of y."""
+    pairs = np.moveaxis(_between(y, dim), -1, dim)
+    dim %= y.ndim
     if x.ndim == 1:
         check(x.size == y.shape[dim], f"{x.size} places are given for {y.shape[dim]} values")
-        return np.diff(x)
-    return np.diff(np.moveaxis(x, dim, -1))
+        x = x.reshape(-1, *[1] * (y.ndim - dim - 1))
+    x = x.reshape(*[1] * (y.ndim - x.ndim), *x.shape)
+    pairs, steps = together(pairs, floating(np.diff(x, axis=dim)))
+    return pairs * steps, dim
 
 
 @answer(
@@ -337,8 +341,8 @@ def trapezoid(y: np.ndarray, dx: Any, dim: int) -> np.ndarray:
     "trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
 )
 def trapezoid_at(y: np.ndarray, x: np.ndarray, dim: int) -> np.ndarray:
-    pairs, steps = together(_between(y, dim), floating(_steps(y, x, dim)))
-    return (pairs * steps).sum(-1) / pairs.dtype.type(2)
+    areas, along = _areas(y, x, dim)
+    return areas.sum(along) / areas.dtype.type(2)
 
 
 @answer("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor")
@@ -349,5 +353,5 @@ def cumulative_trapezoid(y: np.ndarray, dx: Any, dim: int) -> np.ndarray:
 
 @answer("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
 def cumulative_trapezoid_at(y: np.ndarray, x: np.ndarray, dim: int) -> np.ndarray:
-    pairs, steps = together(_between(y, dim), floating(_steps(y, x, dim)))
-    return np.moveaxis(np.cumsum(pairs * steps, -1) / pairs.dtype.type(2), -1, dim)
+    areas, along = _areas(y, x, dim)
+    return np.cumsum(areas, along) / areas.dtype.type(2)
