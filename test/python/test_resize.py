@@ -5,12 +5,14 @@ protocol, numpy() and DLPack.
 """
 
 import gc
+import os
 
 import pytest
 
 import opyard
 
 aten = opyard.ops.aten
+SANITIZED = "OPYARD_SANITIZER" in os.environ
 CONTIGUOUS, PRESERVE, CHANNELS_LAST = range(3)  # the numbers that PyTorch has
 
 
@@ -104,8 +106,9 @@ def test_sizes_that_are_none():
     for sizes in ([-1], [2, -3], [2**40, 2**40], [2**62]):
         with pytest.raises(ValueError, match="aten::resize_: size"):
             x.resize_(sizes)
-    with pytest.raises(MemoryError):
-        x.resize_([2**45])
+    if not SANITIZED:  # its allocator ends the process
+        with pytest.raises(MemoryError):
+            x.resize_([2**45])
     part = aten.empty([10])[9:]
     with pytest.raises(ValueError, match="aten::resize_: .* 64 bits"):
         part.resize_([2**61 - 1])
@@ -208,6 +211,7 @@ def test_subclasses_and_wrappers():
     assert symbolic.resize_([3]).shape == (3,)
 
 
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer keeps what is freed")
 def test_former_memory_is_given_back(run_program):
     done = run_program("""
         import resource
