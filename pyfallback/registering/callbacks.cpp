@@ -11,6 +11,7 @@
 #include "opyard/registry/listener.h"
 #include "opyard/registry/registry.h"
 #include "runtime/enter_python.h"
+#include "runtime/gil.h"
 #include "runtime/stack_end.h"
 #include "runtime/types.h"
 
@@ -83,7 +84,8 @@ void tell_undefined(const Callback& callback, const Operator& op) {
   Runtime& runtime = callback.runtime();
   if (runtime.gate.closed() && !holds_gil(runtime)) return;
   const LeaveInterpreter other(runtime);
-  enter_python(runtime, [&] { call_and_report(callback, op); });
+  const HoldGil gil(runtime);  // enter_python() would raise at the end of the C stack, unheard
+  call_and_report(callback, op);
 }
 
 // put_definitions_back(on) -> what it was: whether this thread puts back what it defines.
