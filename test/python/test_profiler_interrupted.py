@@ -116,7 +116,8 @@ def test_I7_a_call_that_is_over_when_the_tool_has_heard_of_it_is_not_around_what
     assert sum(name_of(one) == "inner" for one in mine) == (4 if event == "call" else 3)
     assert sum(name_of(one) == "told_of" for one in mine) == 1
     quality = prof.data_quality()
-    assert quality["clamped"] == 0
+    # Of the frames of the thread that end behind sys.setprofile(None), before ours is back.
+    assert quality["clamped"] <= (5 if how == "setprofile" and not MONITORING else 0)
 
 
 @pytest.mark.parametrize("event", ["call", "return"])

@@ -269,8 +269,9 @@ class Function(metaclass=_FunctionMeta):
         given = (*args, *kwargs.values()) if kwargs else args
         needs = tuple(isinstance(arg, _C.Tensor) and arg.requires_grad for arg in given)
         ctx.needs_input_grad = needs
-        former = _gradients.begin_forward()
-        records = former == 0 and any(needs)
+        any_needs = any(needs)
+        former = _gradients.begin_forward()  # nothing in front of the try may need memory
+        records = former == 0 and any_needs
         try:
             if setup is None:
                 results = cls.forward(ctx, *args, **kwargs)

@@ -5,6 +5,7 @@ overload. A name need not be that of a defined operator: it may have kernels alr
 """
 
 import _thread
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -275,9 +276,11 @@ class DispatchLog:
     def __enter__(self) -> "DispatchLog":
         from .. import _bind
 
-        self._bind = _bind  # the end imports nothing: it needs no memory
+        self._end = functools.partial(
+            _change_trace, _bind, None, -1
+        )  # needs no memory, nor imports
         _change_trace(_bind, None, 1)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _change_trace(self._bind, None, -1)
+        self._end()
