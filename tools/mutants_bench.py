@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,17 +36,32 @@ def tail(log: Path, lines: int = 30) -> str:
     return "\n".join(log.read_text("utf-8", "replace").splitlines()[-lines:])
 
 
-def ideas_of_programs(tree: Path) -> dict[str, str]:
-    """test_keys -> keys and test_reclaim -> registry, as test/cpp/meson.build has it."""
-    found = dict(PLACED)
+def tables_of_programs(tree: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Of test/cpp/meson.build: its table, rooms or apart, a room, and the names of its files."""
     text = (tree / "test/cpp/meson.build").read_text("utf-8")
     for table, block in re.findall(
         r"^ *(rooms|apart) \+?= \{(.*?)\}$", text, re.MULTILINE | re.DOTALL
     ):
         for room, names in re.findall(r"'(\w+)': \[(.*?)\]", block, re.DOTALL):
-            programs = [room] if table == "rooms" else re.findall(r"'(\w+)'", names)
-            found |= {f"test_{program}": room for program in programs}
+            yield table, room, re.findall(r"'(\w+)'", names)
+
+
+def ideas_of_programs(tree: Path) -> dict[str, str]:
+    """test_keys -> keys and test_reclaim -> registry, as test/cpp/meson.build has it."""
+    found = dict(PLACED)
+    for table, room, names in tables_of_programs(tree):
+        programs = [room] if table == "rooms" else names
+        found |= {f"test_{program}": room for program in programs}
     return found
+
+
+def programs_of_files(tree: Path) -> dict[str, str]:
+    """test_c_closure -> test_ffi and test_reclaim -> test_reclaim."""
+    return {
+        f"test_{name}": f"test_{room if table == 'rooms' else name}"
+        for table, room, names in tables_of_programs(tree)
+        for name in names
+    }
 
 
 def failed_gtest(output: str) -> str:
@@ -166,7 +181,9 @@ class Bench:
     def named(self, name: str) -> Program:
         """The program that a mutant names. A file of Python tests was not measured."""
         if not name.endswith(".py"):
-            return next(program for program in self.programs if program.name == name)
+            wanted = programs_of_files(self.tree).get(name, name)
+            (program,) = [program for program in self.programs if program.name == wanted]
+            return program
         program = self.pytest(name.removesuffix(".py"), [name])
         program.seconds = LONGEST_FILE
         return program

@@ -82,6 +82,10 @@ def test_programs_are_found_below_their_ideas(bench):
     assert ideas["test_schema"] == ideas["test_fuzz_corpus"] == "schema"
     assert ideas["test_registry"] == ideas["test_reclaim"] == "registry"
     assert ideas["test_base"] == "base"
+    programs = bench.programs_of_files(ROOT)
+    assert programs["test_c_closure"] == "test_ffi"
+    assert programs["test_reclaim"] == "test_reclaim"
+    assert set(programs.values()) <= set(ideas)
     assert ideas["test_jit"] == "jit"
     assert ideas["test_autograd"] == ideas["test_concurrency_autograd"] == "autograd"
     assert {"base", "tensor", "value", "interpreter", "thread", "ffi", "plugin", "c_api"} <= set(

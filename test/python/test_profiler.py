@@ -446,6 +446,17 @@ def test_diff_counts_calls_and_own_times_as_the_events_do():
     assert by_name[leaf_name] == pytest.approx(own / 1000)
 
 
+def test_own_times_of_rows_add_up_to_what_the_outermost_calls_took():
+    with profile() as prof:
+        work(5)
+    rows = prof.key_averages()
+    outermost = [event for event in prof.events() if event.parent is None]
+    own = sum(row.self_cpu_time_total for row in rows)
+    assert own == pytest.approx(sum(event.duration_time_ns for event in outermost) / 1000)
+    (row,) = [row for row in rows if row.key.endswith("): work")]
+    assert row.self_cpu_time_total < row.cpu_time_total
+
+
 def test_I37_a_range_that_is_not_closed_ends_with_the_profile():
     open_range = record_function("never closed")
     with profile() as prof:

@@ -100,7 +100,7 @@ class ThreadReplay {
         track_.marks.push_back(
             {time, event.key, top(), payload, mark_of(event.kind), event.detail});
       } else if (is_exit(event.kind)) {
-        exit(time, span_of(event.kind), event.key, event.detail);
+        exit(time, span_of(event.kind), event.key);
       } else {
         enter(time, span_of(event.kind), event.key, event.detail, payload);
       }
@@ -164,17 +164,14 @@ class ThreadReplay {
     open_[int(kind)].add(key, +1);
   }
 
-  void exit(std::int64_t time, SpanKind kind, std::uint32_t key, std::uint16_t detail) {
+  void exit(std::int64_t time, SpanKind kind, std::uint32_t key) {
     if (!open_[int(kind)].has(key)) {
       quality_.dropped_exits += is_before_ ? 0 : 1;
       return;
     }
     for (;;) {
-      Span& span = track_.spans[stack_.back().span];
-      if (stack_.back().key == key && span.kind == kind) {
-        span.detail |= detail;
-        return pop(time, SpanFlag{});
-      }
+      const Span& span = track_.spans[stack_.back().span];
+      if (stack_.back().key == key && span.kind == kind) return pop(time, SpanFlag{});
       quality_.clamped += is_before_ ? 0 : 1;
       pop(time, SpanFlag::Clamped);
     }
