@@ -385,6 +385,7 @@ TEST(PoolAndFork, WhatTheParentHadQueuedOrWasRunning) {
       0);
   door.open();
   EXPECT_EQ(queued.wait(), getpid()) << "and in the parent it runs once more";
+  running.wait();  // it is at the doors until then
 }
 
 TEST(PoolAndFork, AForkInsideOfALoopIsAnErrorInTheChild) {
