@@ -10,7 +10,6 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from processes import environment_of_a_user
 
 # A wrong formula fails where it is registered.
 os.environ.setdefault("OPYARD_CHECK_FORMULAS", "1")
@@ -164,6 +163,9 @@ def throwing_plugin():
 @pytest.fixture
 def run_program(tmp_path):
     """Runs a program in a fresh interpreter and gives the finished process."""
+
+    # It reads the volume, which is known behind pytest_configure().
+    from processes import environment_of_a_user
 
     def run(program, *arguments, timeout=60):
         file = tmp_path / "program.py"
