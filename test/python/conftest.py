@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# A wrong formula fails where it is registered.
+# A wrong formula fails when it is registered.
 os.environ.setdefault("OPYARD_CHECK_FORMULAS", "1")
 
 _numbers = itertools.count()

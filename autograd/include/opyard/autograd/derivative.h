@@ -100,7 +100,7 @@ OPYARD_API std::string backward_name(const Operator& op);
 // none.
 OPYARD_API void check_formulas(const Operator& op);
 
-// From now on a formula with a fault is refused where it is registered (BadGraph), not at its first
+// From now on a formula with a fault is refused when it is registered (BadGraph), not at its first
 // use; so is one that calls an operator which is not defined yet. Those of a plugin are read when
 // all of it is registered; else it is not loaded. Not read at all: formulas of operators that are
 // not defined yet, of blocks that a program links, and any while opyard_kernels is not loaded. It

@@ -7,7 +7,7 @@
 // elements copied. The former memory lives until the tensor grows once more or ends: a call that is
 // in the middle of reading it can go on. Others who hold the memory would keep the former one
 // without a word, so growing is refused when there are others: views, saved tensors, an array that
-// the memory came from, and whoever was given its address, as an array of NumPy is.
+// the memory came from, and what was given its address, as an array of NumPy is.
 //
 // Depends on: tensor/memory_format.h.
 #pragma once

@@ -5,7 +5,7 @@
 // nothing is allocated, and no count changes.
 //
 //            stand_for()               take_back()
-//   free ─────────────> exported ───────────────────────────> free, if no one else owns tensor or storage
+//   free ─────────────> exported ───────────────────────────> free, if there is no other owner
 //                         │  own()                release()
 //                         └───────> with an owner ──────────> a tensor as any other
 //

@@ -81,7 +81,7 @@ class OPYARD_API Lexer {
   std::string problem_;
 };
 
-// The characters that a Text token stands for, and its first escape that is unknown.
+// The characters of a Text token, and its first escape that is unknown.
 struct Unquoted {
   std::string text;
   std::optional<Span> wrong;  // the first unknown escape, as a place in the source
