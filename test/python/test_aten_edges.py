@@ -96,3 +96,53 @@ def test_each_form_that_writes_finds_the_function_whose_result_it_writes():
             except Exception as error:
                 assert "Could not find schema" not in str(error), f"{name}.{overload}: {error}"
     assert calls > 200
+
+
+def refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_a_scatter_that_reduces_adds_or_multiplies():
+    x, at, src = row(1, 2, 3), opyard.tensor([0, 0]), row(4, 5)
+    assert aten.scatter(x, 0, at, src, reduce="add").tolist() == [10, 2, 3]
+    assert aten.scatter(x, 0, at, 3, reduce="multiply").tolist() == [9, 2, 3]
+    for value in (src, 3):
+        refused(
+            lambda value=value: aten.scatter(x, 0, at, value, reduce="amax"),
+            ValueError,
+            'reduce is "amax"; accepted are "add" and "multiply"',
+        )
+    refused(
+        lambda: aten.scatter_reduce(x, 0, at, src, "add"), ValueError, 'reduce is "add"; accepted'
+    )
+
+
+@pytest.mark.parametrize("name", ["cumsum_", "cumprod_"])
+def test_what_is_written_in_place_keeps_its_dtype(name):
+    x = row(1, 2, 3)
+    op = getattr(aten, name)
+    refused(lambda: op(x, 0, dtype=opyard.float64), TypeError, "dtype is float64 and self is")
+    assert x.tolist() == [1, 2, 3]
+    assert op(x, 0, dtype=opyard.float32) is x
+    assert x.tolist()[2] == 6
+
+
+def test_a_weight_is_between_two_of_one_dtype():
+    other = row(3, 4, dtype=opyard.float64)
+    refused(lambda: aten.lerp(row(1, 2), other, 0.5), TypeError, "both need one dtype")
+
+
+def test_pooling_backward_takes_the_windows_that_the_forward_takes():
+    x = opyard.ones(1, 1, 4, 4)
+    values, indices = aten.max_pool2d_with_indices(x, [2, 2])
+    backward = aten.max_pool2d_with_indices_backward
+    assert backward(values, x, [2, 2], [], [0], [1], False, indices).sum().item() == 4
+    for kernel, grad in (([], values), ([3, 3], values), ([2, 2], x)):
+        refused(
+            lambda kernel=kernel, grad=grad: backward(
+                grad, x, kernel, [], [0], [1], False, indices
+            ),
+            ValueError,
+            "max_pool2d_with_indices_backward: ",
+        )

@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/check.h"
 #include "common/copy.h"
 #include "common/ops.h"
 #include "common/write.h"
+#include "opyard/value/cast.h"
 
 namespace opyard::kernels {
 namespace {
@@ -63,6 +65,16 @@ void compute_and_copy(const Operator& form, const char* name, const char* argume
   stack.push(Value(std::move(written)));
 }
 
+// `f_(..., dtype=)` computes in that dtype and has one to write to.
+void require_own_dtype(const Operator& op, const char* name, const Tensor& self,
+                       const Value& dtype) {
+  if (op.schema().arguments.back().name != "dtype" || dtype.is_none()) return;
+  const auto wanted = ValueCast<DType>::from(dtype);
+  if (wanted == self.dtype()) return;
+  refuse(ErrorKind::BadArgument, {name, ": dtype is ", wanted, " and self is ", self,
+                                  ", which is written in place; accepted is its own dtype"});
+}
+
 void write_result(const Operator& op, DispatchKeySet, Stack& stack) {
   const bool in_place = op.name().name.back() == '_';
   const std::size_t count = op.schema().arguments.size();
@@ -71,6 +83,7 @@ void write_result(const Operator& op, DispatchKeySet, Stack& stack) {
   Tensor written = stack.top(count)[in_place ? 0 : count - 1].to_tensor();
   if (in_place) {
     require_writable(name.c_str(), argument, written);
+    require_own_dtype(op, name.c_str(), written, stack.top(1)[0]);
   } else {
     static_cast<void>(stack.pop());
   }

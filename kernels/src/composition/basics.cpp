@@ -119,6 +119,13 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
       tensor1, tensor2);
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
+  constexpr const char* kOp = "aten::lerp.Scalar";
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "end", end);
+  if (self.dtype() != end.dtype()) {
+    refuse(ErrorKind::BadArgument,
+           {kOp, ": self is ", self, " and end is ", end, "; both need one dtype"});
+  }
   return rounded_once(
       [&](const Tensor& x, const Tensor& y) {
         if (weight.to_double() < 0.5) return x + (y - x) * weight;

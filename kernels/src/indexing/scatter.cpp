@@ -182,9 +182,16 @@ Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, co
   return scattered_from("aten::scatter_add", self, dim, index, src, How::Sum);
 }
 
+How find_how_of_scatter(const char* op, std::string_view reduce) {
+  if (reduce == "add") return How::Sum;
+  if (reduce == "multiply") return How::Product;
+  refuse(ErrorKind::BadValue, {op, ": reduce is \"", reduce,
+                               "\"; accepted are \"add\" and \"multiply\", and scatter_reduce() "
+                               "knows more"});
+}
 How find_how(const char* op, std::string_view reduce) {
-  if (reduce == "sum" || reduce == "add" || reduce == "mean") return How::Sum;
-  if (reduce == "prod" || reduce == "multiply") return How::Product;
+  if (reduce == "sum" || reduce == "mean") return How::Sum;
+  if (reduce == "prod") return How::Product;
   if (reduce == "amax") return How::Largest;
   if (reduce == "amin") return How::Smallest;
   refuse(ErrorKind::BadValue, {op, ": reduce is \"", reduce,
@@ -195,12 +202,12 @@ How find_how(const char* op, std::string_view reduce) {
 Tensor scatter_reduced(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
                        std::string_view reduce) {
   constexpr const char* kOp = "aten::scatter.reduce";
-  return scattered_from(kOp, self, dim, index, src, find_how(kOp, reduce));
+  return scattered_from(kOp, self, dim, index, src, find_how_of_scatter(kOp, reduce));
 }
 Tensor scatter_value_reduced(const Tensor& self, std::int64_t dim, const Tensor& index,
                              const Scalar& value, std::string_view reduce) {
   constexpr const char* kOp = "aten::scatter.value_reduce";
-  return scattered_value(kOp, self, dim, index, value, find_how(kOp, reduce));
+  return scattered_value(kOp, self, dim, index, value, find_how_of_scatter(kOp, reduce));
 }
 
 // Divides by how many were added; integers are rounded down.

@@ -103,13 +103,20 @@ Tensor max_pool_scatter(const Tensor& grad, const Tensor& indices, IntSpan sizes
   const Tensor image = flat(ops::zeros(grad, sizes), dims);
   return ops::reshape(ops::scatter_add(image, -1, flat(indices, dims), flat(grad, dims)), sizes);
 }
-Tensor max_pool2d_backward(const Tensor& grad_output, const Tensor& self, IntSpan, IntSpan, IntSpan,
-                           IntSpan, bool, const Tensor& indices) {
-  return max_pool_scatter(grad_output, indices, self.sizes(), 2);
-}
-Tensor max_pool3d_backward(const Tensor& grad_output, const Tensor& self, IntSpan, IntSpan, IntSpan,
-                           IntSpan, bool, const Tensor& indices) {
-  return max_pool_scatter(grad_output, indices, self.sizes(), 3);
+// The indices say all that the windows would; these are looked at as the forward looks at them.
+template <int dims>
+Tensor max_pool_backward(const Tensor& grad_output, const Tensor& self, IntSpan kernel_size,
+                         IntSpan stride, IntSpan padding, IntSpan dilation, bool ceil_mode,
+                         const Tensor& indices) {
+  constexpr const char* kOp = dims == 2 ? "aten::max_pool2d_with_indices_backward"
+                                        : "aten::max_pool3d_with_indices_backward";
+  const PoolLists lists{kOp, dims, kernel_size, stride, padding, dilation, ceil_mode};
+  const PoolWindows windows = pool_windows(lists, self);
+  if (!std::ranges::equal(grad_output.sizes(), windows.sizes)) {
+    refuse(ErrorKind::BadShape, {kOp, ": grad_output is ", grad_output, "; the windows of self, ",
+                                 self, ", need the sizes ", IntSpan(windows.sizes)});
+  }
+  return max_pool_scatter(grad_output, indices, self.sizes(), dims);
 }
 
 using Pool = Two(const Tensor&, IntSpan, IntSpan, IntSpan, IntSpan, bool);
@@ -174,7 +181,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
           "] kernel_size, int[" #n "] stride, int[" #n "] padding, int[" #n                       \
           "] dilation, bool ceil_mode, Tensor indices) -> Tensor",                                \
           "adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)"}); \
-  m.impl("max_pool" #n "d_with_indices_backward", &max_pool##n##d_backward);                      \
+  m.impl("max_pool" #n "d_with_indices_backward", &max_pool_backward<n>);                         \
   m.derivative("max_pool" #n "d_with_indices",                                                    \
                {{"self", "max_pool_scatter(grad0, result1, sizes(self), " #n ")"}});              \
   m.derivative("adaptive_max_pool" #n "d",                                                        \
