@@ -6,7 +6,9 @@
 // interpreter, as it has by itself from 3.12 on.
 //
 // For each argument that a call gives by name, pybind11 makes a str of the name, and goes on
-// without one if there is no memory for it: interned() raises instead.
+// without one if there is no memory for it: interned() raises instead. Before 3.12 an exception is
+// completed when it is fetched; if there is no memory for it, it becomes a MemoryError, in which
+// pybind11 sees a fault ("MISMATCH"): fetch_completed() gives it one that needs no more.
 //
 // Depends on: runtime/python.h.
 #pragma once
@@ -24,12 +26,23 @@ namespace opyard::python {
 
 inline PyObject* interned(const char* text);
 
+// PyErr_Fetch() of an exception that is complete: `*value` is of `*type`, whatever it took to make.
+inline void fetch_completed(PyObject** type, PyObject** value, PyObject** traceback) {
+  PyErr_Fetch(type, value, traceback);
+  if (*type != nullptr) PyErr_NormalizeException(type, value, traceback);
+}
+
 }  // namespace opyard::python
 
 #define PyUnicode_InternFromString(text) ::opyard::python::interned(text)
+#if PY_VERSION_HEX < 0x030C0000
+#define PyErr_Fetch(type, value, traceback) \
+  ::opyard::python::fetch_completed(type, value, traceback)
+#endif
 #include <pybind11/pybind11.h>  // IWYU pragma: export
 #include <pybind11/stl.h>       // IWYU pragma: export
 #undef PyUnicode_InternFromString
+#undef PyErr_Fetch
 
 namespace opyard::python {
 

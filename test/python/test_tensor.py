@@ -260,6 +260,27 @@ def test_tensors_are_data_too(x):
     assert opyard.tensor([x, x]).shape == (2, 3)
 
 
+def test_arrays_without_dimensions_are_numbers_among_the_data():
+    np = pytest.importorskip("numpy")
+    made = opyard.tensor([np.array(1.5), np.array(2), 3])
+    assert (made.tolist(), made.dtype) == ([1.5, 2.0, 3.0], opyard.float32)
+    assert opyard.tensor([np.array(True)]).dtype == opyard.bool
+    assert opyard.tensor([[np.array(1j)], [np.float32(2)]]).tolist() == [[1j], [2]]
+    frozen = np.array(7)
+    frozen.setflags(write=False)
+    assert opyard.tensor((frozen, np.arange(3)[1])).tolist() == [7, 1]
+    with pytest.raises(ValueError, match=r"ragged: data\[1\] is a number where"):
+        opyard.tensor([np.arange(2), np.array(1)])
+
+
+def test_an_array_by_dlpack_without_dimensions_is_a_number_among_the_data():
+    class Array:
+        def __dlpack__(self, **arguments):
+            return opyard.tensor(2.5).__dlpack__(**arguments)
+
+    assert opyard.tensor([Array(), 1]).tolist() == [2.5, 1.0]
+
+
 def test_arrays_of_other_libraries_are_copied(x):
     class Array:
         def __dlpack__(self, **arguments):

@@ -28,19 +28,40 @@ namespace {
 
 constexpr std::size_t kMostDims = 64;
 
+// Whether it is an array of another library. Lists and numbers are not asked.
+bool is_exchangeable(Runtime& runtime, PyObject* data) {
+  if (PyList_Check(data) || PyTuple_Check(data) || PyLong_Check(data) || PyFloat_Check(data)) {
+    return false;
+  }
+  if (foreign_kind_of(runtime, Py_TYPE(data)).way == ForeignWay::Table) return true;
+  const int has = has_attribute(data, "__dlpack__");
+  if (has < 0) throw PythonErrorSet();
+  return has != 0;
+}
+
+// The elements of an array of another library, copied; null for all else.
+Owned copy_array(Runtime& runtime, PyObject* data) {
+  if (PyObject_CheckBuffer(data) != 0) {
+    const Owned copy =
+        require_only_memory(find_beyond_memory(runtime, Py_TYPE(data)), data, "tensor: ");
+    return wrap(runtime, BufferSource(copy ? copy.get() : data, "tensor").copy());
+  }
+  if (!is_exchangeable(runtime, data)) return {};
+  const Owned shared = wrap(runtime, take_dlpack(runtime, data));
+  return call_aten(runtime, AtenName::clone, {shared.get()});
+}
+
 class Reader {
  public:
-  explicit Reader(const Runtime& runtime) : runtime_(runtime) {}
+  explicit Reader(Runtime& runtime) : runtime_(runtime) {}
 
   void read(PyObject* data) {
-    if (std::optional<Number> number = find_number(data)) {
-      require_leaf();
-      numbers_.push_back(*number);
-    } else if (is_sequence(data)) {
-      read_level(data);
-    } else {
-      refuse(data);
-    }
+    if (const std::optional<Number> number = find_number(data)) return add(*number);
+    if (is_sequence(data) && read_level(data)) return;
+    // An array without dimensions looks like a sequence and is none.
+    const Owned only = copy_array(runtime_, data);
+    if (!only || tensor_unchecked(only.get()).dim() != 0) refuse(data);
+    add(*find_number(only.get()));
   }
 
   IntSpan sizes() const { return sizes_; }
@@ -84,14 +105,19 @@ class Reader {
              "; accepted are bool, int, float, complex and sequences of them");
   }
 
-  void read_level(PyObject* data) {
+  void add(Number number) {
+    require_leaf();
+    numbers_.push_back(number);
+  }
+
+  // Gives false if it has no items.
+  bool read_level(PyObject* data) {
     require_unmasked(data, "tensor");
     const std::size_t depth = path_.size();
     const Owned items = Owned::steal(PySequence_Fast(data, ""));
     if (!items) {
       if (!clear_if(PyExc_TypeError)) throw PythonErrorSet();
-      // It looks like a sequence and is none, as an array without dimensions
-      refuse(data);
+      return false;
     }
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
     require_length(depth, count);
@@ -106,6 +132,7 @@ class Reader {
     }
     path_.pop_back();
     if (count == 0) deepest_ = true;  // nothing is below, so other branches end here too
+    return true;
   }
 
   // Every level has the length of the first one at its depth.
@@ -189,7 +216,7 @@ class Reader {
     return std::string(require_text(text.get(), "a number's repr"));
   }
 
-  const Runtime& runtime_;
+  Runtime& runtime_;
   std::vector<Number> numbers_;
   DimVector sizes_;
   std::vector<std::int64_t> path_;  // if the reader is
@@ -202,30 +229,15 @@ Owned convert(Runtime& runtime, Owned tensor, PyObject* dtype) {
   return call_aten(runtime, AtenName::to, {tensor.get(), dtype});
 }
 
-// Whether it is an array of another library. Lists and numbers are not asked.
-bool is_exchangeable(Runtime& runtime, PyObject* data) {
-  if (PyList_Check(data) || PyTuple_Check(data) || PyLong_Check(data) || PyFloat_Check(data)) {
-    return false;
-  }
-  if (foreign_kind_of(runtime, Py_TYPE(data)).way == ForeignWay::Table) return true;
-  const int has = has_attribute(data, "__dlpack__");
-  if (has < 0) throw PythonErrorSet();
-  return has != 0;
-}
-
 Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
   Runtime& runtime = runtime_of_module(module);
   Owned copied;
   if (is_tensor(runtime, data)) {
     copied = call_aten(runtime, AtenName::clone, {data});
-  } else if (PyObject_CheckBuffer(data) != 0) {
-    const Owned copy =
-        require_only_memory(find_beyond_memory(runtime, Py_TYPE(data)), data, "tensor: ");
-    copied = wrap(runtime, BufferSource(copy ? copy.get() : data, "tensor").copy());
-  } else if (is_exchangeable(runtime, data)) {
-    const Owned shared = wrap(runtime, take_dlpack(runtime, data));
-    copied = call_aten(runtime, AtenName::clone, {shared.get()});
   } else {
+    copied = copy_array(runtime, data);
+  }
+  if (!copied) {
     Reader reader(runtime);
     reader.read(data);
     const DType chosen =

@@ -110,7 +110,11 @@ class enable_grad(_Switch):
 
 
 class set_grad_enabled(_GradientMode):
-    """set_grad_enabled(mode): for good, or for a `with` statement."""
+    """set_grad_enabled(mode): for good, or for a `with` statement.
+
+    The mode is set when the object is made. If a `with` statement cannot be entered then, as for
+    want of memory, it stays set; no_grad() and enable_grad() set nothing before they are entered.
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
