@@ -31,7 +31,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import sanitizers
-from suites import BUILD, RESULTS, ROOT, Tally, budget_lines, declared, execute, loop, say
+from suites import (
+    BUILD,
+    RESULTS,
+    ROOT,
+    SUITE_SECONDS,
+    Tally,
+    budget_lines,
+    declared,
+    execute,
+    loop,
+    say,
+)
 
 Suite = Callable[[], Tally]
 # How much longer Meson waits for a program that a sanitizer slows down.
@@ -56,6 +67,7 @@ def meson_test(
     *arguments: str,
     wrapper: list[str] | None = None,
     environment: dict[str, str] | None = None,
+    seconds: float = SUITE_SECONDS,
 ) -> tuple[Tally, bool]:
     """Runs `meson test` in a folder of build/; gives a tally without counts, and whether it was
     content."""
@@ -64,10 +76,10 @@ def meson_test(
     command += ["--logbase", name, *arguments]
     if wrapper:
         command += ["--wrapper", shlex.join(wrapper)]
-    code, seconds, said = execute(command, environment)
+    code, used, said = execute(command, environment, seconds=seconds)
     # Meson speaks of the folder and of its logs; what the programs said is of interest.
     say(f"== {name}\n{said.rstrip()}")
-    return Tally(name, seconds=seconds), code == 0
+    return Tally(name, seconds=used), code == 0
 
 
 def judge(tally: Tally, content: bool) -> Tally:
@@ -122,7 +134,14 @@ def sanitized_python(sanitizer: "sanitizers.Sanitizer", part: str) -> Tally:
     environment = {**sanitizer.python_environment(logs), "PYTEST_ADDOPTS": " ".join(options)}
     arguments = ["--suite", f"python-{primary()}", "--verbose", "-t", str(PATIENCE)]
     wrapper = [*sanitizer.wrapper, "env", f"LD_PRELOAD={sanitizer.runtime()}"]
-    tally, content = meson_test(name, build, *arguments, wrapper=wrapper, environment=environment)
+    tally, content = meson_test(
+        name,
+        build,
+        *arguments,
+        wrapper=wrapper,
+        environment=environment,
+        seconds=SUITE_SECONDS * (PATIENCE if part == "all" else 1),
+    )
     tally.read([xml] if xml.exists() else [])
     for fault in sanitizer.faults(logs):
         tally.fail(fault)

@@ -87,10 +87,14 @@ def say(text: str) -> None:
 
 
 def execute(
-    command: list[str], environment: dict[str, str] | None = None, shown: bool = False
+    command: list[str],
+    environment: dict[str, str] | None = None,
+    shown: bool = False,
+    seconds: float = SUITE_SECONDS,
 ) -> tuple[int, float, str]:
     """Runs a command; gives its exit code, the CPU seconds of it and all it waited for, and what
-    it said. With `shown`, every line is also printed as it comes."""
+    it said. With `shown`, every line is also printed as it comes. After so many seconds it is
+    killed."""
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -102,7 +106,7 @@ def execute(
         errors="replace",
         start_new_session=True,
     )
-    limit = threading.Timer(SUITE_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+    limit = threading.Timer(seconds, os.killpg, (process.pid, signal.SIGKILL))
     limit.start()
     said = []
     with process.stdout:

@@ -8,12 +8,15 @@
 // For each argument that a call gives by name, pybind11 makes a str of the name, and goes on
 // without one if there is no memory for it: interned() raises instead. Before 3.12 an exception is
 // completed when it is fetched; if there is no memory for it, it becomes a MemoryError, in which
-// pybind11 sees a fault ("MISMATCH"): fetch_completed() gives it one that needs no more.
+// pybind11 sees a fault ("MISMATCH"): fetch_completed() gives it one that needs no more. What
+// converts arguments runs code of theirs, such as an __index__, which may lead back here: each
+// function begins with a look at what is left of the C stack, in enter_fast().
 //
-// Depends on: runtime/python.h.
+// Depends on: runtime/{python,stack_end}.h.
 #pragma once
 
 #include "runtime/python.h"
+#include "runtime/stack_end.h"
 
 #if OPYARD_INTERPRETERS_SHARE_THE_GIL
 #define PYBIND11_HAS_SUBINTERPRETER_SUPPORT 1
@@ -32,8 +35,37 @@ inline void fetch_completed(PyObject** type, PyObject** value, PyObject** traceb
   if (*type != nullptr) PyErr_NormalizeException(type, value, traceback);
 }
 
+// What pybind11 makes of a function: its own, behind a look at the stack. All functions of a module
+// have the same one of its own, by the convention that its version uses.
+inline PyCFunction plain_function = nullptr;
+
+inline PyObject* enter_fast(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                            PyObject* names) {
+  if (is_stack_at_its_end()) return nullptr;
+  const auto plain =
+      reinterpret_cast<_PyCFunctionFastWithKeywords>(reinterpret_cast<void (*)()>(plain_function));
+  return plain(self, args, count, names);
+}
+inline PyObject* enter_tuple(PyObject* self, PyObject* args, PyObject* names) {
+  if (is_stack_at_its_end()) return nullptr;
+  const auto plain =
+      reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(plain_function));
+  return plain(self, args, names);
+}
+inline PyObject* make_function(PyMethodDef* definition, PyObject* self, PyObject* module) {
+  plain_function = definition->ml_meth;
+  definition->ml_meth =
+      (definition->ml_flags & METH_FASTCALL) != 0
+          ? reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(enter_fast))
+          : reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(enter_tuple));
+  return PyCMethod_New(definition, self, module, nullptr);
+}
+
 }  // namespace opyard::python
 
+#undef PyCFunction_NewEx
+#define PyCFunction_NewEx(definition, self, module) \
+  ::opyard::python::make_function(definition, self, module)
 #define PyUnicode_InternFromString(text) ::opyard::python::interned(text)
 #if PY_VERSION_HEX < 0x030C0000
 #define PyErr_Fetch(type, value, traceback) \
@@ -43,6 +75,7 @@ inline void fetch_completed(PyObject** type, PyObject** value, PyObject** traceb
 #include <pybind11/stl.h>       // IWYU pragma: export
 #undef PyUnicode_InternFromString
 #undef PyErr_Fetch
+#undef PyCFunction_NewEx
 
 namespace opyard::python {
 

@@ -208,6 +208,10 @@ void end(Installed* installed) {
 // See [End of a thread].
 void end_thread(PyObject* capsule) {
   auto* const list = static_cast<ObserversOfThread*>(PyCapsule_GetPointer(capsule, kThread));
+  if (list->observers.empty()) {  // then nothing leads to it
+    delete list;
+    return;
+  }
   if (is_finalizing() || list->thread != std::this_thread::get_id()) return;
   PyObject* const former = take_exception();
   bool has_ended_any = false;

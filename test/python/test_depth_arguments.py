@@ -429,10 +429,21 @@ WAYS = {
         t = opyard.Tensor.make_subclass(T, opyard.tensor([0.5]))
         go = lambda: t.unknown
     """,
+    # pybind11 converts these, and takes an exception for an argument that is none.
+    "an index of a graph's node": r"""
+        from opyard import jit
+        text = "graph(%x):\n  %y = aten::neg(%x)\n  return (%y)\n"
+        node = next(iter(jit.parse_ir(text).nodes()))
+        class Argument:
+            def __index__(self):
+                step()
+                node.remove_input(self)
+        go = lambda: node.remove_input(Argument())
+    """,
 }
 
 # What ends otherwise: nothing of the level before is on the stack then.
-OTHERWISE = {"__del__": "Enough"}
+OTHERWISE = {"__del__": "Enough", "an index of a graph's node": "TypeError"}
 
 
 @plain_build

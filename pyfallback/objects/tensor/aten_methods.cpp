@@ -30,7 +30,7 @@ void change_lookup(PyTypeObject* tensor, getattrofunc from, getattrofunc to) noe
   std::atomic_ref<getattrofunc>(tensor->tp_getattro).compare_exchange_strong(from, to);
 }
 
-// Names of aten that came. Lists of nodes, so that taking some and giving them back needs no memory.
+// Names of aten that came: lists of nodes, since taking some and giving them back needs no memory.
 class Changes {
  public:
   struct Node {

@@ -57,8 +57,11 @@ class Reader {
 
   void read(PyObject* data) {
     if (const std::optional<Number> number = find_number(data)) return add(*number);
-    if (is_sequence(data) && read_level(data)) return;
-    // An array without dimensions looks like a sequence and is none.
+    if (is_sequence(data)) {
+      if (read_level(data)) return;  // else an array without dimensions, which looks like one
+    } else if (!is_exchangeable(runtime_, data)) {
+      refuse(data);
+    }
     const Owned only = copy_array(runtime_, data);
     if (!only || tensor_unchecked(only.get()).dim() != 0) refuse(data);
     add(*find_number(only.get()));
