@@ -11,7 +11,6 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     overload(name)                   the overload of "ns::name" or "ns::name.overload"
     aten(name)                       the packet of that aten operator, or None
     method(name)                     the method of Tensor that is made of others, or None
-    method_names()                   the names of those, and of operators that are not defined yet
     dir_tensor(tensor)               what dir() of it shows
     list_tensor(tensor)              tolist() of one without memory, by calls
     array_tensor(tensor)             numpy() of one, likewise
@@ -75,7 +74,6 @@ _LATE = {
     "find_dtype": ("opyard._tensor.dtypes", "find"),
     "require_dtype": ("opyard._tensor.dtypes", "require"),
     "method": ("opyard._tensor.methods", "find"),
-    "method_names": ("opyard._tensor.methods", "more_names"),
     "dir_tensor": ("opyard._tensor.methods", "names"),
     "list_tensor": ("opyard._tensor.methods", "listed"),
     "array_tensor": ("opyard._tensor.methods", "as_array"),

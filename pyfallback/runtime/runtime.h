@@ -152,7 +152,7 @@ struct Runtime {
   // Packets behind Tensor's arithmetic, by AtenName (objects/tensor/aten.h); null until first used.
   static constexpr int kMostAtenPackets = 48;
   PyObject* aten_packets[kMostAtenPackets] = {};
-  // Tensor's methods that are operators (aten_methods.h), as found in this state of the registry.
+  // Packets behind Tensor's methods: a dictionary by name, as of this state of the registry.
   PyObject* aten_methods = nullptr;
   std::uint64_t aten_methods_generation = 0;
 };

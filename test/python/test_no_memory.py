@@ -501,54 +501,6 @@ def test_T5_an_error_for_which_there_is_no_memory_is_memory_error():
     assert (done.code, done.stderr) == (0, ""), f"{done.code}: {done.stderr[-3000:]}"
 
 
-# The first method brings the names of all operators into the class; what it could not bring comes
-# with a later one.
-FIRST_METHOD = (
-    HOLD_CODES
-    + """
-import os, sys
-import _testcapi
-import opyard
-import opyard._tensor.methods
-
-x = opyard.tensor([1.0, 2.0])
-opyard.ops.aten.neg(x)
-opyard._tensor.methods.more_names()
-hold_codes()
-failures = 0
-for number in [*range(1, 80), *range(80, 6000, 59)]:
-    child = os.fork()
-    if child == 0:
-        failed = False
-        try:
-            _testcapi.set_nomemory(number, number + 1)
-            try:
-                x.relu()
-            finally:
-                _testcapi.remove_mem_hooks()
-        except (MemoryError, SystemError) as error:
-            # CPython's own, for the frame of a function: see the top of this file.
-            assert type(error) is MemoryError or sys.version_info >= (3, 11)
-            failed = True
-        assert x.relu().tolist() == [1.0, 2.0]
-        assert x.neg().tolist() == [-1.0, -2.0]
-        assert x.cpu() is x
-        assert not hasattr(x, "no_such")
-        os._exit(10 + failed)
-    result = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert result in (10, 11), (number, result)
-    failures += result == 11
-assert failures > 40, failures
-"""
-)
-
-
-@plain_build
-def test_T5_the_first_method_may_lack_memory():
-    done = run(FIRST_METHOD, limit=60 * PATIENCE)
-    assert (done.code, done.stderr) == (0, ""), f"{done.code}: {done.stderr[-3000:]}"
-
-
 FIRST = ["code", "graph", "copy", "state", "begun", "compiled", "compiled, with gradients"]
 FIRST += ["parse_ir", "backward", "functions"]
 

@@ -53,6 +53,7 @@ Owned call_aten(Runtime& runtime, AtenName name, std::initializer_list<PyObject*
 
 void drop_aten_packets(Runtime& runtime) noexcept {
   for (PyObject*& packet : runtime.aten_packets) Py_CLEAR(packet);
+  Py_CLEAR(runtime.aten_methods);
 }
 
 }  // namespace opyard::python

@@ -1,41 +1,56 @@
-// objects/tensor/aten_methods.h: the aten operators that are methods of Tensor.
+// objects/tensor/aten_methods.h: the aten operators that are methods of Tensor, found fast.
 //
-// t.relu is ops.aten.relu bound to t, and Tensor.relu is ops.aten.relu. Names that begin with '_'
-// are never operators: Python, NumPy and others probe for many of them, and must not load the
-// operators by that.
+// `t.relu` is looked for on the class first, and then here. What was found is cached until the
+// registry changes, so an operator that is defined or unregistered shows at once.
 //
-// [In the class] CPython calls a method without making a bound one first, and caches where it was
-// found, only if the class looks attributes up as every class does and has the name. So with the
-// first method that is an operator the names of all come into the class, as descriptors that find
-// their operator when they are used; from then on Tensor looks up as every class does. When a name
-// of aten comes later it looks here again until it has that, too. To say so is one store: operators
-// are defined on any thread, with the GIL or without.
-//
-// A class behind Tensor, as a mixin's, that has the name of an operator goes before it; so
-// subclasses always look here.
+// [Near] Looking on the class and in a dictionary takes longer than many an operator. So what a
+// class has not and aten has is cached a second time, by the addresses of class and name. It holds
+// while the class has the same version and the registry is as it was.
 //
 // Depends on: objects/tensor/aten.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
+#include "opyard/registry/registry.h"
+
 namespace opyard::python {
 
-// Whether all names of aten are in the class, so that what it has not is no operator.
-bool has_all_aten_methods(const Runtime& runtime) noexcept;
-// Puts those into the class that are missing; for who found a method that is not there. Throws
-// PythonErrorSet.
-void complete_aten_methods(Runtime& runtime);
-// The same, if that was done once and a name came since.
-void update_aten_methods(Runtime& runtime);
-// A name was deleted from the class: it may be an operator's.
-void uncover_aten_method(Runtime& runtime, PyObject* name);
-// With the module's end.
-void end_aten_methods(Runtime& runtime) noexcept;
+// Of one runtime, for the state of the registry that Runtime::aten_methods_generation says.
+struct AtenMethods {
+  struct Near {
+    PyObject* name;  // owned, a plain string
+    PyObject* found;
+    PyTypeObject* type;  // borrowed: no other type has its version
+    TypeVersion version;
+  };
+  static constexpr std::size_t kNear = 64;
 
-// What a class behind Tensor has under this name, if Tensor itself has only an operator; bound to
-// `object`, which is a tensor of the class `type` or the class itself. Else null. Throws
-// PythonErrorSet.
-Owned find_behind_tensor(Runtime& runtime, PyTypeObject* type, PyObject* object, PyObject* name);
+  PyObject_HEAD PyObject* by_name;  // a dictionary, or null
+  Near near[kNear];
+
+  Near& near_of(PyObject* text) noexcept {
+    constexpr std::uintptr_t kTextSize = 64;  // short texts are about so far apart
+    return near[reinterpret_cast<std::uintptr_t>(text) / kTextSize % kNear];
+  }
+};
+
+// What a method of this name leads to: a packet, or a function that is made of others; null if
+// there is none. For a name that the class has not. Throws PythonErrorSet.
+Owned find_aten_method(Runtime& runtime, PyObject* name);
+// The same, kept for find_near_method().
+Owned find_aten_method(Runtime& runtime, PyTypeObject* type, PyObject* name);
+
+// See [Near]: what find_aten_method() gave for this class and name, borrowed; null if it is to be
+// asked.
+inline PyObject* find_near_method(Runtime& runtime, PyTypeObject* type, PyObject* name) noexcept {
+  auto* const methods = reinterpret_cast<AtenMethods*>(runtime.aten_methods);
+  if (methods == nullptr) return nullptr;
+  const AtenMethods::Near& near = methods->near_of(name);
+  const bool holds = near.name == name && near.type == type &&
+                     near.version == type_version(runtime, type) &&
+                     runtime.aten_methods_generation == Registry::generation();
+  return holds ? near.found : nullptr;
+}
 
 }  // namespace opyard::python

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "objects/tensor/aten.h"
-#include "objects/tensor/aten_methods.h"
 #include "objects/tensor/dlpack_table.h"
 #include "objects/tensor/tensor_functions.h"
 #include "objects/tensor/tensor_parts.h"
@@ -96,7 +95,6 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
 
 void drop_tensor_caches(Runtime& runtime) noexcept {
   drop_aten_packets(runtime);
-  end_aten_methods(runtime);
   Py_CLEAR(runtime.empty_kwargs);
   runtime.most_free_tensors = 0;
   while (runtime.free_tensor_count > 0) {

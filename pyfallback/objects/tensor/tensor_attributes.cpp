@@ -1,7 +1,10 @@
 // objects/tensor/tensor_attributes.cpp: attributes, and methods that are aten operators.
 //
-// [Lookup] A name is looked for as every Python object does, and then among the operators of
-// aten: aten_methods.h says which names are in the class already.
+// [Lookup] A name is looked for where every Python object looks, and then among the aten operators:
+// t.relu is ops.aten.relu bound to t. What was found is cached until the registry changes, so an
+// operator that is defined or unregistered shows at once. Names that begin with '_' are never
+// operators: Python, NumPy and others probe for many of them, and must not load the operators by
+// that.
 #include "objects/tensor/aten.h"
 #include "objects/tensor/aten_methods.h"
 #include "objects/tensor/tensor_parts.h"
@@ -101,39 +104,31 @@ Owned strides_of(PyObject* self) {
 
 namespace {
 
-// An attribute of the tensor's own goes before what a class behind Tensor has.
-Owned find_in_mixin(Runtime& runtime, PyObject* self, PyObject* name) {
-  PyObject* const attributes = reinterpret_cast<TensorObject*>(self)->attributes;
-  if (attributes != nullptr) {
-    const int has = PyDict_Contains(attributes, name);
-    if (has < 0) throw PythonErrorSet();
-    if (has != 0) return {};
-  }
-  return find_behind_tensor(runtime, Py_TYPE(self), self, name);
-}
-
-}  // namespace
-
-// See [Lookup]. The private function is the public one without the exception at a miss, which would
-// cost more than calling the operator.
-PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
-  if (!may_be_operator(name)) return PyObject_GenericGetAttr(self, name);
+// The private function is the public one without the exception at a miss, which would cost more
+// than calling the operator.
+[[gnu::noinline]] PyObject* look_up_attribute(PyObject* self, PyObject* name) {
   return enter_from_python([&]() -> PyObject* {
-    Runtime& runtime = runtime_of_tensor(self);
-    if (Py_IS_TYPE(self, runtime.tensor_type)) {
-      update_aten_methods(runtime);
-    } else if (Owned mixin = find_in_mixin(runtime, self, name)) {
-      return mixin.release();
-    }
+    if (!may_be_operator(name)) return PyObject_GenericGetAttr(self, name);
     if (PyObject* const found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1)) {
       return found;
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
-    const Owned method = has_all_aten_methods(runtime) ? Owned() : find_aten(runtime, name);
-    if (!method) return PyObject_GenericGetAttr(self, name);
-    complete_aten_methods(runtime);
-    return PyMethod_New(method.get(), self);
+    const Owned method = find_aten_method(runtime_of_tensor(self), Py_TYPE(self), name);
+    return method ? PyMethod_New(method.get(), self) : PyObject_GenericGetAttr(self, name);
   });
+}
+
+}  // namespace
+
+// See [Lookup], and aten_methods.h, [Near]: a tensor with attributes of its own may have the name.
+PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
+  const TensorObject& wrapper = *reinterpret_cast<TensorObject*>(self);
+  if (wrapper.attributes == nullptr) {
+    if (PyObject* const method = find_near_method(*wrapper.runtime, Py_TYPE(self), name)) {
+      return PyMethod_New(method, self);
+    }
+  }
+  return look_up_attribute(self, name);
 }
 
 PyGetSetDef tensor_properties[] = {

@@ -6,7 +6,6 @@
 // changed, and ours runs __del__ when the tensor really dies. No one finds a Tensor.__del__ to
 // call. A mixin that is no Tensor and gets its __del__ late puts Python's function into the classes
 // below it; that is mended when the next instance is made.
-#include "objects/tensor/aten.h"
 #include "objects/tensor/aten_methods.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
@@ -43,32 +42,20 @@ int set_class_attribute(PyObject* changed, PyObject* name, PyObject* value) {
   PyObject* const former = take_exception();
   set_finalizers(changed);
   if (former != nullptr) restore_exception(former);
-  if (failed < 0 || value != nullptr || !may_be_operator(name)) return failed;
-  return enter_from_python<int>(-1, [&] {
-    Runtime* const runtime = find_runtime();
-    if (runtime != nullptr && type_of(changed) == runtime->tensor_type) {
-      uncover_aten_method(*runtime, name);
-    }
-    return 0;
-  });
+  return failed;
 }
 
 // Tensor.relu is ops.aten.relu, as t.relu is that bound to t; see tensor_attributes.cpp, [Lookup].
 PyObject* get_class_attribute(PyObject* cls, PyObject* name) {
-  if (!may_be_operator(name)) return PyType_Type.tp_getattro(cls, name);
+  PyObject* const found = PyType_Type.tp_getattro(cls, name);
+  if (found != nullptr || !may_be_operator(name)) return found;
   return enter_from_python([&]() -> PyObject* {
-    Runtime* const runtime = find_runtime();
-    if (runtime != nullptr) {
-      if (Owned mixin = find_behind_tensor(*runtime, type_of(cls), cls, name)) {
-        return mixin.release();
-      }
-    }
-    if (PyObject* const found = PyType_Type.tp_getattro(cls, name)) return found;
     PyObject* const missing = take_exception();
     Owned packet;
+    Runtime* const runtime = find_runtime();
     if (runtime != nullptr && PyErr_GivenExceptionMatches(missing, PyExc_AttributeError) != 0) {
       const Owned held = Owned::steal(missing);
-      packet = find_aten(*runtime, name);
+      packet = find_aten_method(*runtime, name);
       if (packet) return packet.release();
       restore_exception(Owned::share(held.get()).release());
       return nullptr;

@@ -1,16 +1,14 @@
 """What Tensor offers beside its own methods: the operators of aten, and a few made of them.
 
-`_C` asks by the hooks `method`, `method_names`, `dir_tensor`, `list_tensor` and `array_tensor`. A
-method that is made here is found after aten's operators, so one that is registered under its name
-goes before it; `where` is found before, since the operator's first argument is not the tensor.
+`_C` asks by the hooks `method`, `dir_tensor`, `list_tensor` and `array_tensor`. A method that is
+made here is found after aten's operators, so one that is registered under its name goes before it;
+`where` is found before, since the operator's first argument is not the tensor.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from .. import _C
-from .._core import hooks
-from .._core.forking import while_loading
 from .._core.ops import ops
 from . import factories
 
@@ -82,18 +80,10 @@ def find(name: str) -> "Callable[..., Any] | None":
     return _METHODS.get(name)
 
 
-def more_names() -> list[str]:
-    """The names of methods that no operator has which is defined."""
-    return [*_METHODS, *while_loading(lambda: hooks["answered_names"]())]
-
-
 def names(tensor: object) -> list[str]:
     """What dir() of a tensor shows: its attributes, and the operators that are methods of it."""
-    known = {name for name in dir(ops.aten) if not name.startswith("_")}.union(_METHODS)
-    # The class keeps the names of operators that are gone.
-    gone = {n for n, of in vars(_C.Tensor).items() if type(of).__name__ == "_AtenMethod"} - known
-    own = (name for name in object.__dir__(tensor) if name not in gone or hasattr(tensor, name))
-    return sorted(known.union(own))
+    operators = (name for name in dir(ops.aten) if not name.startswith("_"))
+    return sorted({*object.__dir__(tensor), *_METHODS, *operators})
 
 
 def listed(tensor: _C.Tensor) -> Any:
