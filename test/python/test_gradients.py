@@ -7,6 +7,7 @@ import threading
 import weakref
 
 import pytest
+from conftest import plain_build
 from processes import run
 
 import opyard
@@ -201,6 +202,7 @@ def test_G10_what_was_saved_and_written_since_is_found():
         y.sum().backward()
 
 
+@plain_build  # the address sanitizer holds back what was freed
 def test_G10_an_output_is_saved_without_a_cycle():
     """A cycle of the result and the function that saved it would leave 4 MB each time."""
     x = opyard.zeros(1_000_000).requires_grad_()
@@ -795,6 +797,7 @@ else:
 """
 
 
+@plain_build  # those for sanitizers are debug builds, which always read them
 def test_X31_the_environment_asks_for_formulas_to_be_read_at_registration():
     for value, wanted in (("1", "refused"), ("0", "taken"), ("", "taken")):
         assert run(WRONG_AT_FIRST, value).stdout == wanted + "\n"
