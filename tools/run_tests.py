@@ -201,10 +201,6 @@ def concurrent_tests(build: str) -> list[str]:
     return sorted(set(names)) or ["concurrency"]
 
 
-# Runs by `--suite` only, until it has run whole once and its figure is in test/suites.ini.
-APART = {"python-asan"}
-
-
 def suites_by_name() -> dict[str, tuple[str, Suite]]:
     """What each suite needs to be built, and how it runs."""
     asan, tsan = sanitizers.ASAN, sanitizers.TSAN
@@ -319,7 +315,7 @@ def main() -> int:
     asked = parser.parse_args()
     started = time.monotonic()
     known = suites_by_name()
-    everything = [name for name in known if not name.startswith("whole-") and name not in APART]
+    everything = [name for name in known if not name.startswith("whole-")]
     names = ["cpp", f"python-{primary()}"] if asked.quick else everything
     if asked.python_sanitizers:
         names = ["whole-python-asan", "whole-python-tsan"]
