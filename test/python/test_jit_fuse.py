@@ -249,8 +249,20 @@ def special(count, dtype, seed):
     return opyard.from_numpy(numbers.astype(dtype))
 
 
+def assert_same_numbers(mine, wanted):
+    """The same bits, but that the sign of a nan is that of either operand."""
+    for one, other in zip(mine, wanted, strict=True):
+        assert one.shape == other.shape and one.stride() == other.stride()
+        one, other = np.asarray(one), np.asarray(other)
+        assert np.array_equal(np.isnan(one), np.isnan(other))
+        assert (
+            np.where(np.isnan(one), 0, one).tobytes()
+            == np.where(np.isnan(other), 0, other).tobytes()
+        )
+
+
 @pytest.mark.parametrize("first, second", list(itertools.product(ARITHMETIC, ARITHMETIC)))
-def test_H45_pairs_have_the_bits_of_both(first, second):
+def test_H45_two_operations_in_a_chain_have_the_bits_of_both(first, second):
     for operands, order, dtype in itertools.product(
         itertools.product(("%x", "%y", "%n"), repeat=3), (0, 1), ("float32", "float64")
     ):
@@ -265,14 +277,49 @@ def test_H45_pairs_have_the_bits_of_both(first, second):
           return (%s)
         """)
         x, y = special(77, dtype, 0), special(77, dtype, 1)
-        mine, wanted = (np.asarray(run(x, y)) for run in (group, plain))
-        # The sign of a nan is that of either operand.
-        assert np.array_equal(np.isnan(mine), np.isnan(wanted))
-        numbers = ~np.isnan(wanted)
-        assert mine[numbers].tobytes() == wanted[numbers].tobytes()
+        assert_same_numbers([group(x, y)], [plain(x, y)])
 
 
-# %a is computed twice, which makes one step fewer.
+# Around the steps of a chain, which are of 4 to 256 elements.
+CHAIN_COUNTS = (0, 1, 7, 8, 15, 16, 31, 32, 33, 64, 65, 127, 128, 129, 159, 255, 256, 257, 1000)
+NEXT_COUNT = itertools.cycle(CHAIN_COUNTS)
+
+
+@pytest.mark.parametrize(
+    "operations", [*itertools.product(ARITHMETIC, repeat=3)], ids=lambda one: "-".join(one)
+)
+def test_H45_three_operations_in_a_chain_and_what_they_give_outside(operations):
+    first, second, third = operations
+    seconds = ("%r, %y", "%y, %r", "%r, %n", "%r, %r")
+    thirds = ("%s, %x", "%r, %s", "%s, %n", "%s, %s")
+    turned = sum(ARITHMETIC.index(operation) for operation in operations)
+    for number, second_operands in enumerate(seconds):
+        outputs = ("%t", "%r, %t", "%t, %s, %r")[(number + turned) % 3]
+        plain, group = both(f"""graph(%x, %y):
+          %n : float = prim::Constant[value=-2.5]()
+          %r : Tensor = aten::{first}(%x, %y)
+          %s : Tensor = aten::{second}({second_operands})
+          %t : Tensor = aten::{third}({thirds[(number + turned) % 4]})
+          return ({outputs})
+        """)
+        for dtype, _ in itertools.product(("float32", "float64"), range(4)):
+            count = next(NEXT_COUNT)
+            x, y = special(count, dtype, 0), special(count, dtype, 1)
+            mine, wanted = group(x, y), plain(x, y)
+            if outputs == "%t":
+                mine, wanted = [mine], [wanted]
+            assert_same_numbers(mine, wanted)
+
+
+def test_H45_a_chain_takes_no_element_from_beside_its_operands():
+    plain, group = both(SHARED)
+    for dtype, count in itertools.product(("float32", "float64"), range(0, 300, 3)):
+        wide = special(count + 64, dtype, 0)
+        x, y = wide[7 : 7 + count], wide[31 : 31 + count]
+        assert_same_numbers([group(x, y)], [plain(x, y)])
+
+
+# %a and %b are stored within the chain, since later operations need them, too.
 SHARED = """graph(%x, %y):
   %half : float = prim::Constant[value=0.5]()
   %two : float = prim::Constant[value=2.0]()
@@ -295,6 +342,52 @@ def test_H45_what_two_operations_share_has_the_same_bits(sizes):
     for dtype, layout in itertools.product(("float32", "float64"), LAYOUTS):
         x, y = (laid(np.asarray(sample(sizes, dtype, seed)), layout) for seed in (0, 1))
         assert bits(group(x, y)) == bits(plain(x, y))
+
+
+def random_chain(seed):
+    """A graph of arithmetic, with up to three outputs, and now and then a function between."""
+    choose = random.Random(seed)
+    values, lines = ["%x", "%y", "%z"], []
+    for number in range(choose.randint(2, 20)):
+        # Mostly of what has just been computed.
+        a = choose.choice((values[-1], values[-1], choose.choice(values)))
+        b = choose.choice(("%n", choose.choice(values), choose.choice(values), values[-1]))
+        if b != "%n" and choose.random() < 0.5:
+            a, b = b, a
+        call = f"{choose.choice((*ARITHMETIC, 'mul', 'add'))}({a}, {b})"
+        if choose.random() < 0.08:
+            call = f"{choose.choice(('neg', 'exp'))}({a})"
+        values.append(f"%v{number}")
+        lines.append(f"  %v{number} : Tensor = aten::{call}\n")
+    outputs = [*choose.sample(values[3:], min(choose.randint(0, 2), len(lines))), values[-1]]
+    return (
+        "graph(%x, %y, %z):\n  %n : float = prim::Constant[value=0.75]()\n"
+        + "".join(lines)
+        + f"  return ({', '.join(dict.fromkeys(outputs))})\n"
+    )
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_H45_random_chains_give_the_numbers_of_their_operators(seed):
+    graph = jit.parse_ir(random_chain(seed))
+    passes.eliminate_dead_code(graph)
+    plain = jit.compile(jit.parse_ir(str(graph)))
+    passes.fuse(graph)
+    group = jit.compile(graph)
+    choose = random.Random(seed + 1000)
+    for _ in range(6):
+        sizes = choose.choice([(n,) for n in CHAIN_COUNTS[1:]] + [(33, 40), (5, 257), (3, 1, 65)])
+        dtype = choose.choice(("float32", "float64"))
+        tensors = []
+        for number in range(3):
+            own = [1 if choose.random() < 0.2 else size for size in sizes]
+            own = own[choose.randint(0, len(own) - 1) if choose.random() < 0.2 else 0 :]
+            array = np.asarray(special(int(np.prod(own)), dtype, number)).reshape(own)
+            tensors.append(laid(array, choose.choice(LAYOUTS)))
+        mine, wanted = group(*tensors), plain(*tensors)
+        if not isinstance(mine, tuple):
+            mine, wanted = [mine], [wanted]
+        assert_same_numbers(mine, wanted)
 
 
 def random_text(seed):

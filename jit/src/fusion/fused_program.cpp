@@ -87,7 +87,7 @@ class Reader {
   bool read_call(const Node& node) {
     if (const auto call = detail::find_fusible_call(node)) {
       program.conversion = call->offered->conversion;
-      program.pair = call->offered->pair;
+      program.chain = call->offered->chain;
       program.strides = call->offered->strides;
       join_parts(node, *call);
       return true;

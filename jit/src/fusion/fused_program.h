@@ -67,7 +67,7 @@ struct FusedProgram {
   std::optional<FusedTail> tail;
   std::vector<Output> outputs;
   BlockLoop (*conversion)(DType to, DType from) = nullptr;
-  decltype(BlockFunctions::pair) pair = nullptr;
+  decltype(BlockFunctions::chain) chain = nullptr;
   decltype(BlockFunctions::strides) strides = nullptr;
 };
 

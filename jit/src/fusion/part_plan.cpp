@@ -1,14 +1,16 @@
-// fusion/part_plan.cpp: dtypes, pairs, places and lines of one kind of inputs.
+// fusion/part_plan.cpp: dtypes, lines, chains and places of one kind of inputs.
 //
 //   1  the dtype, the sizes and the strides of each value; loops for them
-//   2  pairs
-//   3  a place for each value
-//   4  lines
+//   2  lines
+//   3  chains
+//   4  a place for each value
 #include "fusion/part_plan.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iterator>
 
 namespace opyard::jit {
 namespace {
@@ -34,16 +36,6 @@ std::array<std::byte, 8> number_in(const detail::FusibleNumber& number, DType dt
     put(std::int64_t(number.value));
   }
   return bytes;
-}
-
-// The operation that reads a value, if only one does; else the end.
-template <typename Operations>
-auto only_reader(Operations& operations, std::uint16_t value) {
-  const auto reads = [&](const auto& one) { return std::ranges::count(one.reads, value) > 0; };
-  const auto found = std::ranges::find_if(operations, reads);
-  const bool is_only =
-      found != operations.end() && std::none_of(found + 1, operations.end(), reads);
-  return is_only ? found : operations.end();
 }
 
 DimVector without_first(const DimVector& all) {
@@ -139,7 +131,8 @@ bool PartPlanner::find_loop(const FusedStep& step) {
                          step.function.arithmetic,
                          *dtype,
                          {step.reads.begin(), step.reads.begin() + long(count)},
-                         step.gives});
+                         {step.gives},
+                         {}});
   return true;
 }
 
@@ -177,150 +170,28 @@ void PartPlanner::write_operand(std::size_t operand, PartPlan::Role role, const 
   const std::uint16_t value = part_.operands[operand];
   std::uint16_t place = value;
   if (value < part_.inputs.size() || is_in_memory(value)) {
-    place = std::uint16_t(known_.size());
-    known_.push_back(known_[value]);
-    const DType dtype = known_[value].dtype;
-    operations_.push_back({program_.conversion(dtype, dtype), -1, dtype, {value}, place});
+    place = add_value_like(value);
+    operations_.push_back(copy(value, place));
   }
   targets_.push_back({place, std::uint16_t(operand), role, strides, offset});
 }
 
 std::optional<PartPlan> PartPlanner::finish() {
   if (operations_.empty()) return std::move(plan_);
-  const std::vector<Operation> apart = operations_;
-  find_pairs();
+  if (!find_lines()) return std::nullopt;
+  const std::vector<BlockOperation> apart = operations_;
+  const std::size_t values = known_.size();
+  find_chains();
   if (!find_places()) {
     operations_ = apart;
+    known_.resize(values);
     if (!find_places()) return std::nullopt;
   }
-  if (!find_lines()) return std::nullopt;
+  for (const BlockOperation& one : operations_) add_step(one);
   return std::move(plan_);
 }
 
-// 2. See [Pairs].
-
-void PartPlanner::find_pairs() {
-  std::vector<Operation> once = pair_up(operations_);
-  std::vector<Operation> repeated = pair_up(repeat_shared());
-  operations_ = std::move(repeated.size() < once.size() ? repeated : once);
-}
-
-// Nothing unless the second one reads once what the first one gives, and there is a loop for both.
-std::optional<PartPlanner::Operation> PartPlanner::paired(const Operation& first,
-                                                          const Operation& second) const {
-  if (first.arithmetic < 0 || first.reads.size() != 2 || second.arithmetic < 0 ||
-      second.dtype != first.dtype || std::ranges::count(second.reads, first.gives) != 1) {
-    return std::nullopt;
-  }
-  const bool is_right = second.reads[1] == first.gives;
-  const BlockLoop loop = program_.pair(first.arithmetic, second.arithmetic, is_right, first.dtype);
-  if (loop == nullptr) return std::nullopt;
-  const std::uint16_t other = second.reads[is_right ? 0 : 1];
-  return Operation{loop, -1, first.dtype, {first.reads[0], first.reads[1], other}, second.gives};
-}
-
-std::vector<PartPlanner::Operation> PartPlanner::pair_up(std::vector<Operation> operations) const {
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (is_in_memory(operations[i].gives)) continue;
-    const auto reader = only_reader(operations, operations[i].gives);
-    if (reader == operations.end()) continue;
-    std::optional<Operation> made = paired(operations[i], *reader);
-    if (!made) continue;
-    *reader = std::move(*made);
-    operations.erase(operations.begin() + long(i--));
-  }
-  return operations;
-}
-
-// The operations, with each that two others share computed by both, where it reads inputs and
-// numbers alone, which are there as long as the block is.
-std::vector<PartPlanner::Operation> PartPlanner::repeat_shared() const {
-  std::vector<Operation> operations = operations_;
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const Operation shared = operations[i];
-    const bool reads_steps = std::ranges::any_of(shared.reads, [&](std::uint16_t read) {
-      return read >= part_.inputs.size() && !is_number(read);
-    });
-    if (reads_steps || is_in_memory(shared.gives)) continue;
-    std::vector<std::size_t> readers;
-    std::vector<Operation> both;
-    for (std::size_t j = i + 1; j < operations.size(); ++j) {
-      if (std::ranges::count(operations[j].reads, shared.gives) == 0) continue;
-      readers.push_back(j);
-      if (std::optional<Operation> made = paired(shared, operations[j])) {
-        both.push_back(std::move(*made));
-      }
-    }
-    if (readers.size() != 2 || both.size() != 2) continue;
-    for (std::size_t k = 0; k < 2; ++k) operations[readers[k]] = std::move(both[k]);
-    operations.erase(operations.begin() + long(i--));
-  }
-  return operations;
-}
-
-// 3. See [Places]. A value's number is its place.
-
-bool PartPlanner::find_places() {
-  plan_.buffers.clear();
-  plan_.numbers.clear();
-  numbers_dtypes_.clear();
-  std::size_t widest = 1;
-  for (const Operation& one : operations_) {
-    widest = std::max({widest, item_size(one.dtype), item_size(known_[one.gives].dtype)});
-  }
-  plan_.block = PartPlan::kBlockBytes / std::int64_t(std::max<std::size_t>(widest, 4));
-  buffer_of_.assign(known_.size(), 0);
-  std::vector<std::uint16_t> free;
-  std::size_t buffers = 0;
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    for (const std::uint16_t read : operations_[i].reads) {
-      if (is_number(read) && !add_number(read, operations_[i].dtype)) return false;
-    }
-    find_buffers(i, free, buffers);
-  }
-  return buffers <= PartPlan::kMostBuffers && operations_.size() <= PartPlan::kMostSteps;
-}
-
-void PartPlanner::find_buffers(std::size_t at, std::vector<std::uint16_t>& free,
-                               std::size_t& count) {
-  const Operation& one = operations_[at];
-  const auto release = [&](bool of_equal_size) {
-    for (std::size_t k = 0; k < one.reads.size(); ++k) {
-      const std::uint16_t read = one.reads[k];
-      const bool twice = std::find(one.reads.begin(), one.reads.begin() + long(k), read) !=
-                         one.reads.begin() + long(k);
-      const bool is_buffer = read >= part_.inputs.size() && !is_number(read) && !is_in_memory(read);
-      if (!is_buffer || twice || is_read_after(read, at)) continue;
-      const bool equal = item_size(known_[read].dtype) == item_size(known_[one.gives].dtype);
-      if (equal == of_equal_size) free.push_back(buffer_of_[read]);
-    }
-  };
-  release(true);
-  if (!is_in_memory(one.gives)) {
-    if (free.empty()) free.push_back(std::uint16_t(count++));
-    buffer_of_[one.gives] = free.back();
-    free.pop_back();
-    plan_.buffers.push_back({one.gives, buffer_of_[one.gives]});
-  }
-  release(false);
-}
-
-bool PartPlanner::is_read_after(std::uint16_t value, std::size_t at) const {
-  return std::any_of(
-      operations_.begin() + long(at) + 1, operations_.end(),
-      [&](const Operation& one) { return std::ranges::count(one.reads, value) > 0; });
-}
-
-// A number has one form, so those of several dtypes are not computed in blocks.
-bool PartPlanner::add_number(std::uint16_t value, DType dtype) {
-  const auto found = std::ranges::find(numbers_dtypes_, value, &NumberDType::value);
-  if (found != numbers_dtypes_.end()) return found->dtype == dtype;
-  numbers_dtypes_.push_back({value, dtype});
-  plan_.numbers.push_back({value, number_in(*part_.numbers[value], dtype)});
-  return true;
-}
-
-// 4. See [Lines].
+// 2. See [Lines].
 
 bool PartPlanner::find_lines() {
   for (const Target& target : targets_) {
@@ -347,7 +218,6 @@ bool PartPlanner::find_lines() {
   plan_.outer = without_first(outer_);
   for (const std::int64_t size : plan_.outer) plan_.lines *= size;
   if (plan_.lines > 1 && plan_.inner < PartPlan::kShortestLine) return false;
-  for (const Operation& one : operations_) plan_.steps.push_back(step_of(one));
   return true;
 }
 
@@ -408,21 +278,229 @@ void PartPlanner::resize(std::size_t dims) {
   for (PartPlan::Tensor& tensor : plan_.tensors) tensor.steps.resize(dims, 0);
 }
 
-PartPlan::Step PartPlanner::step_of(const Operation& one) const {
-  PartPlan::Step step{one.loop, std::uint32_t(one.reads.size() + 1), {}, {}, {}};
-  const auto put = [&](std::size_t at, std::uint16_t value) {
-    step.places[at] = value;
-    const auto tensor = std::ranges::find(plan_.tensors, value, &PartPlan::Tensor::place);
-    if (tensor != plan_.tensors.end()) {
-      step.steps[at] = tensor->step;
-      if (plan_.inner > plan_.block) step.moves[at] = tensor->step * plan_.block;
-    } else {
-      step.steps[at] = is_number(value) ? 0 : std::int64_t(item_size(known_[value].dtype));
+// 3. See [Chains].
+
+void PartPlanner::find_chains() {
+  std::vector<BlockOperation> left = std::move(operations_);
+  operations_.clear();
+  // Those of one kind whose operands are there; the others stay.
+  const auto take = [&](const auto& is_of_kind) {
+    std::vector<BlockOperation> taken, rest;
+    std::vector<bool> is_missing(known_.size(), false);
+    for (BlockOperation& one : left) {
+      const bool is_ready =
+          std::ranges::none_of(one.reads, [&](std::uint16_t read) { return is_missing[read]; });
+      if (is_ready && is_of_kind(one)) {
+        taken.push_back(std::move(one));
+      } else {
+        is_missing[one.gives[0]] = true;
+        rest.push_back(std::move(one));
+      }
+    }
+    left = std::move(rest);
+    return taken;
+  };
+  const auto is_chained = [&](const BlockOperation& one) {
+    return one.arithmetic != BlockArithmetic::None && program_.chain(one.dtype) != nullptr;
+  };
+  while (!left.empty()) {
+    std::ranges::move(take(std::not_fn(is_chained)), std::back_inserter(operations_));
+    if (left.empty()) break;
+    const DType dtype = left[0].dtype;
+    std::vector<BlockOperation> row =
+        take([&](const BlockOperation& one) { return is_chained(one) && one.dtype == dtype; });
+    append_row(std::move(row), left);
+  }
+}
+
+// Operations of a kind that a chain may have.
+void PartPlanner::append_row(std::vector<BlockOperation> row,
+                             std::span<const BlockOperation> left) {
+  const auto is_read_in = [](std::span<const BlockOperation> operations, std::uint16_t value) {
+    return std::ranges::any_of(operations, [&](const BlockOperation& one) {
+      return std::ranges::count(one.reads, value) > 0;
+    });
+  };
+  const bool is_linked = std::ranges::any_of(
+      row, [&](const BlockOperation& one) { return is_read_in(row, one.gives[0]); });
+  if (!is_linked) {
+    std::ranges::move(row, std::back_inserter(operations_));
+    return;
+  }
+  std::vector<BlockOperation> copies;  // behind the chain
+  copy_gaps(row, copies);
+  const auto is_kept = [&](std::uint16_t value) {
+    return is_in_memory(value) || is_read_in(left, value) || is_read_in(copies, value);
+  };
+  operations_.push_back(
+      write_chain(row, {is_kept, [&](std::uint16_t value) { return operand_of_chain(value); }}));
+  std::ranges::move(copies, std::back_inserter(operations_));
+}
+
+// Has the row take copies of what has gaps, and give what others are copied from.
+void PartPlanner::copy_gaps(std::vector<BlockOperation>& row, std::vector<BlockOperation>& copies) {
+  const auto rename = [&](std::uint16_t value, std::uint16_t name) {
+    for (BlockOperation& one : row) {
+      std::ranges::replace(one.reads, value, name);
+      std::ranges::replace(one.gives, value, name);
     }
   };
-  put(0, one.gives);
-  for (std::size_t i = 0; i < one.reads.size(); ++i) put(i + 1, one.reads[i]);
-  return step;
+  const auto rename_gaps = [&](std::uint16_t value) -> std::optional<std::uint16_t> {
+    if (!has_gaps(value)) return std::nullopt;
+    const std::uint16_t name = add_value_like(value);
+    rename(value, name);
+    return name;
+  };
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::uint16_t given = row[i].gives[0];
+    if (const auto name = rename_gaps(given)) copies.push_back(copy(*name, given));
+  }
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t k = 0; k < row[i].reads.size(); ++k) {
+      const std::uint16_t read = row[i].reads[k];
+      if (const auto name = rename_gaps(read)) operations_.push_back(copy(read, *name));
+    }
+  }
+}
+
+BlockOperation PartPlanner::copy(std::uint16_t from, std::uint16_t to) const {
+  const DType dtype = known_[from].dtype;
+  return {program_.conversion(dtype, dtype), BlockArithmetic::None, dtype, {from}, {to}, {}};
+}
+
+std::uint16_t PartPlanner::add_value_like(std::uint16_t value) {
+  const FusedValue known = known_[value];
+  known_.push_back(known);
+  return std::uint16_t(known_.size() - 1);
+}
+
+const PartPlan::Tensor* PartPlanner::find_tensor(std::uint16_t value) const {
+  const auto tensor = std::ranges::find(plan_.tensors, value, &PartPlan::Tensor::place);
+  return tensor == plan_.tensors.end() ? nullptr : &*tensor;
+}
+
+bool PartPlanner::has_gaps(std::uint16_t value) const {
+  const PartPlan::Tensor* const tensor = find_tensor(value);
+  return tensor != nullptr && plan_.inner > 1 && tensor->step != 0 &&
+         tensor->step != std::int64_t(item_size(known_[value].dtype));
+}
+
+ChainOperand PartPlanner::operand_of_chain(std::uint16_t value) const {
+  if (is_number(value)) return ChainOperand::Number;
+  const PartPlan::Tensor* const tensor = find_tensor(value);
+  const bool is_one = tensor != nullptr && plan_.inner > 1 && tensor->step == 0;
+  return is_one ? ChainOperand::Number : ChainOperand::Moving;
+}
+
+// 4. See [Places]. A value's number is its place.
+
+bool PartPlanner::find_places() {
+  plan_.buffers.clear();
+  plan_.numbers.clear();
+  numbers_dtypes_.clear();
+  std::size_t widest = 1;
+  std::size_t instructions = 0;
+  for (const BlockOperation& one : operations_) {
+    for (const std::uint16_t given : one.gives) {
+      widest = std::max({widest, item_size(one.dtype), item_size(known_[given].dtype)});
+    }
+    instructions += one.chain.size();
+  }
+  plan_.block = PartPlan::kBlockBytes / std::int64_t(std::max<std::size_t>(widest, 4));
+  if (operations_.size() == 1 && instructions > 0) plan_.block = plan_.inner;
+  buffer_of_.assign(known_.size(), 0);
+  std::vector<std::uint16_t> free;
+  std::size_t buffers = 0;
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    for (const std::uint16_t read : operations_[i].reads) {
+      if (is_number(read) && !add_number(read, operations_[i].dtype)) return false;
+    }
+    find_buffers(i, free, buffers);
+  }
+  return buffers <= PartPlan::kMostBuffers && operations_.size() <= PartPlan::kMostSteps &&
+         instructions <= kMostChainInstructions && known_.size() <= FusedPart::kMostValues;
+}
+
+// A chain writes onto nothing that it reads.
+void PartPlanner::find_buffers(std::size_t at, std::vector<std::uint16_t>& free,
+                               std::size_t& count) {
+  const BlockOperation& one = operations_[at];
+  const bool is_chain = !one.chain.empty();
+  if (!is_chain) release(at, true, free);
+  for (const std::uint16_t given : one.gives) {
+    if (is_in_memory(given)) continue;
+    if (free.empty()) free.push_back(std::uint16_t(count++));
+    buffer_of_[given] = free.back();
+    free.pop_back();
+    plan_.buffers.push_back({given, buffer_of_[given]});
+  }
+  if (is_chain) release(at, true, free);
+  release(at, false, free);
+  for (const std::uint16_t given : one.gives) {
+    if (!is_in_memory(given) && !is_read_after(given, at)) free.push_back(buffer_of_[given]);
+  }
+}
+
+// Buffers that are read for the last time.
+void PartPlanner::release(std::size_t at, bool of_equal_size, std::vector<std::uint16_t>& free) {
+  const BlockOperation& one = operations_[at];
+  for (std::size_t k = 0; k < one.reads.size(); ++k) {
+    const std::uint16_t read = one.reads[k];
+    const bool twice = std::find(one.reads.begin(), one.reads.begin() + long(k), read) !=
+                       one.reads.begin() + long(k);
+    const bool is_buffer = read >= part_.inputs.size() && !is_number(read) && !is_in_memory(read);
+    if (!is_buffer || twice || is_read_after(read, at)) continue;
+    const std::size_t given = one.gives.empty() ? 0 : item_size(known_[one.gives[0]].dtype);
+    if ((item_size(known_[read].dtype) == given) == of_equal_size) free.push_back(buffer_of_[read]);
+  }
+}
+
+bool PartPlanner::is_read_after(std::uint16_t value, std::size_t at) const {
+  return std::any_of(
+      operations_.begin() + long(at) + 1, operations_.end(),
+      [&](const BlockOperation& one) { return std::ranges::count(one.reads, value) > 0; });
+}
+
+// A number has one form, so those of several dtypes are not computed in blocks.
+bool PartPlanner::add_number(std::uint16_t value, DType dtype) {
+  const auto found = std::ranges::find(numbers_dtypes_, value, &NumberDType::value);
+  if (found != numbers_dtypes_.end()) return found->dtype == dtype;
+  numbers_dtypes_.push_back({value, dtype});
+  plan_.numbers.push_back({value, number_in(*part_.numbers[value], dtype)});
+  return true;
+}
+
+void PartPlanner::add_step(const BlockOperation& one) {
+  PartPlan::Step step{one.loop, 0, {}, {}, {}, nullptr, 0, 0};
+  if (!one.chain.empty()) {
+    step.chain = program_.chain(one.dtype);
+    step.first = std::uint32_t(plan_.instructions.size());
+    step.count = std::uint32_t(one.chain.size());
+    for (const ChainStep& instruction : one.chain) {
+      plan_.instructions.push_back(
+          {instruction.code, instruction.value, move_of(instruction.value)});
+    }
+    plan_.steps.push_back(step);
+    return;
+  }
+  const auto put = [&](std::uint16_t value) {
+    const std::size_t at = step.operands++;
+    const PartPlan::Tensor* const tensor = find_tensor(value);
+    step.places[at] = value;
+    step.moves[at] = move_of(value);
+    step.steps[at] = tensor != nullptr  ? tensor->step
+                     : is_number(value) ? 0
+                                        : std::int64_t(item_size(known_[value].dtype));
+  };
+  put(one.gives[0]);
+  for (const std::uint16_t read : one.reads) put(read);
+  plan_.steps.push_back(step);
+}
+
+// To the next block.
+std::int64_t PartPlanner::move_of(std::uint16_t value) const {
+  const PartPlan::Tensor* const tensor = find_tensor(value);
+  return tensor != nullptr && plan_.inner > plan_.block ? tensor->step * plan_.block : 0;
 }
 
 }  // namespace opyard::jit

@@ -9,15 +9,16 @@
 // written tensor in memory, and of each tensor how far its line is from the line before, for each
 // dimension outside. Tensors with the same steps without gaps are one line.
 //
-// [Pairs] If two steps of arithmetic follow each other and no one else needs what is between
-// them, they are one step. If two steps need it, each may compute it anew, if that makes fewer
-// steps: what a step costs is the elements that it loads and stores.
+// [Chains] Operations of arithmetic of one dtype are one step, if they come one after the other or
+// can be put so, and one of them takes what another one gives: see jit/block_functions.h [Chains].
+// A chain has no gaps between its elements, so what has gaps is copied, by steps of their own.
+// If a chain is the only step, its block is the line.
 //
 // [Operands] What the tail takes is a tensor of its own: it is in the result of what is joined, or
 // has the elements of a row, which are computed in row-major order. A copy is a step if the same
 // value is an output, too, or an operand before.
 //
-// Depends on: fusion/fused_program.h.
+// Depends on: fusion/chain.h, fusion/fused_program.h.
 #pragma once
 
 #include <array>
@@ -25,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "fusion/chain.h"
 #include "fusion/fused_program.h"
 #include "opyard/tensor.h"
 
@@ -44,14 +46,22 @@ struct PartPlan {
   static constexpr std::int64_t kBlockBytes = 2048;
   // A line of fewer elements costs more to begin than blocks save.
   static constexpr std::int64_t kShortestLine = 32;
-  static constexpr std::size_t kMostOperands = 4;  // of a pair: what is written, and three
+  static constexpr std::size_t kMostOperands = 1 + BlockFunction::kMostOperands;
 
+  // A loop, or a chain.
   struct Step {
     BlockLoop loop;
     std::uint32_t operands;  // with the written one
     std::array<std::uint16_t, kMostOperands> places;
     std::array<std::int64_t, kMostOperands> steps;  // in bytes
     std::array<std::int64_t, kMostOperands> moves;  // to the next block, in bytes; 0 for a buffer
+    BlockChain chain;
+    std::uint32_t first, count;  // of its instructions
+  };
+  struct Instruction {
+    std::uint64_t code;
+    std::uint16_t place;
+    std::int64_t move;
   };
   enum class Role : std::uint8_t { Input, Output, Joined, Row };
   struct Tensor {
@@ -72,6 +82,7 @@ struct PartPlan {
   };
 
   std::vector<Step> steps;
+  std::vector<Instruction> instructions;  // of all chains
   std::vector<Tensor> tensors;
   std::vector<Buffer> buffers;
   std::vector<Number> numbers;
@@ -106,13 +117,6 @@ class PartPlanner {
   std::optional<PartPlan> finish();
 
  private:
-  struct Operation {
-    BlockLoop loop;
-    std::int32_t arithmetic;  // -1 of a pair
-    DType dtype;              // that it computes in
-    std::vector<std::uint16_t> reads;
-    std::uint16_t gives;
-  };
   struct Target {
     std::uint16_t place, operand;
     PartPlan::Role role;
@@ -131,13 +135,18 @@ class PartPlanner {
   bool find_loop(const FusedStep& step);
   FusedValue result_of(const FusedStep& step, DType dtype) const;
 
-  void find_pairs();
-  std::vector<Operation> repeat_shared() const;
-  std::vector<Operation> pair_up(std::vector<Operation> operations) const;
-  std::optional<Operation> paired(const Operation& first, const Operation& second) const;
+  void find_chains();
+  void append_row(std::vector<BlockOperation> row, std::span<const BlockOperation> left);
+  void copy_gaps(std::vector<BlockOperation>& row, std::vector<BlockOperation>& copies);
+  BlockOperation copy(std::uint16_t from, std::uint16_t to) const;
+  std::uint16_t add_value_like(std::uint16_t value);
+  bool has_gaps(std::uint16_t value) const;
+  ChainOperand operand_of_chain(std::uint16_t value) const;
+  const PartPlan::Tensor* find_tensor(std::uint16_t value) const;
 
   bool find_places();
   void find_buffers(std::size_t at, std::vector<std::uint16_t>& free, std::size_t& count);
+  void release(std::size_t at, bool of_equal_size, std::vector<std::uint16_t>& free);
   bool is_read_after(std::uint16_t value, std::size_t at) const;
   bool add_number(std::uint16_t value, DType dtype);
 
@@ -148,13 +157,14 @@ class PartPlanner {
   void sort();
   void join();
   void resize(std::size_t dims);
-  PartPlan::Step step_of(const Operation& one) const;
+  void add_step(const BlockOperation& one);
+  std::int64_t move_of(std::uint16_t value) const;
 
   const FusedProgram& program_;
   const FusedPart& part_;
   const std::span<const opyard::Tensor* const> inputs_;
-  std::vector<FusedValue> known_;  // of each value, then of each copy for an operand
-  std::vector<Operation> operations_;
+  std::vector<FusedValue> known_;  // of each value, then of copies
+  std::vector<BlockOperation> operations_;
   std::vector<std::uint16_t> outputs_;  // values
   std::vector<Target> targets_;
   std::vector<std::uint16_t> buffer_of_;

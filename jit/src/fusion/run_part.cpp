@@ -27,17 +27,23 @@ class Lines {
     for (const PartPlan::Number& number : plan.numbers) {
       places_[number.place] = const_cast<std::byte*>(number.bytes.data());
     }
+    for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+      instructions_[i].code = plan.instructions[i].code;
+    }
   }
 
   // Elements from `begin`, in the order of lines. Those of a row go to `row`, one after the other.
   void run(std::int64_t begin, std::int64_t end, std::byte* row) {
+    const bool is_one = plan_.lines == 1;
+    std::int64_t line = is_one ? 0 : begin / plan_.inner;
+    std::int64_t at = is_one ? begin : begin % plan_.inner;
     while (begin < end) {
-      const std::int64_t at = begin % plan_.inner;
       const std::int64_t count = std::min(plan_.inner - at, end - begin);
-      begin_at(begin / plan_.inner, at, row);
+      begin_at(line++, at, row);
       run_blocks(count);
       if (row != nullptr) row += count * row_step();
       begin += count;
+      at = 0;
     }
   }
 
@@ -49,19 +55,25 @@ class Lines {
         places_[tensor.place] = row;
         continue;
       }
-      std::byte* at = tensors_[i] + element * tensor.step;
-      std::int64_t rest = line;
-      for (std::size_t dim = 0; dim < plan_.outer.size(); ++dim) {
-        const bool is_last = dim + 1 == plan_.outer.size();
-        at += (is_last ? rest : rest % plan_.outer[dim]) * tensor.steps[dim];
-        if (!is_last) rest /= plan_.outer[dim];
-      }
-      places_[tensor.place] = at;
+      places_[tensor.place] = tensors_[i] + element * tensor.step + begin_of_line(tensor, line);
     }
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const PartPlan::Step& step = plan_.steps[i];
       for (std::size_t k = 0; k < step.operands; ++k) operands_[i][k] = places_[step.places[k]];
     }
+    for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+      instructions_[i].at = places_[plan_.instructions[i].place];
+    }
+  }
+
+  std::int64_t begin_of_line(const PartPlan::Tensor& tensor, std::int64_t line) const {
+    std::int64_t at = 0;
+    for (std::size_t dim = 0; dim < plan_.outer.size(); ++dim) {
+      const bool is_last = dim + 1 == plan_.outer.size();
+      at += (is_last ? line : line % plan_.outer[dim]) * tensor.steps[dim];
+      if (!is_last) line /= plan_.outer[dim];
+    }
+    return at;
   }
 
   void run_blocks(std::int64_t all) {
@@ -70,9 +82,17 @@ class Lines {
       const std::int64_t count = std::min(plan_.block, all - at);
       Operands* operands = operands_.data();
       for (const PartPlan::Step& step : plan_.steps) {
-        step.loop(operands->data(), step.steps.data(), count, kNoContext);
+        if (step.chain != nullptr) {
+          step.chain(&instructions_[step.first], count);
+        } else {
+          step.loop(operands->data(), step.steps.data(), count, kNoContext);
+        }
         for (std::size_t k = 0; k < step.operands; ++k) (*operands)[k] += step.moves[k];
         ++operands;
+      }
+      if (at + count == all) return;
+      for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+        instructions_[i].at += plan_.instructions[i].move;
       }
     }
   }
@@ -85,6 +105,7 @@ class Lines {
   using Operands = std::array<std::byte*, PartPlan::kMostOperands>;
   std::array<std::byte*, FusedPart::kMostValues> places_;
   std::array<Operands, PartPlan::kMostSteps> operands_;
+  std::array<ChainInstruction, kMostChainInstructions> instructions_;
   alignas(64) std::byte buffers_[PartPlan::kMostBuffers][PartPlan::kBlockBytes];
 };
 

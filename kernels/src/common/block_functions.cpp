@@ -22,12 +22,9 @@ std::array<jit::BlockTail, 16> tails;
 
 jit::BlockLoop conversion(DType to, DType from) { return conversion_loop(to, from); }
 
-jit::BlockLoop pair(std::int32_t first, std::int32_t second, bool is_right, DType dtype) {
-  const auto is_known = [](std::int32_t one) { return one >= 0 && one < int(PairOf::count_); };
-  if (!is_known(first) || !is_known(second)) return nullptr;
-  const std::size_t index = pair_index(PairOf(first), PairOf(second), is_right);
-  if (dtype == DType::Float32) return pair_loops().float32[index];
-  return dtype == DType::Float64 ? pair_loops().float64[index] : nullptr;
+jit::BlockChain chain(DType dtype) {
+  if (dtype == DType::Float32) return chain_loops().float32;
+  return dtype == DType::Float64 ? chain_loops().float64 : nullptr;
 }
 
 void strides(const std::int64_t* sizes, std::size_t dims, const jit::BlockGeometry* operands,
@@ -46,7 +43,7 @@ jit::BlockFunctions offered{jit::kBlockFunctionsBytes,
                             {0},
                             functions.data(),
                             &conversion,
-                            &pair,
+                            &chain,
                             &strides,
                             {0},
                             tails.data()};

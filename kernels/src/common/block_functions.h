@@ -5,18 +5,18 @@
 // A loop is given that computes what the kernel does where all tensors are of one dtype, and its
 // further arguments are the number 1. See opyard/jit/block_functions.h.
 //
-// Depends on: common/builds.h, loops/pairs.h, opyard/jit/block_functions.h.
+// Depends on: common/builds.h, loops/chains.h, opyard/jit/block_functions.h.
 #pragma once
 
 #include <opyard/jit/block_functions.h>
 
 #include "common/builds.h"
-#include "loops/pairs.h"
+#include "loops/chains.h"
 
 namespace opyard::kernels {
 
 // Of the build that loops() is of.
-const PairLoops& pair_loops();
+const ChainLoops& chain_loops();
 
 // Called while the plugin registers; a second offer of the same operator is ignored.
 void offer_block_function(const jit::BlockFunction& function);
@@ -26,15 +26,15 @@ void offer_tail(const jit::BlockTail& tail);
 struct Fusible {
   jit::BlockKind kind = jit::BlockKind::Same;
   std::array<std::uint32_t, jit::BlockFunction::kMostOperands> order = {0, 1, 2};
-  PairOf pair = PairOf::count_;
+  jit::BlockArithmetic arithmetic = jit::BlockArithmetic::None;
 };
 
 template <typename Kernel>
 jit::BlockFunction block_function(const char* name, const char* overload, Kernel* kernel,
                                   unsigned operands, const Fusible& how) {
-  const bool is_arithmetic = how.pair != PairOf::count_;
-  return {name,     overload,  reinterpret_cast<void (*)()>(kernel), how.kind,
-          operands, how.order, is_arithmetic ? int(how.pair) : -1,   {}};
+  return {name,           overload, reinterpret_cast<void (*)()>(kernel),
+          how.kind,       operands, how.order,
+          how.arithmetic, {}};
 }
 
 // The number of operands is that of the kernel's, without alpha.

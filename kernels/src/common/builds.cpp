@@ -19,7 +19,7 @@ namespace opyard::kernels {
 namespace {
 
 using Entry = const LoopBuild*();
-using PairsEntry = const PairLoops*();
+using ChainsEntry = const ChainLoops*();
 
 struct Known {
   const char* name;
@@ -90,7 +90,7 @@ std::string folder() {
 
 struct Opened {
   const LoopBuild& build;
-  const PairLoops& pairs;
+  const ChainLoops& chains;
 };
 
 Opened open(const char* name) {
@@ -103,26 +103,26 @@ Opened open(const char* name) {
             "; the file belongs beside opyard_kernels.so, so install Opyard again"});
   }
   auto* const entry = reinterpret_cast<Entry*>(dlsym(library, "opyard_loops_v1"));
-  auto* const pairs = reinterpret_cast<PairsEntry*>(dlsym(library, "opyard_loop_pairs_v1"));
+  auto* const chains = reinterpret_cast<ChainsEntry*>(dlsym(library, "opyard_loop_chains_v1"));
   const LoopBuild* const build = entry == nullptr ? nullptr : entry();
-  if (build == nullptr || build->bytes != sizeof(LoopBuild) || pairs == nullptr) {
+  if (build == nullptr || build->bytes != sizeof(LoopBuild) || chains == nullptr) {
     refuse(ErrorKind::BadPlugin, {path,
                                   " is of another version than opyard_kernels.so beside it; "
                                   "install Opyard again"});
   }
-  return {*build, *pairs()};
+  return {*build, *chains()};
 }
 
 // The build's functions, and the baseline's for those that it does not have.
 struct Chosen {
   LoopTable table;
   const char* name;
-  const PairLoops* pairs;
+  const ChainLoops* chains;
 
   Chosen() : table(open("baseline").build.table), name(choose()) {
     const Opened opened = open(name);
     const LoopBuild& best = opened.build;
-    pairs = &opened.pairs;
+    chains = &opened.chains;
     using Function = void (*)();
     constexpr std::size_t kFunctions = sizeof(LoopTable) / sizeof(Function);
     std::array<Function, kFunctions> mine, theirs;
@@ -143,7 +143,7 @@ const Chosen& chosen() {
 }  // namespace
 
 const LoopTable& loops() { return chosen().table; }
-const PairLoops& pair_loops() { return *chosen().pairs; }
+const ChainLoops& chain_loops() { return *chosen().chains; }
 const char* build_name() { return chosen().name; }
 std::string known_builds() { return joined(runnable()); }
 

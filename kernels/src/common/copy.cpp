@@ -70,7 +70,13 @@ void move_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t c
     std::memcpy(to, from, std::size_t(count) * bytes);
     return;
   }
-  for (std::int64_t i = 0; i < count; ++i, to += steps[0], from += steps[1]) {
+  const std::int64_t step = steps[1];
+  if (steps[0] == bytes) {  // fused groups do so with what has gaps
+#pragma GCC unroll 8
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, from + i * step, bytes);
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i, to += steps[0], from += step) {
     std::memcpy(to, from, bytes);
   }
 }

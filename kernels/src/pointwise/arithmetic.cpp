@@ -148,16 +148,18 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
-  fusible("aten::add", "Tensor", &add_tensor, loops().arithmetic.add, {.pair = PairOf::Add});
-  fusible("aten::add", "Scalar", &add_scalar, loops().arithmetic.add, {.pair = PairOf::Add});
+  fusible("aten::add", "Tensor", &add_tensor, loops().arithmetic.add,
+          {.arithmetic = jit::BlockArithmetic::Add});
+  fusible("aten::add", "Scalar", &add_scalar, loops().arithmetic.add,
+          {.arithmetic = jit::BlockArithmetic::Add});
   fusible("aten::sub", "Tensor", &sub_tensor, loops().arithmetic.subtract,
-          {.pair = PairOf::Subtract});
+          {.arithmetic = jit::BlockArithmetic::Subtract});
   fusible("aten::sub", "Scalar", &sub_scalar, loops().arithmetic.subtract,
-          {.pair = PairOf::Subtract});
+          {.arithmetic = jit::BlockArithmetic::Subtract});
   fusible("aten::mul", "Tensor", &mul_tensor, loops().arithmetic.multiply,
-          {.pair = PairOf::Multiply});
+          {.arithmetic = jit::BlockArithmetic::Multiply});
   fusible("aten::mul", "Scalar", &mul_scalar, loops().arithmetic.multiply,
-          {.pair = PairOf::Multiply});
+          {.arithmetic = jit::BlockArithmetic::Multiply});
   m.impl("add.Tensor", &add_tensor);
   m.impl("add.Scalar", &add_scalar);
   m.impl("add.out", &add_out);

@@ -173,8 +173,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
-  fusible("aten::div", "Tensor", &div_tensor, loops().arithmetic.divide, {.pair = PairOf::Divide});
-  fusible("aten::div", "Scalar", &div_scalar, loops().arithmetic.divide, {.pair = PairOf::Divide});
+  fusible("aten::div", "Tensor", &div_tensor, loops().arithmetic.divide,
+          {.arithmetic = jit::BlockArithmetic::Divide});
+  fusible("aten::div", "Scalar", &div_scalar, loops().arithmetic.divide,
+          {.arithmetic = jit::BlockArithmetic::Divide});
   m.impl("div.Tensor", &div_tensor);
   m.impl("div.Scalar", &div_scalar);
   m.impl("div.Tensor_mode", &div_tensor_mode);

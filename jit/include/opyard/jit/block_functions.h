@@ -17,6 +17,11 @@
 // bool, int64, float32 and float64 are asked for. A number among the operands is one of that dtype,
 // of which a float is not among int64s and nothing is among bools.
 //
+// [Chains] Operations of arithmetic in a row are one loop, which interprets a program: what an
+// operation gives is held in the processor's registers, a few hundred bytes of it, and the next one
+// takes it from there. So what is between two operations is not stored, unless a later one needs
+// it. Each operation is rounded by itself, as its operator's kernel does.
+//
 // [Tails] The last operator of a group may be a reduction of its last dimensions, or one that joins
 // tensors. The elements that it takes are computed a block at a time, and lie only where it takes
 // them: in a row that fits into the nearest cache, or in the result of what is joined.
@@ -49,6 +54,42 @@ enum class BlockKind : std::uint32_t {
   Converted,  // the one that the second argument names, a constant; all others are None or False
 };
 
+// What a chain computes. See [Chains].
+enum class BlockArithmetic : std::int32_t { None = -1, Add, Subtract, Multiply, Divide };
+
+// What an instruction of a chain does with what is held, `h`, and its operand, `x`.
+enum class ChainOperation : std::uint64_t {
+  Load,          // h = x
+  Store,         // x = h
+  Add,           // h = h + x
+  Subtract,      // h = h - x
+  SubtractFrom,  // h = x - h
+  Multiply,      // h = h * x
+  Divide,        // h = h / x
+  DivideInto,    // h = x / h
+  count_
+};
+enum class ChainOperand : std::uint64_t {
+  Moving,  // elements next to each other, one for each that is computed
+  Fixed,   // kChainBytes, which the program uses again: stored before they are read
+  Number,  // one element, which is not written
+  count_
+};
+struct ChainInstruction {
+  std::uint64_t code;  // chain_code(), or kChainEnd behind the last one
+  std::byte* at;       // the operand
+};
+constexpr std::uint64_t chain_code(ChainOperation operation, ChainOperand operand) {
+  return std::uint64_t(operation) * std::uint64_t(ChainOperand::count_) + std::uint64_t(operand);
+}
+inline constexpr std::uint64_t kChainEnd = chain_code(ChainOperation::count_, ChainOperand::Moving);
+inline constexpr std::size_t kChainBytes = 1024;
+inline constexpr std::size_t kMostChainInstructions = 128;  // with the end
+
+// Computes `count` elements, some of them twice: no memory is both an operand that is loaded from
+// outside and one that is stored.
+using BlockChain = void (*)(const ChainInstruction* program, std::int64_t count);
+
 struct BlockFunction {
   static constexpr std::size_t kMostOperands = 3;
   static constexpr std::size_t kDTypes = 4;  // see [DTypes]; -1 for others
@@ -73,7 +114,7 @@ struct BlockFunction {
   BlockKind kind;
   std::uint32_t operands;  // the first 1 to 3 arguments; all others have to be the int 1
   std::array<std::uint32_t, kMostOperands> order;  // which argument each operand of the loop is
-  std::int32_t arithmetic;                         // its number in pair(); -1 if it has none
+  BlockArithmetic arithmetic;                      // of its two operands, in a chain
   std::array<BlockLoop, kDTypes> loops;            // null: not there
 };
 
@@ -117,9 +158,8 @@ struct BlockFunctions {
   const BlockFunction* functions;
   // Null if there is none.
   BlockLoop (*conversion)(DType to, DType from);
-  // Two operations of arithmetic at once, of three operands. The second one has the result of the
-  // first on its left, or on its right. Null if there is none.
-  BlockLoop (*pair)(std::int32_t first, std::int32_t second, bool is_right, DType dtype);
+  // Null if there is none.
+  BlockChain (*chain)(DType dtype);
   // The strides of what operators give, whose operands broadcast to `sizes` and are not all
   // row-major.
   void (*strides)(const std::int64_t* sizes, std::size_t dims, const BlockGeometry* operands,
