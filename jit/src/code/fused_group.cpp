@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "code/few.h"
 #include "fusion/fused_plan.h"
 #include "fusion/run_part.h"
 #include "ir/node_rules.h"
@@ -75,11 +76,12 @@ class BlockedGroup final : public FusedGroup {
            std::vector<opyard::Value>& outputs) const override {
     std::vector<const opyard::Value*> lent;
     for (const opyard::Value& input : inputs) lent.push_back(&input);
+    outputs.resize(code_->graph().outputs().size());
     run_lent(lent, outputs);
   }
 
   void run_lent(std::span<const opyard::Value* const> inputs,
-                std::vector<opyard::Value>& outputs) const override {
+                std::span<opyard::Value> outputs) const override {
     if (program_ && run_in_blocks(inputs, outputs)) return;
     operators_called.fetch_add(1, std::memory_order_relaxed);
     std::vector<opyard::Value> given;
@@ -90,7 +92,7 @@ class BlockedGroup final : public FusedGroup {
     } catch (const Error& error) {
       throw error.with_context("in the graph of " + place_);
     }
-    for (opyard::Value& result : results) outputs.push_back(std::move(result));
+    std::ranges::move(results, outputs.begin());
   }
 
   std::string name() const override {
@@ -105,7 +107,7 @@ class BlockedGroup final : public FusedGroup {
 
  private:
   bool run_in_blocks(std::span<const opyard::Value* const> inputs,
-                     std::vector<opyard::Value>& outputs) const;
+                     std::span<opyard::Value> outputs) const;
   void add_kernel(const Operator& op, void (*kernel)());
   bool reaches_kernels(DispatchKeySet keys) const;
 
@@ -127,16 +129,26 @@ void BlockedGroup::add_kernel(const Operator& op, void (*kernel)()) {
   if (std::ranges::count(kernels_, added) == 0) kernels_.push_back(added);
 }
 
+const Record& below_recorder(const Operator& op, DispatchKeySet arguments) {
+  DispatchKeySet keys = op.call_keys(arguments);
+  const Record& record = op.follow(keys);
+  if (record.role != RecordRole::Recorder) return record;
+  keys = opyard::detail::below_layer(keys);
+  return op.follow(keys);
+}
+
 // See block_functions.h [Kernel]: as a call finds its kernel if no tensor needs a gradient.
 bool BlockedGroup::reaches_kernels(DispatchKeySet arguments) const {
   const opyard::detail::CallDepth depth;
   return std::ranges::all_of(kernels_, [&](const Kernel& kernel) {
     DispatchKeySet keys = kernel.op->call_keys(arguments);
-    const Record* record = &kernel.op->follow(keys);
+    const Record* record = &kernel.op->record(keys);
     if (record->role == RecordRole::Recorder) {
       keys = opyard::detail::below_layer(keys);
-      record = &kernel.op->follow(keys);
+      record = &kernel.op->record(keys);
     }
+    // Most calls end here, and one that does not begins anew.
+    if (record->role != RecordRole::Kernel) record = &below_recorder(*kernel.op, arguments);
     return record->role == RecordRole::Kernel && record->typed == kernel.function;
   });
 }
@@ -147,7 +159,7 @@ Tensor on_storage(const FusedValue& value, const CountedPtr<Storage>& storage,
       make_counted<TensorImpl>(storage, value.dtype, value.sizes, value.strides, 0, keys));
 }
 Tensor empty_tensor(const FusedValue& value) {
-  const Tensor plain = Tensor::empty(value.sizes, value.dtype);
+  Tensor plain = Tensor::empty(value.sizes, value.dtype);
   if (value.is_plain) return plain;
   return on_storage(value, plain.impl()->storage(), plain.impl()->keys());
 }
@@ -169,16 +181,14 @@ std::byte* begin_of(const PartPlan::Tensor& tensor, std::span<const Tensor* cons
   return nullptr;
 }
 
-std::vector<Tensor> empty_results(const FusedPlan& plan) {
-  std::vector<Tensor> results;
-  results.reserve(plan.results);
+void make_results(const FusedPlan& plan, std::span<Tensor> results) {
+  std::size_t made = 0;
   for (const PartPlan& part : plan.parts) {
-    for (const FusedValue& output : part.outputs) results.push_back(empty_tensor(output));
+    for (const FusedValue& output : part.outputs) results[made++] = empty_tensor(output);
   }
   if (plan.tail && plan.tail->how != TailPlan::How::Called) {
-    results.push_back(empty_tensor(plan.tail->result));
+    results[made] = empty_tensor(plan.tail->result);
   }
-  return results;
 }
 
 void run_parts(const FusedPlan& plan, std::span<const Tensor* const> inputs,
@@ -227,25 +237,27 @@ std::optional<opyard::Value> call_tail(const FusedTail& tail, const TailPlan& pl
 }
 
 bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
-                                 std::vector<opyard::Value>& outputs) const {
-  SmallVector<const Tensor*, 16> given;
+                                 std::span<opyard::Value> outputs) const {
+  Few<const Tensor*, 8> given(inputs.size());
+  const std::span<const Tensor*> tensors = given.all();
   DispatchKeySet keys;
-  for (const opyard::Value* const input : inputs) {
-    const Tensor& tensor = input->tensor_unchecked();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& tensor = inputs[i]->tensor_unchecked();
     if (!tensor.defined()) return false;
     const TensorImpl& impl = *tensor.impl();
     if (impl.policies() != 0 || impl.own_device().backend != Backend::CPU) return false;
     if (records_gradients() && opyard::detail::may_need_gradient(impl)) return false;
     keys = keys | tensor.keys();
-    given.push_back(&tensor);
+    tensors[i] = &tensor;
   }
   if (!reaches_kernels(keys)) return false;
-  const std::span<const Tensor* const> tensors(given.begin(), given.size());
   std::unique_ptr<const FusedPlan> uncached;
   const FusedPlan& plan = plans_.find(*program_, tensors, uncached);
   if (!plan.computes) return false;
 
-  std::vector<Tensor> results = empty_results(plan);
+  Few<Tensor, 2> made(plan.results);
+  const std::span<Tensor> results = made.all();
+  make_results(plan, results);
   const bool is_large = std::ranges::any_of(
       plan.parts, [](const PartPlan& part) { return part.elements() >= kReleasingElements; });
   if (is_large) {
@@ -258,11 +270,12 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
     of_tail = call_tail(*program_->tail, *plan.tail, tensors, results);
     if (!of_tail) return false;
   }
-  for (const std::uint16_t output : plan.outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::size_t output = plan.outputs[i];
     if (output == results.size()) {
-      outputs.push_back(std::move(*of_tail));
+      outputs[i] = std::move(*of_tail);
     } else {
-      outputs.emplace_back(std::move(results[output]));
+      outputs[i] = std::move(results[output]);
     }
   }
   return true;

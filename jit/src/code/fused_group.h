@@ -6,7 +6,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "code/code_data.h"
 
@@ -14,9 +13,9 @@ namespace opyard::jit {
 
 class FusedGroup : public Operation {
  public:
-  // Appends one value for each output of the node.
+  // `outputs` has one empty value for each output of the node.
   virtual void run_lent(std::span<const Register* const> inputs,
-                        std::vector<Register>& outputs) const = 0;
+                        std::span<Register> outputs) const = 0;
 };
 
 // `code` is that of its Subgraph. A group that blocks cannot compute calls its operators always.

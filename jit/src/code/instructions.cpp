@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "code/code_data.h"
+#include "code/few.h"
 #include "code/fused_group.h"
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
@@ -84,11 +85,12 @@ const Instruction* run_CallOperation(const Instruction* instruction, Frame& fram
 const Instruction* run_CallGroup(const Instruction* instruction, Frame& frame) {
   const CallSite& site = site_of(instruction);
   const std::uint32_t* const operands = operands_of(instruction, frame);
-  SmallVector<const Register*, 16> inputs;
-  for (std::uint32_t i = 0; i < site.inputs; ++i) inputs.push_back(&frame.read(operands[i]));
-  std::vector<Register> outputs;
-  static_cast<const FusedGroup*>(site.operation)
-      ->run_lent({inputs.begin(), inputs.size()}, outputs);
+  Few<const Register*, 8> taken(site.inputs);
+  const std::span<const Register*> inputs = taken.all();
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = &frame.read(operands[i]);
+  Few<Register, 2> given(site.outputs);
+  const std::span<Register> outputs = given.all();
+  static_cast<const FusedGroup*>(site.operation)->run_lent(inputs, outputs);
   drop_last_uses(operands, site.inputs, frame);
   for (std::uint32_t i = 0; i < site.outputs; ++i) {
     const std::uint32_t target = operands[site.inputs + i];

@@ -6,19 +6,17 @@
 namespace opyard::jit {
 namespace {
 
-template <typename Visit>
-bool each_word(std::span<const Tensor* const> inputs, const Visit& visit) {
+std::vector<std::int64_t> key_of(std::span<const Tensor* const> inputs) {
+  std::vector<std::int64_t> key;
   for (const Tensor* const input : inputs) {
     const TensorImpl& impl = *input->impl();
-    if (!visit(std::int64_t(impl.dtype())) || !visit(impl.own_sizes().size())) return false;
-    for (const std::int64_t size : impl.own_sizes()) {
-      if (!visit(size)) return false;
-    }
-    for (const std::int64_t stride : impl.own_strides()) {
-      if (!visit(stride)) return false;
+    key.push_back(std::int64_t(impl.dtype()));
+    key.push_back(std::int64_t(impl.own_sizes().size()));
+    for (const IntSpan words : {IntSpan(impl.own_sizes()), IntSpan(impl.own_strides())}) {
+      key.insert(key.end(), words.begin(), words.end());
     }
   }
-  return true;
+  return key;
 }
 
 // Nothing for a dimension that is not there.
@@ -183,18 +181,28 @@ class Planner {
 }  // namespace
 
 bool FusedPlan::fits(std::span<const Tensor* const> inputs) const {
-  std::size_t at = 0;
-  return each_word(inputs, [&](std::int64_t word) { return key[at++] == word; });
+  const std::int64_t* word = key.data();
+  for (const Tensor* const input : inputs) {
+    const TensorImpl& impl = *input->impl();
+    const IntSpan sizes = impl.own_sizes(), strides = impl.own_strides();
+    if (*word++ != std::int64_t(impl.dtype()) || *word++ != std::int64_t(sizes.size())) {
+      return false;
+    }
+    for (const std::int64_t size : sizes) {
+      if (*word++ != size) return false;
+    }
+    for (const std::int64_t stride : strides) {
+      if (*word++ != stride) return false;
+    }
+  }
+  return true;
 }
 
 std::unique_ptr<const FusedPlan> make_fused_plan(const FusedProgram& program,
                                                  std::span<const Tensor* const> inputs) {
   Planner planner(program, inputs);
   planner.plan.computes = planner.run();
-  each_word(inputs, [&](std::int64_t word) {
-    planner.plan.key.push_back(word);
-    return true;
-  });
+  planner.plan.key = key_of(inputs);
   return std::make_unique<const FusedPlan>(std::move(planner.plan));
 }
 
