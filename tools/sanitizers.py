@@ -15,6 +15,9 @@ from suites import ROOT
 
 # Tests of Python ask for more memory than there can be, and are to get an error for it.
 NO_MEMORY_IS_NULL = "allocator_may_return_null=1"
+# The frames that exceptions leave are given back late, and are soon all there are in a process that
+# runs all tests; then each call searches them. The C++ programs look for uses after a return.
+FRAMES_ON_THE_STACK = "detect_stack_use_after_return=0"
 SUPPRESSIONS = ROOT / "test/python/thread_sanitizer.supp"
 INNERMOST_FRAMES = 12
 
@@ -76,6 +79,7 @@ class Sanitizer:
 class AddressSanitizer(Sanitizer):
     def python_environment(self, logs: Path) -> dict[str, str]:
         options = [self.environment["ASAN_OPTIONS"], NO_MEMORY_IS_NULL, f"log_path={logs / 'log'}"]
+        options.append(FRAMES_ON_THE_STACK)
         return self.environment | {
             "ASAN_OPTIONS": ":".join(options),
             "LSAN_OPTIONS": "exitcode=0",
