@@ -46,6 +46,14 @@ def at(*numbers):
     return opyard.tensor(list(numbers), dtype=opyard.int64)
 
 
+def backward_of_strided(sizes, strides):
+    return inner.as_strided_backward(ones(2, 3), sizes, strides, 0, 6, [2, 3], [3, 1], 0)
+
+
+def gru_of(layers):
+    return aten.gru(ones(1, 1, 2), ones(2, 1, 2), [], False, layers, 0.0, True, True, False)
+
+
 # What the fuzz found, and what is like it.
 REFUSED = [
     (lambda: inner.gather_backward(ones(3), [2], 0, at(0, 0, 2)), IndexError, "contains 2"),
@@ -58,6 +66,12 @@ REFUSED = [
     (lambda: inner.narrow_backward(ones(5, 3), [2, 3], 0, 0, 2), ValueError, "sizes must be"),
     (lambda: aten.copy_(ones(2), on_meta(2)), NotImplementedError, "on meta"),
     (lambda: aten.index_select(ones(2), 0, places_on_meta(1)), TypeError, "says no place"),
+    (lambda: backward_of_strided([2, 3], [1]), ValueError, "self_stride is \\[1\\]; both need"),
+    (lambda: gru_of(2**62), ValueError, "times 2, for layers and directions"),
+    (lambda: aten.adaptive_avg_pool1d(ones(2, 3), [2**62]), ValueError, "sizes from 0 to 16777216"),
+    (lambda: aten.constant_pad_nd(ones(2), [2**63 - 1, 1]), ValueError, "would have the size"),
+    (lambda: aten.reflection_pad1d(ones(1, 3), [2**63 - 1, 2]), ValueError, "is not enough for it"),
+    (lambda: inner.constant_pad_nd_backward(ones(2), [-(2**63), 0]), ValueError, "the size"),
     (lambda: aten.embedding(ones(2, 3), places_on_meta(1)), TypeError, "says no place"),
     (lambda: aten.add.out(ones(2), on_meta(2), out=ones(2)), TypeError, "result is on meta; out"),
     (lambda: aten.add.out(ones(2), ones(2), out=on_meta(2)), TypeError, "result is on cpu; out"),

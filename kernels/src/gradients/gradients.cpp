@@ -407,6 +407,11 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_s
       scatter("opyard::scatter_strided");
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan, IntSpan, std::int64_t)> gather(
       "opyard::gather_strided");
+  if (self_size.size() != self_stride.size()) {
+    refuse(ErrorKind::BadShape,
+           {"opyard::as_strided_backward: self_size is ", self_size, " and self_stride is ",
+            self_stride, "; both need a number for each dimension"});
+  }
   for (std::size_t i = 0; i < self_size.size(); ++i) {
     if (self_size[i] > 1 && self_stride[i] == 0) {
       refuse(ErrorKind::Unsupported,

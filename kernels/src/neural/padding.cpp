@@ -3,6 +3,7 @@
 //
 // What is there is read by index_select, one dimension after another.
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "common/check.h"
@@ -14,6 +15,14 @@ namespace opyard::kernels {
 namespace {
 
 using namespace ops;
+
+// The size of a dimension with so many elements before and after it; below zero if it has none,
+// or one past 64 bits.
+std::int64_t padded_size(std::int64_t size, std::int64_t before, std::int64_t after) {
+  const bool is_past =
+      __builtin_add_overflow(size, before, &size) || __builtin_add_overflow(size, after, &size);
+  return is_past ? std::numeric_limits<std::int64_t>::min() : size;
+}
 
 // Padding names dimensions from the last: before, after, before, after, …
 Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
@@ -27,7 +36,7 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
   DimVector sizes(self.sizes());
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     std::int64_t& size = sizes[sizes.size() - 1 - i];
-    size += pad[2 * i] + pad[2 * i + 1];
+    size = padded_size(size, pad[2 * i], pad[2 * i + 1]);
     if (size < 0) {
       refuse(ErrorKind::BadShape,
              {kOp, ": pad is ", pad, " and self is ", self, ", of which dimension ",
@@ -39,6 +48,7 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     const std::int64_t dim = self.dim() - 1 - std::int64_t(i);
     const std::int64_t before = pad[2 * i], after = pad[2 * i + 1];
+    if (before < -from.size(dim) || after < -from.size(dim)) return result;  // nothing is left
     const std::int64_t length =
         from.size(dim) + std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
     if (length <= 0) return result;
@@ -52,7 +62,8 @@ Tensor constant_pad_nd_backward(const Tensor& grad, IntSpan pad) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan, const Scalar&)> op(
       "aten::constant_pad_nd");
   DimVector back(pad);
-  for (std::int64_t& number : back) number = -number;
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  for (std::int64_t& number : back) number = -std::max(number, kLeast + 1);
   return op.call(grad, back, 0);
 }
 
@@ -88,11 +99,11 @@ std::int64_t require_paddable(const char* op, Edge edge, const Tensor& self, Int
     const std::int64_t size = self.size(self.dim() - 1 - i);
     const std::int64_t before = padding[std::size_t(2 * i)];
     const std::int64_t after = padding[std::size_t(2 * i + 1)];
-    bool fits = size > 0 && size + before + after > 0;
+    bool fits = size > 0 && padded_size(size, before, after) > 0;
     if (edge == Edge::Reflect) fits = fits && before < size && after < size;
     if (edge == Edge::Wrap) {
       const std::int64_t kept =
-          size + std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
+          padded_size(size, std::min<std::int64_t>(before, 0), std::min<std::int64_t>(after, 0));
       fits = fits && before <= size && after <= size && kept > 0;
     }
     if (!fits) {

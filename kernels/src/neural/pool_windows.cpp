@@ -85,6 +85,9 @@ PoolWindows pool_windows(const PoolLists& lists, const Tensor& self) {
   return windows;
 }
 
+// The windows of a dimension are listed.
+constexpr std::int64_t kMostAdaptive = std::int64_t{1} << 24;
+
 PoolWindows adaptive_windows(const char* op, std::int64_t dims, const Tensor& self,
                              IntSpan output_size) {
   if (std::int64_t(output_size.size()) != dims) {
@@ -97,9 +100,9 @@ PoolWindows adaptive_windows(const char* op, std::int64_t dims, const Tensor& se
     axis.size = self.size(self.dim() - dims + i);
     const std::int64_t given = output_size[std::size_t(i)];
     const std::int64_t count = given == -1 ? axis.size : given;
-    if (count < 0) {
-      refuse(ErrorKind::BadValue, {op, ": output_size is ", output_size,
-                                   "; sizes of 0 and more are needed, or -1 for self's"});
+    if (count < 0 || count > kMostAdaptive) {
+      refuse(ErrorKind::BadValue, {op, ": output_size is ", output_size, "; sizes from 0 to ",
+                                   kMostAdaptive, " are needed, or -1 for self's"});
     }
     axis.begin.clear(), axis.end.clear(), axis.counted.clear();
     for (std::int64_t o = 0; o < count; ++o) {

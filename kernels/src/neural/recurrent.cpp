@@ -141,14 +141,18 @@ struct Sequence {
   bool train, bidirectional, batch_first;
 
   std::int64_t directions() const { return bidirectional ? 2 : 1; }
+  // Of all layers; bounded, so that no number overflows.
+  std::int64_t cells() const {
+    constexpr std::int64_t kMost = std::int64_t{1} << 32;
+    return std::clamp<std::int64_t>(layers, 0, kMost) * directions();
+  }
 };
 
 // See [Layers]. Projections are those of a long short-term memory whose two states differ in size.
 std::vector<Weights> weights_of(const Sequence& how, const std::vector<Tensor>& params,
                                 bool is_projected) {
   const std::size_t each = (how.has_biases ? 4U : 2U) + (is_projected ? 1U : 0U);
-  const auto cells = std::size_t(how.layers * how.directions());
-  if (how.layers < 1 || params.size() != each * cells) {
+  if (how.layers < 1 || params.size() != each * std::size_t(how.cells())) {
     refuse(ErrorKind::BadArgument, {how.op, ": params holds ", std::int64_t(params.size()),
                                     " tensors; ", how.layers, " layers of ", how.directions(),
                                     " directions take ", std::int64_t(each), " for each of both"});
@@ -176,11 +180,10 @@ void require_states(const Sequence& how, const Tensor& input, const State& state
   const std::int64_t rows = input.sizes()[how.batch_first ? 0 : 1];
   for (const Tensor& state : states) {
     require_defined(how.op, "hx", state);
-    if (state.dim() != 3 || state.sizes()[0] != how.layers * how.directions() ||
-        state.sizes()[1] != rows) {
+    if (state.dim() != 3 || state.sizes()[0] != how.cells() || state.sizes()[1] != rows) {
       refuse(ErrorKind::BadShape,
-             {how.op, ": a tensor of hx is ", state, "; its first sizes must be ",
-              how.layers * how.directions(), " and ", rows, ", for layers, directions and rows"});
+             {how.op, ": a tensor of hx is ", state, "; its first sizes must be ", how.layers,
+              " times ", how.directions(), ", for layers and directions, and ", rows});
     }
   }
 }
