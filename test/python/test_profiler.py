@@ -12,6 +12,7 @@ import types
 import warnings
 
 import pytest
+from conftest import plain_build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import run
@@ -572,6 +573,7 @@ def test_I16_instances_are_shown_by_class_and_number():
     assert not any(event.kind == "Module" for event in prof.events())
 
 
+@plain_build  # the address sanitizer gives no address twice
 def test_I16_another_instance_at_the_same_place_is_another():
     class Layer:
         def __call__(self):
