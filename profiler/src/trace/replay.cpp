@@ -24,6 +24,14 @@
 namespace opyard::profiler {
 namespace {
 
+// In nanoseconds. Times of a damaged recording may be any: what is between two of them is bounded, so
+// that it can be added up.
+std::int64_t since(std::int64_t origin, std::int64_t time) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
+  const auto passed = std::int64_t(std::uint64_t(time) - std::uint64_t(origin));
+  return std::clamp(passed, -kMost, kMost);
+}
+
 // How many spans of each key are open. Keys are dense: they come from one counter.
 class OpenKeys {
  public:
@@ -84,7 +92,7 @@ class ThreadReplay {
         n += std::min<std::uint32_t>(event.payload, slice.end - n - 1);
         continue;
       }
-      const std::int64_t raw = converter.monotonic_ns(event.ticks) - origin;
+      const std::int64_t raw = since(origin, converter.monotonic_ns(event.ticks));
       is_before_ = of_ring_ && raw < 0;
       quality_.events += is_before_ ? 0 : 1;
       const std::int64_t time = is_before_ ? 0 : never_backwards(raw);
@@ -225,7 +233,8 @@ Trace replay(const Recording& recording) {
   const TickConverter converter(recording.first_pair, recording.end);
   trace.ns_per_tick = converter.ns_per_tick();
   const std::int64_t origin = converter.monotonic_ns(recording.begin.ticks);
-  trace.duration = std::max<std::int64_t>(0, converter.monotonic_ns(recording.end.ticks) - origin);
+  trace.duration =
+      std::max<std::int64_t>(0, since(origin, converter.monotonic_ns(recording.end.ticks)));
 
   std::vector<bool> used(recording.start_stacks.size(), false);
   for (const StreamRecording& stream : recording.streams) {

@@ -10,6 +10,7 @@
 // Depends on: base/export.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #if defined(__x86_64__)
@@ -65,9 +66,12 @@ class TickConverter {
         ns_per_tick_(last.ticks > first.ticks ? double(last.monotonic_ns - first.monotonic_ns) /
                                                     double(last.ticks - first.ticks)
                                               : 1.0) {}
+  // Of ticks that no clock gave, as of a damaged recording, any number.
   std::int64_t monotonic_ns(std::uint64_t ticks) const noexcept {
+    constexpr double kMost = 4e18;
     const auto since = std::int64_t(ticks - first_.ticks);
-    return std::int64_t(first_.monotonic_ns) + std::int64_t(double(since) * ns_per_tick_);
+    const double ns = std::clamp(double(since) * ns_per_tick_, -kMost, kMost);
+    return std::int64_t(first_.monotonic_ns + std::uint64_t(std::int64_t(ns)));
   }
   double ns_per_tick() const noexcept { return ns_per_tick_; }
 
