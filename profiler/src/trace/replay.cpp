@@ -24,8 +24,8 @@
 namespace opyard::profiler {
 namespace {
 
-// In nanoseconds. Times of a damaged recording may be any: what is between two of them is bounded, so
-// that it can be added up.
+// In nanoseconds. Times of a damaged recording may be any: what is between two of them is bounded,
+// so that it can be added up.
 std::int64_t since(std::int64_t origin, std::int64_t time) {
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
   const auto passed = std::int64_t(std::uint64_t(time) - std::uint64_t(origin));
