@@ -45,7 +45,7 @@ T find_extreme(const T* row, std::int64_t length) {
           Line x;
           std::memcpy(&x, row + i + k * kWidth, sizeof(x));
           const Line& was = lines[k];
-          lines[k] = (largest ? x > was : x < was) | (x != x) ? x : was;  // NOLINT: NaN
+          lines[k] = ((largest ? x > was : x < was) | (x != x)) ? x : was;  // NOLINT: NaN
         }
       }
       T lanes[kLanes];
@@ -82,7 +82,7 @@ void side_by_side(const std::byte* first, std::int64_t length, std::int64_t step
       Line x;
       std::memcpy(&x, first + i * step + k * kVector, sizeof(x));
       const Line& was = lines[k];
-      lines[k] = (largest ? x > was : x < was) | (x != x) ? x : was;  // NOLINT: NaN
+      lines[k] = ((largest ? x > was : x < was) | (x != x)) ? x : was;  // NOLINT: NaN
     }
   }
   std::memcpy(extremes, lines, sizeof(lines));

@@ -7,10 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "code/few.h"
 #include "fusion/fused_plan.h"
 #include "fusion/run_part.h"
 #include "ir/node_rules.h"
+#include "opyard/detail/base/few.h"
+#include "opyard/detail/base/small_vector.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/jit/fuse.h"
@@ -238,8 +239,7 @@ std::optional<opyard::Value> call_tail(const FusedTail& tail, const TailPlan& pl
 
 bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
                                  std::span<opyard::Value> outputs) const {
-  Few<const Tensor*, 8> given(inputs.size());
-  const std::span<const Tensor*> tensors = given.all();
+  SmallVector<const Tensor*, 8> tensors(inputs.size(), nullptr);
   DispatchKeySet keys;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& tensor = inputs[i]->tensor_unchecked();
@@ -255,8 +255,7 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
   const FusedPlan& plan = plans_.find(*program_, tensors, uncached);
   if (!plan.computes) return false;
 
-  Few<Tensor, 2> made(plan.results);
-  const std::span<Tensor> results = made.all();
+  Few<Tensor, 2> results(plan.results);
   make_results(plan, results);
   const bool is_large = std::ranges::any_of(
       plan.parts, [](const PartPlan& part) { return part.elements() >= kReleasingElements; });

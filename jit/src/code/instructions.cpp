@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include "code/code_data.h"
-#include "code/few.h"
 #include "code/fused_group.h"
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
+#include "opyard/detail/base/few.h"
+#include "opyard/detail/base/small_vector.h"
 #include "opyard/interpreter/interruption.h"
 #include "opyard/jit/constant.h"
 #include "opyard/value/deep_copy.h"
@@ -85,11 +86,9 @@ const Instruction* run_CallOperation(const Instruction* instruction, Frame& fram
 const Instruction* run_CallGroup(const Instruction* instruction, Frame& frame) {
   const CallSite& site = site_of(instruction);
   const std::uint32_t* const operands = operands_of(instruction, frame);
-  Few<const Register*, 8> taken(site.inputs);
-  const std::span<const Register*> inputs = taken.all();
+  SmallVector<const Register*, 8> inputs(site.inputs, nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = &frame.read(operands[i]);
-  Few<Register, 2> given(site.outputs);
-  const std::span<Register> outputs = given.all();
+  Few<Register, 2> outputs(site.outputs);
   static_cast<const FusedGroup*>(site.operation)->run_lent(inputs, outputs);
   drop_last_uses(operands, site.inputs, frame);
   for (std::uint32_t i = 0; i < site.outputs; ++i) {

@@ -29,10 +29,7 @@ namespace {
 constexpr std::size_t kMostArguments = 256;
 
 // What an operand is: its two highest bits.
-constexpr std::size_t kRegisterOperand = 0;
-constexpr std::size_t kLastUseOperand = 1;
-constexpr std::size_t kConstantOperand = 2;
-constexpr std::size_t kOperandKinds = 3;
+enum : std::size_t { kRegisterOperand, kLastUseOperand, kConstantOperand, kOperandKinds };
 
 std::size_t kind_of(std::uint32_t operand) { return operand >> 30; }
 

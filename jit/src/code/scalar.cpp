@@ -44,7 +44,7 @@ template <typename A, typename B, typename F>
 const Instruction* binary(const Instruction* instruction, Frame& frame) {
   const Register& a = frame.read(instruction->b);
   const Register& b = frame.read(instruction->c);
-  const bool others = (a.kind() != kKindOf<A>) | (b.kind() != kKindOf<B>);
+  const int others = int{a.kind() != kKindOf<A>} | int{b.kind() != kKindOf<B>};
   if (__builtin_expect(others, 0)) {  // one of them raises
     scalar_of<A>(a);
     scalar_of<B>(b);

@@ -17,7 +17,7 @@
 // higher numbers first. What accumulates has the highest of all, so that it runs as soon as it is
 // ready.
 //
-// Depends on: autograd/few.h, autograd/hooks.h, opyard/tensor.h.
+// Depends on: autograd/hooks.h, base/few.h, opyard/tensor.h.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@
 #include <string>
 #include <vector>
 
-#include "opyard/autograd/few.h"
 #include "opyard/base/counted.h"
+#include "opyard/detail/base/few.h"
 #include "opyard/tensor.h"
 
 namespace opyard::autograd {

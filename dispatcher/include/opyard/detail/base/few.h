@@ -1,11 +1,11 @@
-// opyard/autograd/few.h: a vector that holds its first N items in itself.
+// opyard/detail/base/few.h: a vector of objects that holds its first N in itself.
 //
 //   ┌──────┬──────┬──────────┬────────────────────┐
 //   │ data │ size │ capacity │ room for N items   │   data leads there, or to memory of its own
 //   └──────┴──────┴──────────┴────────────────────┘
 //
-// Most functions have one input, two edges and two saved values, so that a recorded call allocates
-// its function and nothing beside it, and a run backwards hands gradients on without allocating.
+// Most calls take and give a few objects: what is kept of them needs no memory of its own then.
+// small_vector.h is the one for words, which are copied as bytes.
 //
 // Depends on: base/alloc.h.
 #pragma once
@@ -19,7 +19,7 @@
 
 #include "opyard/base/alloc.h"
 
-namespace opyard::autograd {
+namespace opyard {
 
 template <typename T, std::size_t N>
 class Few {
@@ -127,4 +127,4 @@ class Few {
   alignas(T) std::byte room_[N * sizeof(T)];
 };
 
-}  // namespace opyard::autograd
+}  // namespace opyard
