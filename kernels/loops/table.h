@@ -34,10 +34,13 @@ struct SelectionLoops {
   Loops larger, smaller, positive, clamp, where;
 };
 struct UnaryLoops {
-  Loops negative, absolute, reciprocal, square_root;
+  Loops negative, absolute, reciprocal, square_root, reciprocal_root;
+  Loops ceiling, floor, nearest, truncated, fraction, sign;
 };
 struct TranscendentalLoops {
-  Loops exponential, logarithm, hyperbolic_tangent, logistic;
+  Loops arc_tangent, binary_logarithm, cosine, decimal_logarithm, error_function, exponential;
+  Loops exponential_less_one, hyperbolic_arc_tangent, hyperbolic_cosine, hyperbolic_sine;
+  Loops hyperbolic_tangent, logarithm, logarithm_of_one_more, logistic, power_of_two, sine, tangent;
 };
 
 struct SumLoops {

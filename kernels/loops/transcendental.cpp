@@ -1,7 +1,8 @@
-// loops/transcendental.cpp: exp, log, tanh and sigmoid, over packets.
+// loops/transcendental.cpp: exp, log, sin, tanh and their like: float32 over packets.
 //
 // In units in the last place, the most in any build: exp 5, log 2, tanh 7, sigmoid 6; of float64
-// exp, log and tanh 2, sigmoid 3. The tanh of float64 is the C library's, since Eigen has none.
+// exp and log 2, sigmoid 3. packet_functions.h says it of the others. All else is the C and the C++
+// library's, since Eigen has no packets for it.
 #include <cmath>
 
 #include "loops/elementwise_loops.h"
@@ -11,76 +12,125 @@
 namespace opyard::kernels {
 namespace {
 
-struct Exponential {
-  template <typename Packet>
-  static Packet apply(const Packet& x) {
-    return packets::exponential(x);
-  }
-};
-struct Logarithm {
-  template <typename Packet>
-  static Packet apply(const Packet& x) {
-    return packets::logarithm(x);
-  }
-};
-struct HyperbolicTangent {
-  template <typename Packet>
-  static Packet apply(const Packet& x) {
-    return Eigen::internal::generic_fast_tanh_float(x);
-  }
-};
-struct Logistic {
-  template <typename Packet>
-  static Packet apply(const Packet& x) {
-    using namespace Eigen::internal;
-    // By exp(-|x|), which does not overflow.
-    const Packet zero = packets::constant<Packet>(0), one = packets::constant<Packet>(1);
-    const Packet small = packets::exponential(pnegate(pabs(x)));
-    const Packet above = pselect(pcmp_lt(x, zero), small, one);
-    return pdiv(above, padd(one, small));
-  }
-};
+// Of a complex number: by its parts, so that what is small stays exact.
 template <typename T>
-struct LibraryTangent {
-  static T apply(T a) { return std::tanh(a); }
-};
+T less_one(T z) {
+  if constexpr (is_complex_type<T>) {
+    const auto x = z.real(), y = z.imag(), half = std::sin(y / 2), grown = std::expm1(x);
+    return {grown * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
+  } else {
+    return std::expm1(z);
+  }
+}
+template <typename T>
+T log_of_one_more(T z) {
+  if constexpr (is_complex_type<T>) {
+    const auto x = z.real(), y = z.imag();
+    const auto square = x * (2 + x) + y * y;  // |1 + z|² - 1
+    const bool is_small = std::abs(square) < typename T::value_type(0.5);
+    return {is_small ? std::log1p(square) / 2 : std::log(std::hypot(1 + x, y)),
+            std::atan2(y, 1 + x)};
+  } else {
+    return std::log1p(z);
+  }
+}
+template <typename T>
+T two_to_the(T x) {
+  if constexpr (is_complex_type<T>) {
+    return std::exp(x * typename T::value_type(0.693147180559945309417));
+  } else {
+    return std::exp2(x);
+  }
+}
+template <typename T>
+T log_to_base_two(T x) {
+  if constexpr (is_complex_type<T>) {
+    return std::log(x) / typename T::value_type(0.693147180559945309417);
+  } else {
+    return std::log2(x);
+  }
+}
 
-// Of complex numbers, the C++ library's.
-template <typename T>
-struct ComplexExponential {
-  static T apply(T a) { return std::exp(a); }
-};
-template <typename T>
-struct ComplexLogarithm {
-  static T apply(T a) { return std::log(a); }
-};
-template <typename T>
-struct ComplexTangent {
-  static T apply(T a) { return std::tanh(a); }
-};
-template <typename T>
-struct ComplexLogistic {
-  static T apply(T a) { return divide(T(1), T(1) + std::exp(-a)); }
-};
+template <typename Packet>
+Packet logistic(const Packet& x) {
+  using namespace Eigen::internal;
+  // By exp(-|x|), which does not overflow.
+  const Packet zero = packets::constant<Packet>(0), one = packets::constant<Packet>(1);
+  const Packet small = packets::exponential(pnegate(pabs(x)));
+  const Packet above = pselect(pcmp_lt(x, zero), small, one);
+  return pdiv(above, padd(one, small));
+}
 
-template <typename Op, template <typename> typename OfComplex>
-constexpr Loops with_complex(Loop of_double) {
-  Loops loops = unary_loops<OfComplex, Complex64, Complex128>();
-  loops.of[std::size_t(computed_index(DType::Float32))] = &packet_loop<Op, float>;
-  loops.of[std::size_t(computed_index(DType::Float64))] = of_double;
+// FUNCTION(name, of a packet x, of an element x)
+#define FUNCTION(name, of_packet, of_element)     \
+  struct name {                                   \
+    template <typename Packet>                    \
+    static Packet apply(const Packet& x) {        \
+      return of_packet;                           \
+    }                                             \
+  };                                              \
+  template <typename T>                           \
+  struct name##OfElement {                        \
+    static T apply(T x) { return T(of_element); } \
+  };
+FUNCTION(ArcTangent, packets::arc_tangent(x), std::atan(x))
+FUNCTION(BinaryLogarithm, packets::binary_logarithm(x), log_to_base_two(x))
+FUNCTION(Cosine, packets::cosine(x), std::cos(x))
+FUNCTION(DecimalLogarithm, packets::decimal_logarithm(x), std::log10(x))
+FUNCTION(ErrorFunction, packets::error_function(x), std::erf(x))
+FUNCTION(Exponential, packets::exponential(x), std::exp(x))
+FUNCTION(ExponentialLessOne, packets::exponential_less_one(x), less_one(x))
+FUNCTION(HyperbolicArcTangent, packets::hyperbolic_arc_tangent(x), std::atanh(x))
+FUNCTION(HyperbolicCosine, packets::hyperbolic_cosine(x), std::cosh(x))
+FUNCTION(HyperbolicSine, packets::hyperbolic_sine(x), std::sinh(x))
+FUNCTION(HyperbolicTangent, Eigen::internal::generic_fast_tanh_float(x), std::tanh(x))
+FUNCTION(Logarithm, packets::logarithm(x), std::log(x))
+FUNCTION(LogarithmOfOneMore, packets::logarithm_of_one_more(x), log_of_one_more(x))
+FUNCTION(Logistic, opyard::kernels::logistic(x), divide(T(1), T(1) + std::exp(-x)))
+FUNCTION(PowerOfTwo, packets::power_of_two(x), two_to_the(x))
+FUNCTION(Sine, packets::sine(x), std::sin(x))
+FUNCTION(Tangent, packets::tangent(x), std::tan(x))
+#undef FUNCTION
+
+// float32 over packets, the other types element by element.
+template <typename Packets, template <typename> typename Elements, typename... T>
+constexpr Loops packets_and() {
+  Loops loops = unary_loops<Elements, T...>();
+  loops.of[std::size_t(computed_index(DType::Float32))] = &packet_loop<Packets, float>;
   return loops;
 }
-template <typename Op, template <typename> typename OfComplex>
-constexpr Loops kPackets = with_complex<Op, OfComplex>(&packet_loop<Op, double>);
+// float64 over packets, too.
+template <typename Packets, template <typename> typename Elements, typename... T>
+constexpr Loops both_packets_and() {
+  Loops loops = packets_and<Packets, Elements, T...>();
+  loops.of[std::size_t(computed_index(DType::Float64))] = &packet_loop<Packets, double>;
+  return loops;
+}
 
 }  // namespace
 
+#define ANALYTIC(Name) packets_and<Name, Name##OfElement, double, Complex64, Complex128>()
+#define BOTH(Name) both_packets_and<Name, Name##OfElement, Complex64, Complex128>()
 constexpr TranscendentalLoops kTranscendental = {
-    .exponential = kPackets<Exponential, ComplexExponential>,
-    .logarithm = kPackets<Logarithm, ComplexLogarithm>,
-    .hyperbolic_tangent = with_complex<HyperbolicTangent, ComplexTangent>(
-        &detail::unary_loop<LibraryTangent<double>, double>),
-    .logistic = kPackets<Logistic, ComplexLogistic>,
+    .arc_tangent = ANALYTIC(ArcTangent),
+    .binary_logarithm = ANALYTIC(BinaryLogarithm),
+    .cosine = ANALYTIC(Cosine),
+    .decimal_logarithm = ANALYTIC(DecimalLogarithm),
+    .error_function = packets_and<ErrorFunction, ErrorFunctionOfElement, double>(),
+    .exponential = BOTH(Exponential),
+    .exponential_less_one = ANALYTIC(ExponentialLessOne),
+    .hyperbolic_arc_tangent = ANALYTIC(HyperbolicArcTangent),
+    .hyperbolic_cosine = ANALYTIC(HyperbolicCosine),
+    .hyperbolic_sine = ANALYTIC(HyperbolicSine),
+    .hyperbolic_tangent = ANALYTIC(HyperbolicTangent),
+    .logarithm = BOTH(Logarithm),
+    .logarithm_of_one_more = ANALYTIC(LogarithmOfOneMore),
+    .logistic = BOTH(Logistic),
+    .power_of_two = ANALYTIC(PowerOfTwo),
+    .sine = ANALYTIC(Sine),
+    .tangent = ANALYTIC(Tangent),
 };
+#undef ANALYTIC
+#undef BOTH
 
 }  // namespace opyard::kernels

@@ -1,11 +1,13 @@
 // kernels/pointwise/functions.cpp: the functions of functions.def, and sign.
 //
-// Values are the C library's, but for digamma, which is a reflection, ten steps of its recurrence
-// and eight terms of its series: within 1e-14 of the true value, and 2 units in the last place of
-// float32.
+// loops/transcendental.cpp says how exact those of the builds are. Other values are the C library's,
+// but for digamma, which is a reflection, ten steps of its recurrence and eight terms of its
+// series: within 1e-14 of the true value, and 2 units in the last place of float32.
 #include <cmath>
 #include <limits>
 
+#include "common/block_functions.h"
+#include "common/builds.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/loops.h"
@@ -31,45 +33,6 @@ bool is_finite(T x) {
     return std::isfinite(x);
   }
 }
-// Of complex numbers: e^z - 1 and log(1 + z) by their parts, so that what is small stays exact.
-template <typename T>
-T power_of_two(T x) {
-  if constexpr (is_complex_type<T>) {
-    return std::exp(x * typename T::value_type(0.693147180559945309417));
-  } else {
-    return std::exp2(x);
-  }
-}
-template <typename T>
-T exp_less_one(T z) {
-  if constexpr (is_complex_type<T>) {
-    const auto x = z.real(), y = z.imag(), half = std::sin(y / 2), grown = std::expm1(x);
-    return {grown * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
-  } else {
-    return std::expm1(z);
-  }
-}
-template <typename T>
-T log_of_one_more(T z) {
-  if constexpr (is_complex_type<T>) {
-    const auto x = z.real(), y = z.imag();
-    const auto square = x * (2 + x) + y * y;  // |1 + z|² - 1
-    const bool is_small = std::abs(square) < typename T::value_type(0.5);
-    return {is_small ? std::log1p(square) / 2 : std::log(std::hypot(1 + x, y)),
-            std::atan2(y, 1 + x)};
-  } else {
-    return std::log1p(z);
-  }
-}
-template <typename T>
-T binary_logarithm(T x) {
-  if constexpr (is_complex_type<T>) {
-    return std::log(x) / typename T::value_type(0.693147180559945309417);
-  } else {
-    return std::log2(x);
-  }
-}
-
 template <typename T>
 T log_of_gamma(T x) {
   int sign = 0;  // lgamma() writes its sign to a global, which other threads write to, too
@@ -105,17 +68,8 @@ T digamma_at(T given) {
   struct Of_##name {                      \
     static T apply(T x) { return value; } \
   };
-#define ROUNDING(name, value)                \
-  template <typename T>                      \
-  struct Of_##name {                         \
-    static T apply(T x) {                    \
-      if constexpr (std::is_integral_v<T>) { \
-        return x;                            \
-      } else {                               \
-        return value;                        \
-      }                                      \
-    }                                        \
-  };
+#define OF_BUILD(name, member, formula)
+#define ROUNDING(name, member)
 #define QUESTION(name, value, of_integer)     \
   template <typename T>                       \
   struct Of_##name {                          \
@@ -129,26 +83,14 @@ T digamma_at(T given) {
   };
 #include "pointwise/functions.def"
 #undef FUNCTION
+#undef OF_BUILD
 #undef ROUNDING
 #undef QUESTION
-
-template <typename T>
-struct Sign {
-  static T apply(T x) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return x;
-    } else {
-      return is_nan(x) ? T(0) : T(int(x > 0) - int(x < 0));
-    }
-  }
-};
 
 template <template <typename> typename Op>
 constexpr Loops kFloats = unary_loops<Op, float, double>();
 template <template <typename> typename Op>
 constexpr Loops kAnalytic = unary_loops<Op, float, double, Complex64, Complex128>();
-template <template <typename> typename Op>
-constexpr Loops kNumbers = unary_loops<Op, std::int64_t, float, double>();
 template <template <typename> typename Op>
 constexpr Loops kAll = unary_loops<Op, bool, std::int64_t, float, double>();
 template <template <typename> typename Op>
@@ -186,9 +128,12 @@ Computation question(const Elementwise& call, const Loops& loops) {
 #define FUNCTION(name, value, formula)       \
   FORMS(name, in_floats, kFloats<Of_##name>) \
   IN_PLACE(name, in_floats, kFloats<Of_##name>)
-#define ROUNDING(name, value)                  \
-  FORMS(name, same_dtype, kNumbers<Of_##name>) \
-  IN_PLACE(name, same_dtype, kNumbers<Of_##name>)
+#define OF_BUILD(name, member, formula)  \
+  FORMS(name, in_floats, loops().member) \
+  IN_PLACE(name, in_floats, loops().member)
+#define ROUNDING(name, member)            \
+  FORMS(name, same_dtype, loops().member) \
+  IN_PLACE(name, same_dtype, loops().member)
 #define QUESTION(name, value, of_integer) FORMS(name, question, kAll<Of_##name>)
 #define ANALYTIC(name, value, formula)         \
   FORMS(name, in_floats, kAnalytic<Of_##name>) \
@@ -197,10 +142,11 @@ Computation question(const Elementwise& call, const Loops& loops) {
 #define PARTWISE_VALUE(name, value, of_integer) VALUE(name, question, kEvery<Of_##name>)
 #include "pointwise/functions.def"
 #undef FUNCTION
+#undef OF_BUILD
 #undef ROUNDING
 #undef QUESTION
-FORMS(sign, same_dtype, kAll<Sign>)
-IN_PLACE(sign, same_dtype, kAll<Sign>)
+FORMS(sign, same_dtype, loops().unary.sign)
+IN_PLACE(sign, same_dtype, loops().unary.sign)
 #undef VALUE
 #undef FORMS
 #undef IN_PLACE
@@ -218,11 +164,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
     if (formula != nullptr) library.derivative(name, {{"self", formula}});
   };
 #define FUNCTION(name, value, formula) FORMS(name) IN_PLACE(name) add_formula(m, #name, formula);
-#define ROUNDING(name, value) FORMS(name) IN_PLACE(name)
+#define OF_BUILD FUNCTION
+#define ROUNDING(name, member) FORMS(name) IN_PLACE(name)
 #define QUESTION(name, value, of_integer) FORMS(name)
 #define PARTWISE_VALUE(name, value, of_integer) VALUE(name)
 #include "pointwise/functions.def"
 #undef FUNCTION
+#undef OF_BUILD
 #undef ROUNDING
 #undef QUESTION
   FORMS(sign)
@@ -240,15 +188,20 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 OPYARD_KERNELS(m) {
 #define FORMS(name) m.impl(#name, &name##_of), m.impl(#name ".out", &name##_out);
 #define FUNCTION(name, value, formula) FORMS(name) m.impl(#name "_", &name##_in_place);
-#define ROUNDING(name, value) FORMS(name) m.impl(#name "_", &name##_in_place);
+#define ROUNDING(name, member)                     \
+  FORMS(name) m.impl(#name "_", &name##_in_place); \
+  fusible("aten::" #name, "", &name##_of, loops().member);
+#define OF_BUILD(name, member, formula) ROUNDING(name, member)
 #define QUESTION(name, value, of_integer) FORMS(name)
 #define PARTWISE_VALUE(name, value, of_integer) m.impl(#name, &name##_of);
 #include "pointwise/functions.def"
 #undef FUNCTION
+#undef OF_BUILD
 #undef ROUNDING
 #undef QUESTION
   FORMS(sign)
   m.impl("sign_", &sign_in_place);
+  fusible("aten::sign", "", &sign_of, loops().unary.sign);
 #undef FORMS
 }
 
