@@ -1,6 +1,6 @@
 // kernels/pointwise/functions.cpp: the functions of functions.def, and sign.
 //
-// loops/transcendental.cpp says how exact those of the builds are. Other values are the C library's,
+// loops/transcendental.cpp says how exact those of the builds are. The others are the C library's,
 // but for digamma, which is a reflection, ten steps of its recurrence and eight terms of its
 // series: within 1e-14 of the true value, and 2 units in the last place of float32.
 #include <cmath>
