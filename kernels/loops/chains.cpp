@@ -138,18 +138,18 @@ class Chain {
 template <typename T>
 class FewElements {
  public:
-  FewElements(const ChainInstruction* program, std::int64_t bytes)
-      : program_(program), bytes_(std::size_t(bytes)) {
+  FewElements(const ChainInstruction* program, std::int64_t begin, std::int64_t bytes)
+      : program_(program), begin_(begin), bytes_(std::size_t(bytes)) {
     std::size_t i = 0;
     do {
       copied_[i] = program[i];
-      if (is_moving(program[i])) copied_[i].at = copy_of(program[i].at);
+      if (is_moving(program[i])) copied_[i].at = copy_of(program[i].at + begin);
     } while (program[i++].code != jit::kChainEnd);
   }
   void run() {
     Chain<T, 1>::run(copied_.data(), 0, kPacketBytes);
     for (std::size_t i = 0; program_[i].code != jit::kChainEnd; ++i) {
-      if (is_stored(program_[i])) std::memcpy(program_[i].at, copied_[i].at, bytes_);
+      if (is_stored(program_[i])) std::memcpy(program_[i].at + begin_, copied_[i].at, bytes_);
     }
   }
 
@@ -176,6 +176,7 @@ class FewElements {
   }
 
   const ChainInstruction* const program_;
+  const std::int64_t begin_;  // in bytes
   const std::size_t bytes_;
   std::size_t copies_ = 0;
   std::array<ChainInstruction, jit::kMostChainInstructions> copied_;
@@ -195,6 +196,20 @@ void run_rest(const ChainInstruction* program, std::int64_t bytes, std::int64_t 
   Steps::run(program, bytes - Steps::kBytes, bytes);
 }
 
+// No element twice: what is left goes through narrower steps, and then through memory of its own.
+template <typename T, int packets, bool is_far = false>
+void run_once(const ChainInstruction* program, std::int64_t at, std::int64_t bytes) {
+  using Steps = Chain<T, packets, is_far>;
+  const std::int64_t end = bytes - (bytes - at) % Steps::kBytes;
+  if (end > at) Steps::run(program, at, end);
+  if (end == bytes) return;
+  if constexpr (packets > 1) {
+    run_once<T, packets / 2>(program, end, bytes);
+  } else {
+    FewElements<T>(program, end, bytes - end).run();
+  }
+}
+
 // By the widest steps that there are elements for. What is left is computed by one that ends where
 // the elements do, so that some are computed twice.
 template <typename T, int packets, bool is_far>
@@ -207,14 +222,17 @@ void run_steps(const ChainInstruction* program, std::int64_t bytes) {
   } else if constexpr (packets > 1) {
     run_steps<T, packets / 2, false>(program, bytes);
   } else if (bytes > 0) {
-    FewElements<T>(program, bytes).run();
+    FewElements<T>(program, 0, bytes).run();
   }
 }
 
 template <typename T>
-void run_chain(const ChainInstruction* program, std::int64_t count) {
+void run_chain(const ChainInstruction* program, std::int64_t count, bool in_place) {
   const std::int64_t bytes = count * std::int64_t(sizeof(T));
-  if (bytes > kFarBytes) return run_steps<T, kManyFar, true>(program, bytes);
+  const bool is_far = bytes > kFarBytes;
+  if (in_place && is_far) return run_once<T, kManyFar, true>(program, 0, bytes);
+  if (in_place) return run_once<T, kMany>(program, 0, bytes);
+  if (is_far) return run_steps<T, kManyFar, true>(program, bytes);
   run_steps<T, kMany, false>(program, bytes);
 }
 

@@ -13,6 +13,7 @@
 #include "opyard/detail/base/few.h"
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/jit/fuse.h"
 #include "opyard/keys/gradient_mode.h"
@@ -78,12 +79,12 @@ class BlockedGroup final : public FusedGroup {
     std::vector<const opyard::Value*> lent;
     for (const opyard::Value& input : inputs) lent.push_back(&input);
     outputs.resize(code_->graph().outputs().size());
-    run_lent(lent, outputs);
+    run_lent(lent, 0, outputs);
   }
 
-  void run_lent(std::span<const opyard::Value* const> inputs,
+  void run_lent(std::span<const opyard::Value* const> inputs, std::uint64_t last_uses,
                 std::span<opyard::Value> outputs) const override {
-    if (program_ && run_in_blocks(inputs, outputs)) return;
+    if (program_ && run_in_blocks(inputs, last_uses, outputs)) return;
     operators_called.fetch_add(1, std::memory_order_relaxed);
     std::vector<opyard::Value> given;
     for (const opyard::Value* const input : inputs) given.push_back(*input);
@@ -107,7 +108,7 @@ class BlockedGroup final : public FusedGroup {
   }
 
  private:
-  bool run_in_blocks(std::span<const opyard::Value* const> inputs,
+  bool run_in_blocks(std::span<const opyard::Value* const> inputs, std::uint64_t last_uses,
                      std::span<opyard::Value> outputs) const;
   void add_kernel(const Operator& op, void (*kernel)());
   bool reaches_kernels(DispatchKeySet keys) const;
@@ -182,17 +183,35 @@ std::byte* begin_of(const PartPlan::Tensor& tensor, std::span<const Tensor* cons
   return nullptr;
 }
 
-void make_results(const FusedPlan& plan, std::span<Tensor> results) {
+// The memory of an input that is used a last time; null if it cannot be had.
+CountedPtr<TensorImpl> take_over(const PartPlan& part, std::size_t output,
+                                 std::span<const Tensor* const> inputs, std::uint64_t last_uses) {
+  const auto found = std::ranges::find(part.in_place, output, &PartPlan::InPlace::output);
+  if (found == part.in_place.end() || found->input >= 64) return nullptr;
+  if ((last_uses >> found->input & 1) == 0) return nullptr;
+  return ExportedTensor::take_over(*inputs[found->input]->impl());
+}
+
+// Whether one of them has the memory of an input.
+bool make_results(const FusedPlan& plan, std::span<const Tensor* const> inputs,
+                  std::uint64_t last_uses, std::span<Tensor> results) {
+  bool in_place = false;
   std::size_t made = 0;
   for (const PartPlan& part : plan.parts) {
-    for (const FusedValue& output : part.outputs) results[made++] = empty_tensor(output);
+    for (std::size_t i = 0; i < part.outputs.size(); ++i) {
+      CountedPtr<TensorImpl> taken;
+      if (last_uses != 0) taken = take_over(part, i, inputs, last_uses);
+      in_place = in_place || taken;
+      results[made++] = taken ? Tensor(std::move(taken)) : empty_tensor(part.outputs[i]);
+    }
   }
   if (plan.tail && plan.tail->how != TailPlan::How::Called) {
     results[made] = empty_tensor(plan.tail->result);
   }
+  return in_place;
 }
 
-void run_parts(const FusedPlan& plan, std::span<const Tensor* const> inputs,
+void run_parts(const FusedPlan& plan, std::span<const Tensor* const> inputs, bool in_place,
                std::span<const Tensor> results) {
   std::array<std::byte*, FusedPart::kMostValues> tensors;
   std::size_t first = 0;
@@ -206,9 +225,10 @@ void run_parts(const FusedPlan& plan, std::span<const Tensor* const> inputs,
     }
     const std::span<std::byte* const> begins(tensors.data(), part.tensors.size());
     if (has_row) {
-      reduce_part(part, *plan.tail, begins, static_cast<std::byte*>(results.back().impl()->data()));
+      reduce_part(part, *plan.tail, begins, in_place,
+                  static_cast<std::byte*>(results.back().impl()->data()));
     } else {
-      run_part(part, begins);
+      run_part(part, begins, in_place);
     }
     first += part.outputs.size();
   }
@@ -238,7 +258,7 @@ std::optional<opyard::Value> call_tail(const FusedTail& tail, const TailPlan& pl
 }
 
 bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
-                                 std::span<opyard::Value> outputs) const {
+                                 std::uint64_t last_uses, std::span<opyard::Value> outputs) const {
   SmallVector<const Tensor*, 8> tensors(inputs.size(), nullptr);
   DispatchKeySet keys;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -249,6 +269,7 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
     if (records_gradients() && opyard::detail::may_need_gradient(impl)) return false;
     keys = keys | tensor.keys();
     tensors[i] = &tensor;
+    if (inputs[i]->is_borrowed()) last_uses &= ~(std::uint64_t{1} << i % 64);
   }
   if (!reaches_kernels(keys)) return false;
   std::unique_ptr<const FusedPlan> uncached;
@@ -256,13 +277,13 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
   if (!plan.computes) return false;
 
   Few<Tensor, 2> results(plan.results);
-  make_results(plan, results);
+  const bool in_place = make_results(plan, tensors, last_uses, results);
   const bool is_large = std::ranges::any_of(
       plan.parts, [](const PartPlan& part) { return part.elements() >= kReleasingElements; });
   if (is_large) {
-    without_gil([&] { run_parts(plan, tensors, results); });
+    without_gil([&] { run_parts(plan, tensors, in_place, results); });
   } else {
-    run_parts(plan, tensors, results);
+    run_parts(plan, tensors, in_place, results);
   }
   std::optional<opyard::Value> of_tail;
   if (plan.tail && plan.tail->how == TailPlan::How::Called) {

@@ -13,8 +13,9 @@ namespace opyard::jit {
 
 class FusedGroup : public Operation {
  public:
-  // `outputs` has one empty value for each output of the node.
-  virtual void run_lent(std::span<const Register* const> inputs,
+  // `outputs` has one empty value for each output of the node. Bit i of `last_uses`: the caller
+  // empties input i behind this, unless this throws, so that an output may have its memory.
+  virtual void run_lent(std::span<const Register* const> inputs, std::uint64_t last_uses,
                         std::span<Register> outputs) const = 0;
 };
 

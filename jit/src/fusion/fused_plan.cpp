@@ -89,6 +89,7 @@ class Planner {
           std::uint16_t(output.is_of_tail ? results : first[output.part] + output.index));
     }
     const bool is_called = plan.tail && plan.tail->how == TailPlan::How::Called;
+    keep_inputs(is_called);
     plan.results = results + (plan.tail && !is_called ? 1 : 0);
     if (!is_called) return true;
     for (std::size_t i = 0; i < plan.tail->sources.size(); ++i) {
@@ -98,6 +99,19 @@ class Planner {
       }
     }
     return true;
+  }
+
+  // An input that several parts read is never written, and none is if the tail is called, which may
+  // refuse what it gets: then the operators are called with the inputs.
+  void keep_inputs(bool all) {
+    for (PartPlan& part : plan.parts) {
+      std::erase_if(part.in_place, [&](const PartPlan::InPlace& one) {
+        const auto readers = std::ranges::count_if(program_.parts, [&](const FusedPart& other) {
+          return std::ranges::count(other.inputs, one.input) > 0;
+        });
+        return all || readers > 1;
+      });
+    }
   }
 
   void call_tail() {

@@ -3,7 +3,7 @@
 //   1  the dtype, the sizes and the strides of each value; loops for them
 //   2  lines
 //   3  chains
-//   4  a place for each value
+//   4  a place for each value, and what may be in place of an input
 #include "fusion/part_plan.h"
 
 #include <algorithm>
@@ -188,6 +188,7 @@ std::optional<PartPlan> PartPlanner::finish() {
     if (!find_places()) return std::nullopt;
   }
   for (const BlockOperation& one : operations_) add_step(one);
+  find_in_place();
   return std::move(plan_);
 }
 
@@ -495,6 +496,43 @@ void PartPlanner::add_step(const BlockOperation& one) {
   put(one.gives[0]);
   for (const std::uint16_t read : one.reads) put(read);
   plan_.steps.push_back(step);
+}
+
+// See [In place].
+void PartPlanner::find_in_place() {
+  std::vector<bool> is_taken(part_.inputs.size(), false);
+  for (std::size_t output = 0; output < outputs_.size(); ++output) {
+    for (std::size_t input = 0; input < part_.inputs.size(); ++input) {
+      if (is_taken[input]) continue;
+      if (!may_be_in_place(outputs_[output], std::uint16_t(input))) continue;
+      is_taken[input] = true;
+      plan_.in_place.push_back({std::uint16_t(output), part_.inputs[input]});
+      break;
+    }
+  }
+}
+
+bool PartPlanner::may_be_in_place(std::uint16_t output, std::uint16_t input) const {
+  const FusedValue &of_output = known_[output], &of_input = known_[input];
+  if (of_output.dtype != of_input.dtype || !is_full(of_input) ||
+      !std::ranges::equal(of_output.strides, of_input.strides)) {
+    return false;
+  }
+  bool is_written = false;
+  for (const BlockOperation& one : operations_) {
+    if (one.chain.empty()) {
+      if (is_written && std::ranges::count(one.reads, input) > 0) return false;
+      is_written = is_written || one.gives[0] == output;
+      continue;
+    }
+    for (const ChainStep& instruction : one.chain) {
+      if (is_written && instruction.code != kChainEnd && instruction.value == input) return false;
+      const bool is_stored =
+          instruction.code == chain_code(ChainOperation::Store, ChainOperand::Moving);
+      is_written = is_written || (is_stored && instruction.value == output);
+    }
+  }
+  return is_written;
 }
 
 // To the next block.

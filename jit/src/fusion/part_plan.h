@@ -14,6 +14,10 @@
 // A chain has no gaps between its elements, so what has gaps is copied, by steps of their own.
 // If a chain is the only step, its block is the line.
 //
+// [In place] An output may have the memory of an input that nobody needs any more, if it has the
+// dtype, the sizes and the strides of it, and no element of the input is read behind the step, or
+// the instruction of a chain, that writes the output.
+//
 // [Operands] What the tail takes is a tensor of its own: it is in the result of what is joined, or
 // has the elements of a row, which are computed in row-major order. A copy is a step if the same
 // value is an output, too, or an operand before.
@@ -76,6 +80,11 @@ struct PartPlan {
     std::uint16_t place;
     std::uint16_t index;
   };
+  // See [In place].
+  struct InPlace {
+    std::uint16_t output;  // among this part's
+    std::uint16_t input;   // among the group's
+  };
   struct Number {
     std::uint16_t place;
     alignas(8) std::array<std::byte, 8> bytes;
@@ -87,7 +96,8 @@ struct PartPlan {
   std::vector<Buffer> buffers;
   std::vector<Number> numbers;
   std::vector<FusedValue> outputs;
-  DimVector outer;  // dimensions outside of a line, the fastest first
+  std::vector<InPlace> in_place;  // each output once, and each input
+  DimVector outer;                // dimensions outside of a line, the fastest first
   std::int64_t inner = 1;
   std::int64_t lines = 1;
   std::int64_t block = 0;  // elements
@@ -158,6 +168,8 @@ class PartPlanner {
   void join();
   void resize(std::size_t dims);
   void add_step(const BlockOperation& one);
+  void find_in_place();
+  bool may_be_in_place(std::uint16_t output, std::uint16_t input) const;
   std::int64_t move_of(std::uint16_t value) const;
 
   const FusedProgram& program_;

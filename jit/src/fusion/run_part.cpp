@@ -19,8 +19,8 @@ constexpr std::int64_t kElementsOfAThread = 131072;  // as kernels do: see their
 // One thread's buffers, and where the operands of each step are.
 class Lines {
  public:
-  Lines(const PartPlan& plan, std::span<std::byte* const> tensors)
-      : plan_(plan), tensors_(tensors) {
+  Lines(const PartPlan& plan, std::span<std::byte* const> tensors, bool in_place)
+      : plan_(plan), tensors_(tensors), in_place_(in_place) {
     for (const PartPlan::Buffer& buffer : plan.buffers) {
       places_[buffer.place] = buffers_[buffer.index];
     }
@@ -83,7 +83,7 @@ class Lines {
       Operands* operands = operands_.data();
       for (const PartPlan::Step& step : plan_.steps) {
         if (step.chain != nullptr) {
-          step.chain(&instructions_[step.first], count);
+          step.chain(&instructions_[step.first], count, in_place_);
         } else {
           step.loop(operands->data(), step.steps.data(), count, kNoContext);
         }
@@ -102,6 +102,7 @@ class Lines {
 
   const PartPlan& plan_;
   const std::span<std::byte* const> tensors_;
+  const bool in_place_;
   using Operands = std::array<std::byte*, PartPlan::kMostOperands>;
   std::array<std::byte*, FusedPart::kMostValues> places_;
   std::array<Operands, PartPlan::kMostSteps> operands_;
@@ -114,8 +115,11 @@ using Total = std::uint64_t;  // its bytes
 // One thread's rows. See [Rows].
 class RowsOfPart {
  public:
-  RowsOfPart(const PartPlan& plan, const TailPlan& tail, std::span<std::byte* const> tensors)
-      : tail_(tail), lines_(plan, tensors), item_(std::int64_t(item_size(tail.result.dtype))) {}
+  RowsOfPart(const PartPlan& plan, const TailPlan& tail, std::span<std::byte* const> tensors,
+             bool in_place)
+      : tail_(tail),
+        lines_(plan, tensors, in_place),
+        item_(std::int64_t(item_size(tail.result.dtype))) {}
 
   // Rows from `begin`, each to its element of the result.
   void reduce(std::int64_t begin, std::int64_t end, std::byte* result) {
@@ -164,8 +168,9 @@ class RowsOfPart {
 // Long rows, by several threads.
 class LongRows {
  public:
-  LongRows(const PartPlan& plan, const TailPlan& tail, std::span<std::byte* const> tensors)
-      : plan_(plan), tail_(tail), tensors_(tensors) {}
+  LongRows(const PartPlan& plan, const TailPlan& tail, std::span<std::byte* const> tensors,
+           bool in_place)
+      : plan_(plan), tail_(tail), tensors_(tensors), in_place_(in_place) {}
 
   static bool are_long(const TailPlan& tail) {
     return tail.rows.join != nullptr && tail.length >= 2 * kElementsOfAThread;
@@ -177,7 +182,7 @@ class LongRows {
     for (std::int64_t row = 0; row < rows; ++row) cut(row * tail_.length, tail_.length);
     std::vector<Total> totals(pieces_.size());
     parallel_for(0, std::int64_t(pieces_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      RowsOfPart rows_of_thread(plan_, tail_, tensors_);
+      RowsOfPart rows_of_thread(plan_, tail_, tensors_, in_place_);
       for (std::int64_t i = begin; i < end; ++i) {
         const Piece& piece = pieces_[std::size_t(i)];
         totals[std::size_t(i)] = rows_of_thread.total_of(piece.begin, piece.length);
@@ -212,15 +217,16 @@ class LongRows {
   const PartPlan& plan_;
   const TailPlan& tail_;
   const std::span<std::byte* const> tensors_;
+  const bool in_place_;
   std::vector<Piece> pieces_;
 };
 
 }  // namespace
 
 // Threads take whole lines, or elements of the only one.
-void run_part(const PartPlan& plan, std::span<std::byte* const> tensors) {
+void run_part(const PartPlan& plan, std::span<std::byte* const> tensors, bool in_place) {
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    Lines(plan, tensors).run(begin, end, nullptr);
+    Lines(plan, tensors, in_place).run(begin, end, nullptr);
   };
   if (plan.elements() < 2 * kElementsOfAThread) return run(0, plan.elements());
   if (plan.lines == 1) return parallel_for(0, plan.inner, kElementsOfAThread, run);
@@ -231,11 +237,11 @@ void run_part(const PartPlan& plan, std::span<std::byte* const> tensors) {
 }
 
 void reduce_part(const PartPlan& plan, const TailPlan& tail, std::span<std::byte* const> tensors,
-                 std::byte* result) {
-  if (LongRows::are_long(tail)) return LongRows(plan, tail, tensors).reduce(result);
+                 bool in_place, std::byte* result) {
+  if (LongRows::are_long(tail)) return LongRows(plan, tail, tensors, in_place).reduce(result);
   const std::int64_t rows = plan.elements() / tail.length;
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    RowsOfPart(plan, tail, tensors).reduce(begin, end, result);
+    RowsOfPart(plan, tail, tensors, in_place).reduce(begin, end, result);
   };
   if (plan.elements() < 2 * kElementsOfAThread) return run(0, rows);
   const std::int64_t grain = std::max<std::int64_t>(1, kElementsOfAThread / tail.length);

@@ -86,9 +86,9 @@ inline constexpr std::uint64_t kChainEnd = chain_code(ChainOperation::count_, Ch
 inline constexpr std::size_t kChainBytes = 1024;
 inline constexpr std::size_t kMostChainInstructions = 128;  // with the end
 
-// Computes `count` elements, some of them twice: no memory is both an operand that is loaded from
-// outside and one that is stored.
-using BlockChain = void (*)(const ChainInstruction* program, std::int64_t count);
+// Computes `count` elements; some of them twice, unless it is told that it works in place: that an
+// operand that is loaded from outside is stored behind its last load.
+using BlockChain = void (*)(const ChainInstruction* program, std::int64_t count, bool in_place);
 
 struct BlockFunction {
   static constexpr std::size_t kMostOperands = 3;

@@ -1,0 +1,277 @@
+"""Protects groups whose outputs take the memory of an input that nobody needs any more.
+
+Suspect part_plan.h [In place], fused_group.cpp and ExportedTensor::take_over().
+"""
+
+import gc
+import itertools
+import weakref
+
+import numpy as np
+import pytest
+from test_jit_fuse import (
+    CHAIN_COUNTS,
+    LAYOUTS,
+    assert_same_numbers,
+    bits,
+    laid,
+    random_chain,
+    random_text,
+    sample,
+    special,
+)
+
+import opyard
+from opyard import jit
+from opyard.jit import passes
+
+# The group's input %m is the graph's own, and no one else has it.
+OWN = """graph(%x, %y):
+  %none : NoneType = prim::Constant()
+  %half : float = prim::Constant[value=0.5]()
+  %m : Tensor = aten::clone(%x, %none)
+  %a : Tensor = aten::mul(%m, %y)
+  %b : Tensor = aten::add(%a, %half)
+  %c : Tensor = aten::mul(%b, %m)
+  return (%c)
+"""
+
+
+def fused(text):
+    graph = jit.parse_ir(text)
+    assert passes.fuse(graph) >= 1
+    return jit.compile(graph)
+
+
+def blocks_taken(code, *inputs):
+    """How many blocks of memory a run takes."""
+    code(*inputs)
+    before = opyard.memory.stats()
+    kept = code(*inputs)
+    after = opyard.memory.stats()
+    del kept
+    return sum(after[name] - before[name] for name in ("hits", "misses"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def memory_that_counts():
+    if blocks_taken(lambda x: x.clone(), opyard.ones(1000)) == 0:
+        pytest.skip("freed memory is not kept here, so nothing counts allocations")
+
+
+@pytest.mark.parametrize("count", [100, 1000, 100_003])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_input_that_is_used_a_last_time_gives_its_memory(count, dtype):
+    x, y = sample(count, dtype), sample(count, dtype, 1)
+    code, plain = fused(OWN), jit.compile(jit.parse_ir(OWN))
+    assert blocks_taken(code, x, y) == 1  # the clone
+    before = bits([x, y])
+    assert bits(code(x, y)) == bits(plain(x, y))
+    assert bits([x, y]) == before
+    result = code(x, y)
+    assert result._version == 0 and result.storage_offset() == 0 and result.is_contiguous()
+
+
+def test_two_outputs_take_two_inputs_and_a_step_that_reads_later_keeps_its_own():
+    text = """graph(%x, %y):
+      %none : NoneType = prim::Constant()
+      %m : Tensor = aten::clone(%x, %none)
+      %n : Tensor = aten::clone(%y, %none)
+      %a : Tensor = aten::mul(%m, %n)
+      %b : Tensor = aten::exp(%a)
+      %c : Tensor = LAST
+      return (%a, %c)
+    """
+    x, y = sample(3000), sample(3000, seed=1)
+    for last, blocks in (
+        ("aten::maximum(%b, %n)", 3),  # %a may have %m, whose last reader it is; %c has %n
+        ("aten::neg(%b)", 3),
+        ("aten::add(%b, %m)", 3),
+    ):
+        one = text.replace("LAST", last)
+        code = fused(one)
+        assert bits(code(x, y)) == bits(jit.compile(jit.parse_ir(one))(x, y))
+        assert 2 <= blocks_taken(code, x, y) <= blocks, last
+
+
+KEPT = {
+    "the caller has it": OWN.replace("return (%c)", "return (%c, %m)"),
+    "it is the caller's": """graph(%m, %y):
+      %a : Tensor = aten::mul(%m, %y)
+      %c : Tensor = aten::add(%a, %m)
+      return (%c)
+    """,
+    "a view of it is used later": """graph(%x, %y):
+      %none : NoneType = prim::Constant()
+      %zero : int = prim::Constant[value=0]()
+      %m : Tensor = aten::clone(%x, %none)
+      %v : Tensor = aten::select(%m, %zero, %zero)
+      %a : Tensor = aten::mul(%m, %y)
+      %c : Tensor = aten::add(%a, %m)
+      %s : Tensor = aten::cumsum(%v, %zero, %none)
+      return (%c, %s)
+    """,
+    "it is a view": """graph(%x, %y):
+      %zero : int = prim::Constant[value=0]()
+      %one : int = prim::Constant[value=1]()
+      %m : Tensor = aten::transpose(%x, %zero, %one)
+      %a : Tensor = aten::mul(%m, %y)
+      %c : Tensor = aten::add(%a, %m)
+      return (%c)
+    """,
+    "it is less than its memory": """graph(%x, %y):
+      %none : NoneType = prim::Constant()
+      %two : int = prim::Constant[value=2]()
+      %zero : int = prim::Constant[value=0]()
+      %big : Tensor[] = prim::ListConstruct(%x, %x)
+      %all : Tensor = aten::cat(%big, %zero)
+      %parts : Tensor[] = aten::chunk(%all, %two, %zero)
+      %m, %other = prim::ListUnpack(%parts)
+      %a : Tensor = aten::mul(%m, %y)
+      %c : Tensor = aten::add(%a, %m)
+      return (%c)
+    """,
+    "it was written": """graph(%x, %y):
+      %none : NoneType = prim::Constant()
+      %m : Tensor = aten::clone(%x, %none)
+      %w : Tensor = aten::add_(%m, %y)
+      %a : Tensor = aten::mul(%m, %y)
+      %c : Tensor = aten::add(%a, %m)
+      return (%c)
+    """,
+    "it is another dtype": """graph(%x, %y):
+      %zero : int = prim::Constant[value=0]()
+      %none : NoneType = prim::Constant()
+      %m : Tensor = aten::clone(%x, %none)
+      %a : Tensor = aten::mul(%m, %y)
+      %c : Tensor = aten::gt(%a, %zero)
+      return (%c)
+    """,
+    "it is a row": """graph(%x, %y):
+      %zero : int = prim::Constant[value=0]()
+      %none : NoneType = prim::Constant()
+      %m : Tensor = aten::cumsum(%x, %zero, %none)
+      %r : Tensor = aten::select(%m, %zero, %zero)
+      %a : Tensor = aten::mul(%y, %y)
+      %c : Tensor = aten::add(%a, %r)
+      return (%c)
+    """,
+}
+
+
+@pytest.mark.parametrize("reason", KEPT)
+def test_memory_that_someone_may_see_is_kept(reason):
+    x, y = sample((40, 40)), sample((40, 40), seed=1)
+    before = bits([x, y])
+    code, plain = fused(KEPT[reason]), jit.compile(jit.parse_ir(KEPT[reason]))
+    for _ in range(3):
+        kept = code(x, y)
+        assert bits(code(x, y)) == bits(plain(x, y)) == bits(kept)
+        assert bits([x, y]) == before
+    # One more than what the operators before and behind the group take.
+    others = sum(name in KEPT[reason] for name in ("clone", "cumsum(", "cat("))
+    assert blocks_taken(code, x, y) == others + 1
+
+
+def test_a_group_that_takes_a_value_twice_is_right():
+    text = """graph(%x):
+  %none : NoneType = prim::Constant()
+  %m : Tensor = aten::clone(%x, %none)
+  %r, %s = prim::FusionGroup_0(%m, %m)
+  return (%r, %s)
+with prim::FusionGroup_0 = graph(%a : Tensor, %b : Tensor):
+  %1 : Tensor = aten::mul(%a, %a)
+  %2 : Tensor = aten::exp(%1)
+  %3 : Tensor = aten::add(%2, %b)
+  return (%1, %3)
+"""
+    code, x = jit.compile(jit.parse_ir(text)), sample(700)
+    squares, sums = code(x)
+    assert bits(squares) == bits(x * x)
+    assert bits(sums) == bits((x * x).exp() + x)
+
+
+@pytest.mark.parametrize("first, second", [*itertools.product(LAYOUTS, LAYOUTS)])
+def test_any_order_in_memory(first, second):
+    code, plain = fused(OWN), jit.compile(jit.parse_ir(OWN))
+    for sizes in ((40, 50), (34, 3, 37)):
+        x, y = (
+            laid(np.asarray(sample(sizes)), first),
+            laid(np.asarray(sample(sizes, seed=1)), second),
+        )
+        assert bits(code(x, y)) == bits(plain(x, y))
+
+
+def with_own_inputs(text):
+    """The graph, whose first lines copy its tensors."""
+    head, _, rest = text.partition("\n")
+    names = [name.strip("%), :") for name in head.removeprefix("graph(").split(",")]
+    given = ", ".join(f"%{name}_given" for name in names)
+    clones = "".join(f"  %{name} : Tensor = aten::clone(%{name}_given, %keep)\n" for name in names)
+    return f"graph({given}):\n  %keep : NoneType = prim::Constant()\n{clones}{rest}"
+
+
+@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("make", [random_chain, random_text])
+def test_random_groups_on_inputs_of_their_own(make, seed):
+    graph = jit.parse_ir(with_own_inputs(make(seed + 5000)))
+    passes.eliminate_dead_code(graph)
+    plain = jit.compile(jit.parse_ir(str(graph)))
+    passes.fuse(graph)
+    code = jit.compile(graph)
+    inputs = 3 if make is random_chain else 4
+    for number, count in enumerate(CHAIN_COUNTS[1 + seed % 2 :: 2]):
+        dtype = ("float32", "float64")[number % 2]
+        tensors = [special(count, dtype, seed + i) for i in range(inputs)]
+        if inputs == 4:
+            tensors[3] = tensors[3] > 0
+        before = bits(tensors)
+        mine, wanted = code(*tensors), plain(*tensors)
+        if not isinstance(mine, tuple):
+            mine, wanted = [mine], [wanted]
+        assert_same_numbers(mine, wanted)
+        assert bits(tensors) == before
+
+
+def test_a_tensor_that_python_has_seen_keeps_its_memory():
+    seen = []
+    with opyard.library.Library("taken", "DEF") as library:
+        library.define("look(Tensor x) -> Tensor")
+
+        def look(x):
+            made = x * 2
+            seen.append(weakref.ref(made))
+            return made
+
+        library.impl("look", look, "CompositeExplicitAutograd")
+        text = OWN.replace("aten::clone(%x, %none)", "taken::look(%x)")
+        code, plain = fused(text), jit.compile(jit.parse_ir(text))
+        x, y = sample(500), sample(500, seed=1)
+        assert bits(code(x, y)) == bits(plain(x, y))
+        gc.collect()
+        assert all(reference() is None for reference in seen)
+
+
+def test_a_compiled_function_and_its_gradients():
+    @opyard.jit.compile
+    def compiled(x, w):
+        h = x @ w
+        return ((h * 2 + 1).tanh() * h).sum()
+
+    x, w = sample((60, 70)), sample((70, 30), seed=1)
+    mine, theirs = w.clone().requires_grad_(), w.clone().requires_grad_()
+    for _ in range(3):
+        mine.grad = theirs.grad = None
+        compiled(x, mine).backward()
+        h = x @ theirs
+        ((h * 2 + 1).tanh() * h).sum().backward()
+        np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_inference_mode_makes_no_tensor_of_the_other_kind():
+    code = fused(OWN)
+    x, y = sample(500), sample(500, seed=1)
+    with opyard.autograd.inference_mode():
+        inside = code(x, y)
+        assert inside.is_inference()
+    assert not code(x, y).is_inference()
