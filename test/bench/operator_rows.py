@@ -38,6 +38,8 @@ IMAGES, FILTERS = numbers(1, 64, 56, 56), numbers(64, 64, 3, 3)
 Operator = Callable[..., object]
 OPERATORS: dict[str, tuple[tuple[np.ndarray, ...], Operator, Operator, "Operator | None"]] = {
     "op_tanh": ((FLOATS,), aten.tanh.default, torch.tanh, np.tanh),
+    "op_sin": ((FLOATS,), aten.sin.default, torch.sin, np.sin),
+    "op_erf": ((FLOATS,), aten.erf.default, torch.erf, None),
     "op_exp": ((FLOATS,), aten.exp.default, torch.exp, np.exp),
     "op_sigmoid": (
         (FLOATS,),

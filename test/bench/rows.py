@@ -194,6 +194,8 @@ MODELS = [
 OPERATORS = [
     Row("op_tanh", "10", "tanh of a million floats, over PyTorch and NumPy", RATIO, 1.2),
     Row("op_exp", "10", "  exp", RATIO, 1.2),
+    Row("op_sin", "10", "  sin", RATIO, 1.2),
+    Row("op_erf", "10", "  erf, over PyTorch", RATIO, 1.2),
     Row("op_sigmoid", "10", "  sigmoid", RATIO, 1.2),
     Row("op_sqrt", "10", "  sqrt", RATIO, 1.2),
     Row("op_add", "10", "  add", RATIO, 1.2),
