@@ -41,6 +41,7 @@ struct TranscendentalLoops {
   Loops arc_tangent, binary_logarithm, cosine, decimal_logarithm, error_function, exponential;
   Loops exponential_less_one, hyperbolic_arc_tangent, hyperbolic_cosine, hyperbolic_sine;
   Loops hyperbolic_tangent, logarithm, logarithm_of_one_more, logistic, power_of_two, sine, tangent;
+  Loops gelu, gelu_by_tanh, silu;
 };
 
 struct SumLoops {

@@ -61,6 +61,37 @@ Packet logistic(const Packet& x) {
   return pdiv(above, padd(one, small));
 }
 
+// x (erf(x / sqrt(2)) + 1) / 2, and nearly so by tanh.
+template <typename Packet>
+Packet gelu_by(const Packet& x, const Packet& of_x) {
+  using namespace Eigen::internal;
+  const Packet half = packets::constant<Packet>(0.5F), one = packets::constant<Packet>(1);
+  return pmul(pmul(x, half), padd(of_x, one));
+}
+template <typename Packet>
+Packet gelu(const Packet& x) {
+  using namespace Eigen::internal;
+  const Packet scaled = pmul(x, packets::constant<Packet>(0.707106781F));
+  return gelu_by(x, packets::error_function(scaled));
+}
+constexpr double kTanhCubic = 0.044715, kTanhFactor = 0.7978845608028654;
+template <typename Packet>
+Packet gelu_by_tanh(const Packet& x) {
+  using namespace Eigen::internal;
+  const Packet cube = pmul(pmul(x, x), x);
+  const Packet inner = padd(x, pmul(cube, packets::constant<Packet>(float(kTanhCubic))));
+  const Packet scaled = pmul(inner, packets::constant<Packet>(float(kTanhFactor)));
+  return gelu_by(x, generic_fast_tanh_float(scaled));
+}
+template <typename T>
+T gelu_of(T x) {
+  return x * T(0.5) * (std::erf(x * T(0.7071067811865476)) + 1);
+}
+template <typename T>
+T gelu_by_tanh_of(T x) {
+  return x * T(0.5) * (std::tanh((x + x * x * x * T(kTanhCubic)) * T(kTanhFactor)) + 1);
+}
+
 // FUNCTION(name, of a packet x, of an element x)
 #define FUNCTION(name, of_packet, of_element)     \
   struct name {                                   \
@@ -80,14 +111,17 @@ FUNCTION(DecimalLogarithm, packets::decimal_logarithm(x), std::log10(x))
 FUNCTION(ErrorFunction, packets::error_function(x), std::erf(x))
 FUNCTION(Exponential, packets::exponential(x), std::exp(x))
 FUNCTION(ExponentialLessOne, packets::exponential_less_one(x), less_one(x))
+FUNCTION(Gelu, gelu(x), gelu_of(x))
+FUNCTION(GeluByTanh, gelu_by_tanh(x), gelu_by_tanh_of(x))
 FUNCTION(HyperbolicArcTangent, packets::hyperbolic_arc_tangent(x), std::atanh(x))
 FUNCTION(HyperbolicCosine, packets::hyperbolic_cosine(x), std::cosh(x))
 FUNCTION(HyperbolicSine, packets::hyperbolic_sine(x), std::sinh(x))
 FUNCTION(HyperbolicTangent, Eigen::internal::generic_fast_tanh_float(x), std::tanh(x))
 FUNCTION(Logarithm, packets::logarithm(x), std::log(x))
 FUNCTION(LogarithmOfOneMore, packets::logarithm_of_one_more(x), log_of_one_more(x))
-FUNCTION(Logistic, opyard::kernels::logistic(x), divide(T(1), T(1) + std::exp(-x)))
+FUNCTION(Logistic, logistic(x), divide(T(1), T(1) + std::exp(-x)))
 FUNCTION(PowerOfTwo, packets::power_of_two(x), two_to_the(x))
+FUNCTION(Silu, Eigen::internal::pmul(x, logistic(x)), x / (1 + std::exp(-x)))
 FUNCTION(Sine, packets::sine(x), std::sin(x))
 FUNCTION(Tangent, packets::tangent(x), std::tan(x))
 #undef FUNCTION
@@ -129,6 +163,9 @@ constexpr TranscendentalLoops kTranscendental = {
     .power_of_two = ANALYTIC(PowerOfTwo),
     .sine = ANALYTIC(Sine),
     .tangent = ANALYTIC(Tangent),
+    .gelu = packets_and<Gelu, GeluOfElement, double>(),
+    .gelu_by_tanh = packets_and<GeluByTanh, GeluByTanhOfElement, double>(),
+    .silu = both_packets_and<Silu, SiluOfElement>(),
 };
 #undef ANALYTIC
 #undef BOTH

@@ -22,18 +22,6 @@ void require_float(const char* op, const Tensor& self) {
   }
 }
 
-Tensor gelu(const Tensor& self, std::string_view approximate) {
-  constexpr const char* kOp = "aten::gelu";
-  require_float(kOp, self);
-  if (approximate == "none") return self * 0.5 * (erf(self * M_SQRT1_2) + 1);
-  if (approximate != "tanh") {
-    refuse(ErrorKind::BadValue,
-           {kOp, ": approximate is \"", approximate, "\"; accepted are \"none\" and \"tanh\""});
-  }
-  const Tensor inner = (self + self * self * self * 0.044715) * (M_SQRT2 * M_2_SQRTPI * 0.5);
-  return self * 0.5 * (tanh(inner) + 1);
-}
-
 Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
            const Scalar& input_scale) {
   require_float("aten::elu", self);
@@ -66,10 +54,6 @@ Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val
   return clamp(self, min_val, max_val);
 }
 Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
-Tensor silu(const Tensor& self) {
-  require_float("aten::silu", self);
-  return self * sigmoid(self);
-}
 // log(1 + exp(x)), without exp() of what is large.
 Tensor log_one_plus_exp(const Tensor& x) { return relu(x) + log1p(exp(-abs(x))); }
 Tensor mish(const Tensor& self) {
@@ -140,28 +124,20 @@ Tensor sinc(const Tensor& self) {
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(m,
-         {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
-          "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
-          "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
-          "selu(Tensor self) -> Tensor",
+         {"elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+          "celu(Tensor self, Scalar alpha=1.0) -> Tensor", "selu(Tensor self) -> Tensor",
           "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
           "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
           "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-          "relu6(Tensor self) -> Tensor",
-          "silu(Tensor self) -> Tensor",
-          "mish(Tensor self) -> Tensor",
+          "relu6(Tensor self) -> Tensor", "mish(Tensor self) -> Tensor",
           "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-          "log_sigmoid(Tensor self) -> Tensor",
-          "hardsigmoid(Tensor self) -> Tensor",
-          "hardswish(Tensor self) -> Tensor",
-          "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+          "log_sigmoid(Tensor self) -> Tensor", "hardsigmoid(Tensor self) -> Tensor",
+          "hardswish(Tensor self) -> Tensor", "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
           "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
           "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-          "glu(Tensor self, int dim=-1) -> Tensor",
-          "logit(Tensor self, float? eps=None) -> Tensor",
+          "glu(Tensor self, int dim=-1) -> Tensor", "logit(Tensor self, float? eps=None) -> Tensor",
           "sinc(Tensor self) -> Tensor"},
          Tagged::Pointwise);
-  m.impl("gelu", &gelu);
   m.impl("elu", &elu);
   m.impl("celu", &celu);
   m.impl("selu", &selu);
@@ -169,7 +145,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("_prelu_kernel", &prelu);
   m.impl("hardtanh", &hardtanh);
   m.impl("relu6", &relu6);
-  m.impl("silu", &silu);
   m.impl("mish", &mish);
   m.impl("softplus", &softplus);
   m.impl("log_sigmoid", &log_sigmoid);
@@ -181,13 +156,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("glu", &glu);
   m.impl("logit", &logit);
   m.impl("sinc", &sinc);
-  for (const char* name : {"gelu", "elu", "celu", "selu", "leaky_relu", "hardtanh", "relu6", "silu",
-                           "mish", "hardsigmoid", "hardswish", "threshold", "logit", "sinc"}) {
+  for (const char* name : {"elu", "celu", "selu", "leaky_relu", "hardtanh", "relu6", "mish",
+                           "hardsigmoid", "hardswish", "threshold", "logit", "sinc"}) {
     define_in_place(m, name);
   }
-  for (const char* name : {"gelu", "elu", "leaky_relu", "hardtanh", "silu", "mish", "softplus",
-                           "log_sigmoid", "hardsigmoid", "hardswish", "hardshrink", "softshrink",
-                           "threshold", "logit", "sinc", "glu"}) {
+  for (const char* name :
+       {"elu", "leaky_relu", "hardtanh", "mish", "softplus", "log_sigmoid", "hardsigmoid",
+        "hardswish", "hardshrink", "softshrink", "threshold", "logit", "sinc", "glu"}) {
     define_out(m, name);
   }
 }
