@@ -1,6 +1,6 @@
 """Protects groups whose outputs take the memory of an input that nobody needs any more.
 
-Suspect part_plan.h [In place], fused_group.cpp and ExportedTensor::take_over().
+Suspect part_plan.h [In place], fused_group.cpp and take_over.h.
 """
 
 import gc

@@ -14,7 +14,6 @@
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/memory_listener.h"
-#include "tensor/keys_on.h"
 
 namespace opyard {
 namespace {
@@ -119,24 +118,6 @@ std::uint32_t Storage::version_of_first() const {
 bool ExportedTensor::has_own_memory(const Storage& storage, Storage::Deleter or_by) noexcept {
   if (storage.is_second_ || storage.second_) return false;
   return storage.deleter_ == own_memory || storage.deleter_ == or_by || storage.data_ == nullptr;
-}
-
-CountedPtr<TensorImpl> ExportedTensor::take_over(const TensorImpl& tensor) {
-  Storage& storage = *tensor.storage_;
-  const bool is_alone = tensor.is_unshared() && storage.is_unshared() &&
-                        storage.deleter_ == own_memory && !storage.is_second_ && !storage.second_;
-  const bool is_plain = tensor.object_link_.tag() == nullptr && tensor.policies_ == 0 &&
-                        tensor.marks_ == 0 && storage.version() == 0;
-  const bool is_whole =
-      tensor.storage_offset_ == 0 &&
-      storage.bytes_ == std::size_t(tensor.own_numel()) * item_size(tensor.dtype());
-  const bool is_spare = is_alone && is_plain && is_whole && !tensor.gradient_state_ &&
-                        !storage.gradient_state_ &&
-                        storage.access_.load(std::memory_order_relaxed) == MemoryAccess::Writable;
-  if (!is_spare) return nullptr;
-  return make_counted<TensorImpl>(tensor.storage_, tensor.dtype(), tensor.own_sizes(),
-                                  tensor.own_strides(), tensor.storage_offset(),
-                                  keys_on(storage.device_));
 }
 
 Storage::~Storage() {

@@ -126,6 +126,21 @@ void Builder::emit_operator(const Node* node, const Operator& op) {
   if (!node->output()->has_uses()) drop(target, node);
 }
 
+// The inputs of a group that only their registers own, and which nothing reads behind it, as
+// make_fused_group() takes them. The graph's own may be borrowed from its caller.
+std::uint64_t Builder::given_up_to(const Node* node) {
+  const auto inputs = node->inputs();
+  std::uint64_t given_up = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(inputs.size(), 64); ++i) {
+    const bool is_borrowed = inputs[i]->node() == graph_.param_node();
+    const bool is_last = (use(node, i) & kLastUse) != 0;
+    if (is_last && !is_borrowed && std::ranges::count(inputs, inputs[i]) == 1) {
+      given_up |= std::uint64_t{1} << i;
+    }
+  }
+  return given_up;
+}
+
 void Builder::emit(const Node* node) {
   const Symbol kind = node->kind();
   if (const Operation* const operation = operation_of(*node)) {
@@ -141,7 +156,7 @@ void Builder::emit(const Node* node) {
   }
   if (kind == prim::fork) return emit_fork(node);
   if (kind == prim::FusionGroup) {
-    const auto group = make_fused_group(*node, code_of_subgraph(node));
+    const auto group = make_fused_group(*node, code_of_subgraph(node), given_up_to(node));
     return emit_call(Opcode::CallGroup, node, {.operation = group.get(), .group = group});
   }
   if (detail::is_wait(*node)) {

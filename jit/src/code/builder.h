@@ -55,6 +55,7 @@ class Builder {
 
   // Nodes.
   void emit(const Node* node);
+  std::uint64_t given_up_to(const Node* node);
   void emit_callee(const Node* node, const Callee& callee);
   void emit_operator(const Node* node, const Operator& op);
   CodePtr code_of_subgraph(const Node* node);

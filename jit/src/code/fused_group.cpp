@@ -13,7 +13,7 @@
 #include "opyard/detail/base/few.h"
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/detail/registry/recorder.h"
-#include "opyard/detail/tensor/exported_tensor.h"
+#include "opyard/detail/tensor/take_over.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/jit/fuse.h"
 #include "opyard/keys/gradient_mode.h"
@@ -63,8 +63,9 @@ class Plans {
 
 class BlockedGroup final : public FusedGroup {
  public:
-  BlockedGroup(const Node& node, CodePtr code)
-      : code_(std::move(code)),
+  BlockedGroup(const Node& node, CodePtr code, std::uint64_t given_up)
+      : given_up_(given_up),
+        code_(std::move(code)),
         place_(detail::describe_node(node)),
         program_(make_fused_program(code_->graph())) {
     if (!program_) return;
@@ -79,22 +80,12 @@ class BlockedGroup final : public FusedGroup {
     std::vector<const opyard::Value*> lent;
     for (const opyard::Value& input : inputs) lent.push_back(&input);
     outputs.resize(code_->graph().outputs().size());
-    run_lent(lent, 0, outputs);
+    run(lent, 0, outputs);
   }
 
-  void run_lent(std::span<const opyard::Value* const> inputs, std::uint64_t last_uses,
+  void run_lent(std::span<const opyard::Value* const> inputs,
                 std::span<opyard::Value> outputs) const override {
-    if (program_ && run_in_blocks(inputs, last_uses, outputs)) return;
-    operators_called.fetch_add(1, std::memory_order_relaxed);
-    std::vector<opyard::Value> given;
-    for (const opyard::Value* const input : inputs) given.push_back(*input);
-    std::vector<opyard::Value> results;
-    try {
-      results = code_->run(given);
-    } catch (const Error& error) {
-      throw error.with_context("in the graph of " + place_);
-    }
-    std::ranges::move(results, outputs.begin());
+    run(inputs, given_up_, outputs);
   }
 
   std::string name() const override {
@@ -108,11 +99,27 @@ class BlockedGroup final : public FusedGroup {
   }
 
  private:
-  bool run_in_blocks(std::span<const opyard::Value* const> inputs, std::uint64_t last_uses,
+  void run(std::span<const opyard::Value* const> inputs, std::uint64_t given_up,
+           std::span<opyard::Value> outputs) const {
+    if (program_ && run_in_blocks(inputs, given_up, outputs)) return;
+    operators_called.fetch_add(1, std::memory_order_relaxed);
+    std::vector<opyard::Value> given;
+    for (const opyard::Value* const input : inputs) given.push_back(*input);
+    std::vector<opyard::Value> results;
+    try {
+      results = code_->run(given);
+    } catch (const Error& error) {
+      throw error.with_context("in the graph of " + place_);
+    }
+    std::ranges::move(results, outputs.begin());
+  }
+
+  bool run_in_blocks(std::span<const opyard::Value* const> inputs, std::uint64_t given_up,
                      std::span<opyard::Value> outputs) const;
   void add_kernel(const Operator& op, void (*kernel)());
   bool reaches_kernels(DispatchKeySet keys) const;
 
+  const std::uint64_t given_up_;  // see make_fused_group()
   const CodePtr code_;
   const std::string place_;
   const std::optional<FusedProgram> program_;
@@ -183,26 +190,26 @@ std::byte* begin_of(const PartPlan::Tensor& tensor, std::span<const Tensor* cons
   return nullptr;
 }
 
-// The memory of an input that is used a last time; null if it cannot be had.
-CountedPtr<TensorImpl> take_over(const PartPlan& part, std::size_t output,
-                                 std::span<const Tensor* const> inputs, std::uint64_t last_uses) {
+// On the memory of an input that is given up; undefined if there is none.
+Tensor take_over(const PartPlan& part, std::size_t output, std::span<const Tensor* const> inputs,
+                 std::uint64_t given_up) {
   const auto found = std::ranges::find(part.in_place, output, &PartPlan::InPlace::output);
-  if (found == part.in_place.end() || found->input >= 64) return nullptr;
-  if ((last_uses >> found->input & 1) == 0) return nullptr;
-  return ExportedTensor::take_over(*inputs[found->input]->impl());
+  if (found == part.in_place.end() || found->input >= 64) return Tensor();
+  if ((given_up >> found->input & 1) == 0) return Tensor();
+  return opyard::detail::take_over(*inputs[found->input]->impl());
 }
 
 // Whether one of them has the memory of an input.
 bool make_results(const FusedPlan& plan, std::span<const Tensor* const> inputs,
-                  std::uint64_t last_uses, std::span<Tensor> results) {
+                  std::uint64_t given_up, std::span<Tensor> results) {
   bool in_place = false;
   std::size_t made = 0;
   for (const PartPlan& part : plan.parts) {
     for (std::size_t i = 0; i < part.outputs.size(); ++i) {
-      CountedPtr<TensorImpl> taken;
-      if (last_uses != 0) taken = take_over(part, i, inputs, last_uses);
-      in_place = in_place || taken;
-      results[made++] = taken ? Tensor(std::move(taken)) : empty_tensor(part.outputs[i]);
+      Tensor& result = results[made++];
+      if (given_up != 0) result = take_over(part, i, inputs, given_up);
+      in_place = in_place || result.defined();
+      if (!result.defined()) result = empty_tensor(part.outputs[i]);
     }
   }
   if (plan.tail && plan.tail->how != TailPlan::How::Called) {
@@ -258,7 +265,7 @@ std::optional<opyard::Value> call_tail(const FusedTail& tail, const TailPlan& pl
 }
 
 bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
-                                 std::uint64_t last_uses, std::span<opyard::Value> outputs) const {
+                                 std::uint64_t given_up, std::span<opyard::Value> outputs) const {
   SmallVector<const Tensor*, 8> tensors(inputs.size(), nullptr);
   DispatchKeySet keys;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -269,7 +276,6 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
     if (records_gradients() && opyard::detail::may_need_gradient(impl)) return false;
     keys = keys | tensor.keys();
     tensors[i] = &tensor;
-    if (inputs[i]->is_borrowed()) last_uses &= ~(std::uint64_t{1} << i % 64);
   }
   if (!reaches_kernels(keys)) return false;
   std::unique_ptr<const FusedPlan> uncached;
@@ -277,7 +283,7 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
   if (!plan.computes) return false;
 
   Few<Tensor, 2> results(plan.results);
-  const bool in_place = make_results(plan, tensors, last_uses, results);
+  const bool in_place = make_results(plan, tensors, given_up, results);
   const bool is_large = std::ranges::any_of(
       plan.parts, [](const PartPlan& part) { return part.elements() >= kReleasingElements; });
   if (is_large) {
@@ -303,8 +309,9 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
 
 }  // namespace
 
-CountedPtr<const FusedGroup> make_fused_group(const Node& node, CodePtr code) {
-  return make_counted<BlockedGroup>(node, std::move(code));
+CountedPtr<const FusedGroup> make_fused_group(const Node& node, CodePtr code,
+                                              std::uint64_t given_up) {
+  return make_counted<BlockedGroup>(node, std::move(code), given_up);
 }
 
 FusionCounts fusion_counts() noexcept {

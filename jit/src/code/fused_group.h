@@ -13,13 +13,15 @@ namespace opyard::jit {
 
 class FusedGroup : public Operation {
  public:
-  // `outputs` has one empty value for each output of the node. Bit i of `last_uses`: the caller
-  // empties input i behind this, unless this throws, so that an output may have its memory.
-  virtual void run_lent(std::span<const Register* const> inputs, std::uint64_t last_uses,
+  // `outputs` has one empty value for each output of the node.
+  virtual void run_lent(std::span<const Register* const> inputs,
                         std::span<Register> outputs) const = 0;
 };
 
 // `code` is that of its Subgraph. A group that blocks cannot compute calls its operators always.
-CountedPtr<const FusedGroup> make_fused_group(const Node& node, CodePtr code);
+// Bit i of `given_up`: the caller of run_lent() owns input i, passes it once and empties it next, so
+// that an output may have its memory.
+CountedPtr<const FusedGroup> make_fused_group(const Node& node, CodePtr code,
+                                              std::uint64_t given_up);
 
 }  // namespace opyard::jit

@@ -87,13 +87,9 @@ const Instruction* run_CallGroup(const Instruction* instruction, Frame& frame) {
   const CallSite& site = site_of(instruction);
   const std::uint32_t* const operands = operands_of(instruction, frame);
   SmallVector<const Register*, 8> inputs(site.inputs, nullptr);
-  std::uint64_t last_uses = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    inputs[i] = &frame.read(operands[i]);
-    if ((operands[i] & kLastUse) != 0 && i < 64) last_uses |= std::uint64_t{1} << i;
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = &frame.read(operands[i]);
   Few<Register, 2> outputs(site.outputs);
-  static_cast<const FusedGroup*>(site.operation)->run_lent(inputs, last_uses, outputs);
+  static_cast<const FusedGroup*>(site.operation)->run_lent(inputs, outputs);
   drop_last_uses(operands, site.inputs, frame);
   for (std::uint32_t i = 0; i < site.outputs; ++i) {
     const std::uint32_t target = operands[site.inputs + i];

@@ -148,8 +148,6 @@ class OPYARD_API Value {
   }
 
   Kind kind() const noexcept { return Kind(head_ & 0xff); }
-  // Whether somebody else owns what is borrowed; see above.
-  bool is_borrowed() const noexcept { return hold() == Hold::Borrowed; }
   bool is_none() const noexcept { return kind() == Kind::None; }
   bool is_tensor() const noexcept { return kind() == Kind::Tensor; }
   bool is_int() const noexcept { return kind() == Kind::Int; }

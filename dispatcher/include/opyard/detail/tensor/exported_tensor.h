@@ -98,11 +98,6 @@ class OPYARD_API ExportedTensor {
   // Whether the memory of a storage is Opyard's own, or of this deleter, and no second storage has
   // it.
   static bool has_own_memory(const Storage& storage, Storage::Deleter or_by) noexcept;
-  // A new tensor with the dtype, sizes and strides of this one, on its memory, which the only owner
-  // of this one asks for and then lets go. Null if the memory is not Opyard's own, has room for
-  // more or was written in place, if anyone may see it or the tensor, or something is kept with
-  // them. Raises std::bad_alloc.
-  static CountedPtr<TensorImpl> take_over(const TensorImpl& tensor);
   // What the deleter is called with; null if the storage has another deleter.
   static void* context_of(const Storage& storage, Storage::Deleter deleter) noexcept {
     return storage.deleter_ == deleter ? storage.context_ : nullptr;
