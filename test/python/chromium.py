@@ -43,6 +43,8 @@ class Chromium:
         command += [f"--user-data-dir={self._folder.name}", "about:blank"]
         self._process = subprocess.Popen(
             command,
+            # A sanitizer's runtime is for our code: a browser with it does not end.
+            env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"},
             preexec_fn=as_three_and_four,
             close_fds=False,
             stdin=subprocess.DEVNULL,
