@@ -20,14 +20,19 @@ struct Positive {
   static T apply(T a) { return a < 0 ? T(0) : a; }
 };
 
-// Operands: result, self, and the bounds, which are numbers.
+// Operands: result, self, and the bounds, which are numbers. A bound that is NaN passes nothing.
 template <typename T>
 void clamp_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
                 const void*) {
-  const T low = *reinterpret_cast<const T*>(data[2]);
-  const T high = *reinterpret_cast<const T*>(data[3]);
+  T low = *reinterpret_cast<const T*>(data[2]);
+  T high = *reinterpret_cast<const T*>(data[3]);
+  const bool is_open = !is_nan(low) && !is_nan(high);
+  if (!is_open) low = high = is_nan(low) ? low : high;
+  // Each choice by one comparison, as vector instructions have it; NaN is neither below nor above.
   const auto clamped = [&](T value) {
-    return Smaller<T>::apply(Larger<T>::apply(value, low), high);
+    const T raised = value < low ? low : value;
+    const T lowered = raised > high ? high : raised;
+    return is_open ? lowered : low;
   };
   if (steps[0] == sizeof(T) && steps[1] == sizeof(T)) {
     auto* const to = reinterpret_cast<T*>(data[0]);

@@ -6,10 +6,11 @@
 // (src/common/builds.h). Where a build has null, the baseline's function is called, so that what is
 // rare is compiled once.
 //
-// [Same bits] An element has the same bits in all builds after + - * / and sqrt, comparison,
-// selection, conversion and summation: no build contracts a product and a sum into one instruction
-// (meson.build), and sums have one order (sums.h). Functions of packets (packet_loops.h) and
-// products of matrices have the same bits within a build, wherever an element is.
+// [Same bits] An element has the same bits in all builds, but for those of a NaN, after + - * / and
+// sqrt, comparison, selection, conversion, rounding and summation: no build contracts a product and
+// a sum into one instruction (meson.build), and sums have one order (sums.h). Functions of packets
+// (packet_loops.h) and products of matrices have the same bits within a build, wherever an element
+// is.
 //
 // Depends on: loop.h, matrix.h, row_loop.h.
 #pragma once
@@ -34,7 +35,7 @@ struct SelectionLoops {
   Loops larger, smaller, positive, clamp, where;
 };
 struct UnaryLoops {
-  Loops negative, absolute, reciprocal, square_root, reciprocal_root;
+  Loops negative, absolute, reciprocal, square_root, reciprocal_root, cube, reciprocal_square;
   Loops ceiling, floor, nearest, truncated, fraction, sign;
 };
 struct TranscendentalLoops {

@@ -1,8 +1,8 @@
 // loops/transcendental.cpp: exp, log, sin, tanh and their like: float32 over packets.
 //
-// In units in the last place, the most in any build: exp 5, log 2, tanh 7, sigmoid 6; of float64
-// exp and log 2, sigmoid 3. packet_functions.h says it of the others. All else is the C and the C++
-// library's, since Eigen has no packets for it.
+// In units in the last place, the most in any build: tanh 7, sigmoid 3; of float64 exp and log 2,
+// sigmoid 3. packet_functions.h says it of the others. All else is the C and the C++ library's,
+// since Eigen has no packets for it.
 #include <cmath>
 
 #include "loops/elementwise_loops.h"

@@ -43,6 +43,15 @@ struct ReciprocalRoot {
   static T apply(T a) { return divide(T(1), T(std::sqrt(a))); }
 };
 
+template <typename T>
+struct Cube {
+  static T apply(T a) { return multiply(multiply(a, a), a); }
+};
+template <typename T>
+struct ReciprocalSquare {
+  static T apply(T a) { return divide(T(1), T(a * a)); }
+};
+
 // Integers are rounded already.
 #define ROUNDING(Name, value)                \
   template <typename T>                      \
@@ -82,6 +91,8 @@ constexpr UnaryLoops kUnary = {
     .reciprocal = unary_loops<Reciprocal, float, double, Complex64, Complex128>(),
     .square_root = unary_loops<SquareRoot, float, double, Complex64, Complex128>(),
     .reciprocal_root = unary_loops<ReciprocalRoot, float, double, Complex64, Complex128>(),
+    .cube = unary_loops<Cube, std::int64_t, float, double>(),
+    .reciprocal_square = unary_loops<ReciprocalSquare, float, double>(),
     .ceiling = unary_loops<Ceiling, std::int64_t, float, double>(),
     .floor = unary_loops<Floor, std::int64_t, float, double>(),
     .nearest = unary_loops<Nearest, std::int64_t, float, double>(),

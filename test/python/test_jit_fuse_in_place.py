@@ -43,8 +43,7 @@ def fused(text):
     return jit.compile(graph)
 
 
-def blocks_taken(code, *inputs):
-    """How many blocks of memory a run takes."""
+def count_blocks(code, *inputs):
     code(*inputs)
     before = opyard.memory.stats()
     kept = code(*inputs)
@@ -53,10 +52,12 @@ def blocks_taken(code, *inputs):
     return sum(after[name] - before[name] for name in ("hits", "misses"))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def memory_that_counts():
-    if blocks_taken(lambda x: x.clone(), opyard.ones(1000)) == 0:
-        pytest.skip("freed memory is not kept here, so nothing counts allocations")
+COUNTED = count_blocks(lambda x: x.clone(), opyard.ones(1000)) == 1
+
+
+def takes(code, inputs, wanted):
+    """Whether a run takes so many blocks of memory, where freed memory is kept and so counted."""
+    return not COUNTED or count_blocks(code, *inputs) == wanted
 
 
 @pytest.mark.parametrize("count", [100, 1000, 100_003])
@@ -64,7 +65,7 @@ def memory_that_counts():
 def test_an_input_that_is_used_a_last_time_gives_its_memory(count, dtype):
     x, y = sample(count, dtype), sample(count, dtype, 1)
     code, plain = fused(OWN), jit.compile(jit.parse_ir(OWN))
-    assert blocks_taken(code, x, y) == 1  # the clone
+    assert takes(code, (x, y), 1)  # the clone
     before = bits([x, y])
     assert bits(code(x, y)) == bits(plain(x, y))
     assert bits([x, y]) == before
@@ -83,15 +84,15 @@ def test_two_outputs_take_two_inputs_and_a_step_that_reads_later_keeps_its_own()
       return (%a, %c)
     """
     x, y = sample(3000), sample(3000, seed=1)
-    for last, blocks in (
-        ("aten::maximum(%b, %n)", 3),  # %a may have %m, whose last reader it is; %c has %n
-        ("aten::neg(%b)", 3),
-        ("aten::add(%b, %m)", 3),
+    for last in (
+        "aten::maximum(%b, %n)",  # %a has %m, and %c has %n, which the very step reads
+        "aten::neg(%b)",
+        "aten::add(%b, %m)",  # %a has %n
     ):
         one = text.replace("LAST", last)
         code = fused(one)
         assert bits(code(x, y)) == bits(jit.compile(jit.parse_ir(one))(x, y))
-        assert 2 <= blocks_taken(code, x, y) <= blocks, last
+        assert takes(code, (x, y), 2), last
 
 
 KEPT = {
@@ -170,25 +171,52 @@ def test_memory_that_someone_may_see_is_kept(reason):
         assert bits([x, y]) == before
     # One more than what the operators before and behind the group take.
     others = sum(name in KEPT[reason] for name in ("clone", "cumsum(", "cat("))
-    assert blocks_taken(code, x, y) == others + 1
+    assert takes(code, (x, y), others + 1)
 
 
-def test_a_group_that_takes_a_value_twice_is_right():
-    text = """graph(%x):
+TWICE = """graph(%x):
   %none : NoneType = prim::Constant()
   %m : Tensor = aten::clone(%x, %none)
   %r, %s = prim::FusionGroup_0(%m, %m)
   return (%r, %s)
 with prim::FusionGroup_0 = graph(%a : Tensor, %b : Tensor):
-  %1 : Tensor = aten::mul(%a, %a)
+  %1 : Tensor = aten::mul(FIRST, FIRST)
   %2 : Tensor = aten::exp(%1)
-  %3 : Tensor = aten::add(%2, %b)
+  %3 : Tensor = aten::add(%2, SECOND)
   return (%1, %3)
 """
-    code, x = jit.compile(jit.parse_ir(text)), sample(700)
-    squares, sums = code(x)
+# The last part does not read what the first one gives.
+TWICE_IN_PARTS = TWICE.replace("add(%2, SECOND)", "neg(SECOND)")
+
+
+@pytest.mark.parametrize("text", [TWICE, TWICE_IN_PARTS])
+@pytest.mark.parametrize("first, second", [("%a", "%b"), ("%b", "%a"), ("%a", "%a"), ("%b", "%b")])
+@pytest.mark.parametrize("count", [1, 5, 700, 70_000])
+def test_a_group_that_takes_a_value_twice_is_right(text, first, second, count):
+    code = jit.compile(jit.parse_ir(text.replace("FIRST", first).replace("SECOND", second)))
+    x = sample(count)
+    squares, others = code(x)
     assert bits(squares) == bits(x * x)
-    assert bits(sums) == bits((x * x).exp() + x)
+    assert bits(others) == bits(-x if text == TWICE_IN_PARTS else (x * x).exp() + x)
+
+
+def test_inputs_that_become_one_when_equal_operators_are_joined():
+    text = """graph(%x):
+      %none : NoneType = prim::Constant()
+      %zero : int = prim::Constant[value=0]()
+      %m : Tensor = aten::cumsum(%x, %zero, %none)
+      %n : Tensor = aten::cumsum(%x, %zero, %none)
+      %p : Tensor = aten::exp(%m)
+      %1 : Tensor = aten::neg(%n)
+      %2 : Tensor = aten::add(%p, %1)
+      %3 : Tensor = aten::mul(%2, %m)
+      return (%1, %3)
+    """
+    graph, x = jit.parse_ir(text), -opyard.arange(1, 9, dtype=opyard.float32)
+    assert passes.fuse(graph) == 1
+    passes.eliminate_common_subexpressions(graph)
+    assert "FusionGroup_0(%m, %m)" in str(graph)
+    assert bits(jit.compile(graph)(x)) == bits(jit.compile(jit.parse_ir(text))(x))
 
 
 @pytest.mark.parametrize("first, second", [*itertools.product(LAYOUTS, LAYOUTS)])

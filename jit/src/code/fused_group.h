@@ -19,8 +19,8 @@ class FusedGroup : public Operation {
 };
 
 // `code` is that of its Subgraph. A group that blocks cannot compute calls its operators always.
-// Bit i of `given_up`: the caller of run_lent() owns input i, passes it once and empties it next, so
-// that an output may have its memory.
+// Bit i of `given_up`: the caller of run_lent() owns input i, passes it once and empties it next,
+// so that an output may have its memory.
 CountedPtr<const FusedGroup> make_fused_group(const Node& node, CodePtr code,
                                               std::uint64_t given_up);
 

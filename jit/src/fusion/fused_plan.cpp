@@ -101,17 +101,11 @@ class Planner {
     return true;
   }
 
-  // An input that several parts read is never written, and none is if the tail is called, which may
-  // refuse what it gets: then the operators are called with the inputs.
-  void keep_inputs(bool all) {
-    for (PartPlan& part : plan.parts) {
-      std::erase_if(part.in_place, [&](const PartPlan::InPlace& one) {
-        const auto readers = std::ranges::count_if(program_.parts, [&](const FusedPart& other) {
-          return std::ranges::count(other.inputs, one.input) > 0;
-        });
-        return all || readers > 1;
-      });
-    }
+  // Of a group that may fail behind a write, inputs are kept: its operators may be called then, or
+  // it may be run again. A called tail may refuse what it gets, and a part may lack memory.
+  void keep_inputs(bool calls_tail) {
+    if (!calls_tail && plan.parts.size() == 1) return;
+    for (PartPlan& part : plan.parts) part.in_place.clear();
   }
 
   void call_tail() {

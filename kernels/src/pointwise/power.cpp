@@ -39,6 +39,21 @@ Computation power(const Elementwise& call, const Loops& loops) {
   return {call.choose(loops, dtype), dtype, dtype};
 }
 
+// Powers that need no logarithm, as PyTorch chooses them: the half of -inf is NaN.
+const Loops& loops_of(const Scalar& exponent, DType dtype) {
+  const UnaryLoops& of = loops().unary;
+  const auto power = exponent.to_complex();
+  if (power == 2.0) return loops().arithmetic.square;
+  if (is_complex(dtype)) return kPower;
+  if (power == 3.0) return of.cube;
+  if (!is_floating_point(dtype)) return kPower;
+  if (power == 0.5) return of.square_root;
+  if (power == -0.5) return of.reciprocal_root;
+  if (power == -1.0) return of.reciprocal;
+  if (power == -2.0) return of.reciprocal_square;
+  return kPower;
+}
+
 Tensor pow_tensor_scalar(const Tensor& self, const Scalar& exponent) {
   Elementwise call("aten::pow.Tensor_Scalar", self);
   call.input("exponent", exponent);
@@ -47,8 +62,7 @@ Tensor pow_tensor_scalar(const Tensor& self, const Scalar& exponent) {
            {call.op(), ": self is ", self, " and exponent is ", exponent,
             "; integers have no negative powers, so make self or exponent a float"});
   }
-  const bool squares = exponent.to_complex() == 2.0;
-  return call.run(power(call, squares ? loops().arithmetic.square : kPower));
+  return call.run(power(call, loops_of(exponent, call.common())));
 }
 
 Tensor pow_tensor_tensor(const Tensor& self, const Tensor& exponent) {
