@@ -10,6 +10,15 @@
 #include "common/releasing.h"
 
 namespace opyard::kernels {
+namespace {
+
+// See [Turned]: elements of a piece, and bytes from one element to the next.
+constexpr std::int64_t kPiece = 64;
+constexpr std::int64_t kFarStep = 256, kNearStep = 16;
+constexpr std::int64_t kFewestTurned = 4096, kFewestAcross = 16;
+
+}  // namespace
+
 Walk::Walk(IntSpan sizes) {
   for (std::size_t i = sizes.size(); i-- > 0;) sizes_.push_back(sizes[i]);
   if (sizes_.empty()) sizes_.push_back(1);
@@ -100,6 +109,53 @@ void Walk::run(Loop loop, const void* context) {
 
 void Walk::run_by_many(Loop loop, const void* context) {
   const std::int64_t all = prepare();
+  const std::size_t turned = all < kFewestTurned ? 0 : find_turned();
+  if (turned == 0) return run_prepared(loop, context, all);
+  const std::int64_t in_rest = all / sizes_[0] * (sizes_[0] % kPiece);
+  Walk rest = *this;
+  rest.skip(sizes_[0] - sizes_[0] % kPiece);
+  cut_lines(turned);
+  run_prepared(loop, context, all - in_rest);
+  rest.run_prepared(loop, context, in_rest);
+}
+
+// A dimension in which an operand is dense that is not so in the innermost one; 0 if there is none.
+std::size_t Walk::find_turned() const {
+  if (sizes_[0] < 2 * kPiece) return 0;
+  for (int k = 1; k < count_; ++k) {
+    if (std::llabs(steps_[k][0]) < kFarStep) continue;
+    for (std::size_t i = 1; i < sizes_.size(); ++i) {
+      const std::int64_t step = std::llabs(steps_[k][i]);
+      if (step > 0 && step <= kNearStep && sizes_[i] >= kFewestAcross) return i;
+    }
+  }
+  return 0;
+}
+
+// Leaves so many elements out at the beginning of each line.
+void Walk::skip(std::int64_t elements) {
+  sizes_[0] -= elements;
+  for (int k = 0; k < count_; ++k) data_[k] += elements * steps_[k][0];
+}
+
+// See [Turned]. Innermost come the elements of a piece, then the turned dimension, then the pieces.
+// What is behind the last piece of a line is left out.
+void Walk::cut_lines(std::size_t turned) {
+  const auto in_order = [&](const DimVector& before, std::int64_t of_piece,
+                            std::int64_t of_pieces) {
+    DimVector all = {of_piece, before[turned], of_pieces};
+    for (std::size_t i = 1; i < before.size(); ++i) {
+      if (i != turned) all.push_back(before[i]);
+    }
+    return all;
+  };
+  for (int k = 0; k < count_; ++k) {
+    steps_[k] = in_order(steps_[k], steps_[k][0], steps_[k][0] * kPiece);
+  }
+  sizes_ = in_order(sizes_, kPiece, sizes_[0] / kPiece);
+}
+
+void Walk::run_prepared(Loop loop, const void* context, std::int64_t all) const {
   if (all < 2 * kElementsOfAThread) {
     if (all > 0) without_gil_for(all, [&] { step_through(loop, context, 0, all); });
     return;

@@ -7,6 +7,9 @@
 //   dimensions without a gap between them in all operands are joined:  [4, 15]
 //   so the loop runs four times over 15 elements
 //
+// [Turned] An operand that is dense across the lines, such as the source of a transposed copy, is
+// read a cache line at a time: lines are cut, and the pieces next to each other come first.
+//
 // Depends on: opyard/tensor.h.
 #pragma once
 
@@ -43,7 +46,11 @@ class Walk {
  private:
   // Gives the number of elements.
   std::int64_t prepare();
+  void run_prepared(Loop loop, const void* context, std::int64_t all) const;
   void step_through(Loop loop, const void* context, std::int64_t begin, std::int64_t end) const;
+  std::size_t find_turned() const;
+  void skip(std::int64_t elements);
+  void cut_lines(std::size_t turned);
   void drop_ones();
   void sort();
   void join();

@@ -11,6 +11,7 @@
 #include "common/kernels_block.h"
 #include "common/ops.h"
 #include "common/releasing.h"
+#include "loops/element.h"
 #include "neural/pool_windows.h"
 
 namespace opyard::kernels {
@@ -23,6 +24,16 @@ void by_pages(const PoolWindows& windows, const Body& body) {
   const std::int64_t one = windows.image_count() + windows.window_count();
   const std::int64_t grain = std::max<std::int64_t>(kElementsOfAThread / 4 / one, 1);
   without_gil_for(windows.pages * one, [&] { parallel_for(0, windows.pages, grain, body); });
+}
+
+// Sums of integers wrap, and so does the smallest one over -1.
+template <typename T>
+T average(T sum, T divisor) {
+  if constexpr (std::is_integral_v<T>) {
+    return divisor == -1 ? subtract(T(0), sum) : T(sum / divisor);
+  } else {
+    return sum / divisor;
+  }
 }
 
 Tensor averages(const char* op, const PoolWindows& windows, const Tensor& self, MaybeInt divisor) {
@@ -41,8 +52,9 @@ Tensor averages(const char* op, const PoolWindows& windows, const Tensor& self, 
                   [&](std::int64_t page, std::int64_t window, std::int64_t count, const auto& box) {
                     const T* const image = in + page * windows.image_count();
                     T sum = 0;
-                    box([&](std::int64_t place) { sum += image[place]; });
-                    out[page * windows.window_count() + window] = sum / T(divisor.value_or(count));
+                    box([&](std::int64_t place) { sum = add(sum, image[place]); });
+                    out[page * windows.window_count() + window] =
+                        average(sum, T(divisor.value_or(count)));
                   });
     });
   });
