@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import plain_build
 from processes import run
 
 EXPORT = """
@@ -60,6 +61,7 @@ def test_X21_an_export_takes_at_most_twice_the_memory_of_the_recording(tmp_path,
     assert more <= 2 * recorded
 
 
+@plain_build  # which takes memory of its own
 def test_an_export_that_is_kept_as_a_whole_takes_more(tmp_path):
     """What the test above would find."""
     recorded, more = memory_of(tmp_path, "json", keeps=True)
