@@ -1,8 +1,7 @@
 """test_operator_arguments.py: any arguments to every operator of aten and opyard.
 
 The calls are made by operator_fuzz.py, in a process of its own, as in test_argument_kinds.py. With
-the address sanitizer, what reads or writes beyond memory is found, too; there a process has no
-bound to its memory, so a machine with little of it may end one.
+the address sanitizer, what reads or writes beyond memory is found, too.
 """
 
 from pathlib import Path
@@ -68,6 +67,10 @@ REFUSED = [
     (lambda: aten.copy_(ones(2), on_meta(2)), NotImplementedError, "on meta"),
     (lambda: aten.index_select(ones(2), 0, places_on_meta(1)), TypeError, "says no place"),
     (lambda: backward_of_strided([2, 3], [1]), ValueError, "self_stride is \\[1\\]; both need"),
+    (lambda: aten.repeat_interleave(ones(2, 3, 4), 2**62), ValueError, "more bytes than fit"),
+    (lambda: aten.repeat_interleave(ones(4, 2), 2**61, 0), ValueError, "more bytes than fit"),
+    (lambda: aten.repeat_interleave(at(2**62, 2**62)), ValueError, "more bytes than fit"),
+    (lambda: aten.repeat_interleave(ones(2), at(2**62), 0), ValueError, "more bytes than fit"),
     (lambda: gru_of(2**62), ValueError, "times 2, for layers and directions"),
     (lambda: aten.adaptive_avg_pool1d(ones(2, 3), [2**62]), ValueError, "sizes from 0 to 16777216"),
     (lambda: aten.constant_pad_nd(ones(2), [2**63 - 1, 1]), ValueError, "would have the size"),

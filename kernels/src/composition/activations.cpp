@@ -22,18 +22,24 @@ void require_float(const char* op, const Tensor& self) {
   }
 }
 
+// What a factor of 1 would only copy.
+Tensor times(const Tensor& x, const Scalar& factor) {
+  return !factor.is_complex() && factor.to_double() == 1 ? x : x * factor;
+}
+
 Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
            const Scalar& input_scale) {
   require_float("aten::elu", self);
-  const Tensor below = expm1(clamp(self, std::nullopt, 0) * input_scale) * alpha;
-  return where(self > 0, self, below) * scale;
+  const Tensor below = times(expm1(times(clamp(self, std::nullopt, 0), input_scale)), alpha);
+  return times(where(self > 0, self, below), scale);
 }
 Tensor celu(const Tensor& self, const Scalar& alpha) {
   constexpr const char* kOp = "aten::celu";
   require_float(kOp, self);
   const double number = alpha.to_double();
   if (number == 0) refuse(ErrorKind::BadValue, {kOp, ": alpha is 0; any other number is accepted"});
-  return where(self > 0, self, expm1(clamp(self, std::nullopt, 0) * (1 / number)) * alpha);
+  const Tensor below = expm1(times(clamp(self, std::nullopt, 0), 1 / number));
+  return where(self > 0, self, times(below, alpha));
 }
 Tensor selu(const Tensor& self) {
   return elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
@@ -62,8 +68,10 @@ Tensor mish(const Tensor& self) {
 }
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
   require_float("aten::softplus", self);
-  const Tensor scaled = self * beta;
-  return where(scaled > threshold, self, log1p(exp(clamp(scaled, std::nullopt, threshold))) / beta);
+  const Tensor scaled = times(self, beta);
+  const Tensor small = log1p(exp(clamp(scaled, std::nullopt, threshold)));
+  const bool is_scaled = beta.is_complex() || beta.to_double() != 1;
+  return where(scaled > threshold, self, is_scaled ? small / beta : small);
 }
 Tensor log_sigmoid(const Tensor& self) {
   require_float("aten::log_sigmoid", self);

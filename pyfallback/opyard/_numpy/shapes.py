@@ -218,6 +218,16 @@ def _times(repeats: np.ndarray, output_size: "int | None") -> np.ndarray:
     return repeats
 
 
+def _repeat(x: np.ndarray, repeats: Any, dim: int) -> np.ndarray:
+    """NumPy's, which writes beyond memory when the number of elements wraps."""
+    times = float(np.sum(repeats, dtype=np.float64))
+    if np.size(repeats) == 1:
+        times *= x.shape[dim]
+    bytes_wanted = times * x.nbytes / max(x.shape[dim], 1)
+    check(bytes_wanted < 2**62, f"{list(x.shape)} is repeated to more bytes than fit in 64 bits")
+    return np.repeat(x, repeats, dim)
+
+
 def _sized(made: np.ndarray, dim: int, output_size: "int | None") -> np.ndarray:
     size = made.shape[dim]
     check(output_size in (None, size), f"output_size is {size} here, not {output_size}")
@@ -228,14 +238,14 @@ def _sized(made: np.ndarray, dim: int, output_size: "int | None") -> np.ndarray:
 def repeat_indices(repeats: np.ndarray, output_size: "int | None") -> np.ndarray:
     repeats = _times(repeats, output_size)
     check(repeats.ndim == 1, f"repeats has one dimension, not {repeats.ndim}")
-    made = np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
+    made = _repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats, 0)
     return _sized(made, 0, output_size)
 
 
 def _repeated(x: np.ndarray, repeats: Any, dim: "int | None", output_size: Any) -> np.ndarray:
     x = x.reshape(-1) if dim is None else line(x, dim)
     dim = 0 if dim is None else dim
-    return _sized(np.repeat(x, repeats, dim), dim, output_size)
+    return _sized(_repeat(x, repeats, dim), dim, output_size)
 
 
 @answer(
