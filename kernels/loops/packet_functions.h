@@ -149,7 +149,7 @@ Packet with_ends_of_logarithm(const Packet& x, const Packet& result) {
   return pselect(inside, result, end);
 }
 
-// log(x): 1 unit of either type. Eigen's, which float64 has, takes subnormal numbers for the
+// log(x): 1 unit, of float64 2. Eigen's, which float64 has, takes subnormal numbers for the
 // smallest normal one.
 template <typename Packet>
 Packet logarithm(const Packet& x) {

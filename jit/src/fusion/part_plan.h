@@ -14,9 +14,9 @@
 // A chain has no gaps between its elements, so what has gaps is copied, by steps of their own.
 // If a chain is the only step, its block is the line.
 //
-// [In place] An output may have the memory of an input that nobody needs any more, if it has the
-// dtype, the sizes and the strides of it, and no element of the input is read behind the step, or
-// the instruction of a chain, that writes the output.
+// [In place] An output may be written over an input of the same dtype, sizes and strides that the
+// caller gives up. No element of that input is read behind the step, or the instruction of a chain,
+// that writes the output.
 //
 // [Operands] What the tail takes is a tensor of its own: it is in the result of what is joined, or
 // has the elements of a row, which are computed in row-major order. A copy is a step if the same

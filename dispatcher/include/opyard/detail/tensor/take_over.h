@@ -1,4 +1,4 @@
-// opyard/detail/tensor/take_over.h: a new tensor on memory that nobody needs any more.
+// opyard/detail/tensor/take_over.h: a new tensor on the memory of one that is given up.
 //
 // Depends on: tensor/tensor.h.
 #pragma once
