@@ -54,6 +54,17 @@ def gru_of(layers):
     return aten.gru(ones(1, 1, 2), ones(2, 1, 2), [], False, layers, 0.0, True, True, False)
 
 
+def group_norm_of(n, channels, hw):
+    return aten.native_group_norm(ones(2, 4), None, None, n, channels, hw, 2, 1e-5)
+
+
+def strided_of(sizes, strides, device="cpu"):
+    return aten.new_empty_strided(aten.empty([1], device=device), sizes, strides)
+
+
+MOST = 2**63 - 1
+SUMS = [[[MOST, -2, MOST]]]
+
 # What the fuzz found, and what is like it.
 REFUSED = [
     (lambda: inner.gather_backward(ones(3), [2], 0, at(0, 0, 2)), IndexError, "contains 2"),
@@ -89,6 +100,25 @@ REFUSED = [
     (lambda: aten.randn([2**61]), ValueError, "aten::randn: size is .* than fit in 64 bits"),
     (lambda: ones(2, 0).repeat(2**62, 2), ValueError, "repeats are .* must fit in 64 bits"),
     (lambda: ones(2).repeat(2**60, 4), ValueError, "aten::repeat: the result is .* 64 bits"),
+    (lambda: group_norm_of(2**62, 4, 1), ValueError, "N is 4611686018427387904, C is 4 and HxW"),
+    (lambda: group_norm_of(2, 4, 2), ValueError, "must be the number of elements, 8"),
+    (lambda: group_norm_of(-2, -4, 1), ValueError, "N is -2, C is -4 and HxW is 1"),
+    (lambda: strided_of([2**62, 3], [MOST, 4]), ValueError, "that holds them all must fit in 64"),
+    (lambda: strided_of([3, 3], [MOST, 1], "meta"), ValueError, "that holds them all must fit in"),
+    (lambda: strided_of([2], [-1], "meta"), ValueError, "a stride of 0 or more is needed"),
+    (lambda: inner.scatter_strided(ones(1), 3, [0, 9], [MOST, MOST], 0), ValueError, "same sizes"),
+]
+
+# What wraps or turns as every other integer does, by numbers at their limits.
+AT_LIMITS = [
+    (lambda: aten.roll(at(1, 2, 3), [-MOST - 1], [0]), [3, 1, 2]),
+    (lambda: aten.roll(at(1, 2, 3), [MOST], [0]), [3, 1, 2]),
+    (lambda: aten.roll(at(1, 2, 3), [-1], [0]), [2, 3, 1]),
+    (lambda: aten.unfold(at(1, 2, 3), 0, 2, MOST), [[1, 2]]),
+    (lambda: aten.unfold(at(1, 2, 3, 4).view(2, 2), 0, 2, MOST), [[[1, 3], [2, 4]]]),
+    (lambda: inner.scatter_strided(at(MOST, MOST), 1, [2], [0], 0), [-2]),
+    (lambda: inner.gather_backward(at(MOST, MOST), [1], 0, at(0, 0)), [-2]),
+    (lambda: aten.conv_transpose1d(at(MOST, MOST).view(1, 1, 2), at(1, 1).view(1, 1, 2)), SUMS),
 ]
 
 # What an operator answered that had no answer: each left out a part of what was given.
@@ -128,6 +158,12 @@ def test_what_an_operator_would_leave_out_is_refused(case):
     call, kind, message = MISREAD[case]
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("case", range(len(AT_LIMITS)))
+def test_integers_at_their_limits_wrap(case):
+    call, wanted = AT_LIMITS[case]
+    assert call().tolist() == wanted
 
 
 @pytest.mark.parametrize("product", ["mm", "bmm", "matmul"])

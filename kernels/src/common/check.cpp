@@ -1,6 +1,7 @@
 // kernels/common/check.cpp: the refusals that all operators share.
 #include "common/check.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "common/dtypes.h"
@@ -164,6 +165,25 @@ void require_sizes_of(const char* op, const char* argument, IntSpan sizes, DType
     refuse(ErrorKind::BadShape, {op, ": ", argument, " is ", sizes, ", and a tensor of ", dtype,
                                  " with these sizes needs more bytes than fit in 64 bits"});
   }
+}
+
+std::int64_t room_of(const char* op, IntSpan size, IntSpan stride) {
+  require_sizes(op, size);
+  std::int64_t room = 1;
+  bool fits = size.size() == stride.size();
+  for (std::size_t i = 0; fits && i < size.size(); ++i) {
+    std::int64_t reach = 0;
+    fits = stride[i] >= 0 &&
+           !__builtin_mul_overflow(std::max<std::int64_t>(size[i] - 1, 0), stride[i], &reach) &&
+           !__builtin_add_overflow(room, reach, &room);
+  }
+  if (!fits) {
+    refuse(ErrorKind::BadShape,
+           {op, ": size is ", size, " and stride is ", stride,
+            "; a stride of 0 or more is needed for each size, and a row of elements that holds "
+            "them all must fit in 64 bits"});
+  }
+  return room;
 }
 
 namespace {

@@ -63,6 +63,9 @@ DimVector infer_sizes(const char* op, IntSpan sizes, std::int64_t numel);
 void require_sizes(const char* op, IntSpan sizes);
 // The same, of which a tensor can be made: its bytes fit in 64 bits. Raises BadShape.
 void require_sizes_of(const char* op, const char* argument, IntSpan sizes, DType dtype);
+// How many elements in a row hold all elements of these sizes and strides: at least one. Raises
+// BadShape, also if that number does not fit in 64 bits.
+std::int64_t room_of(const char* op, IntSpan size, IntSpan stride);
 
 // Floats are cut to integers. Raises BadValue if an integer dtype cannot hold the number,
 // Unsupported for a complex number if the dtype is not.

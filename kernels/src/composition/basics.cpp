@@ -192,7 +192,7 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     const std::int64_t at = wrap_dim(kOp, dims[i], self.dim());
     const std::int64_t size = self.size(at);
     if (size == 0) continue;
-    const std::int64_t cut = ((size - shifts[i]) % size + size) % size;
+    const std::int64_t shift = shifts[i] % size, cut = shift > 0 ? size - shift : -shift;
     result = cat({narrow(result, at, cut, size - cut), narrow(result, at, 0, cut)}, at);
   }
   return result.same(self) ? clone(self) : result;

@@ -52,22 +52,9 @@ Tensor empty(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice dev
 Tensor empty_strided(IntSpan size, IntSpan stride, MaybeDType dtype, MaybeLayout layout,
                      MaybeDevice device, MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::empty_strided";
-  require_sizes(kOp, size);
   require_plain(kOp, layout, pin_memory);
-  std::int64_t room = size.size() == stride.size() ? 1 : 0;
-  for (std::size_t i = 0; i < size.size() && room > 0; ++i) {
-    std::int64_t reach = 0;
-    if (stride[i] < 0 ||
-        __builtin_mul_overflow(std::max<std::int64_t>(size[i] - 1, 0), stride[i], &reach) ||
-        __builtin_add_overflow(room, reach, &room)) {
-      room = 0;
-    }
-  }
-  if (room == 0) {
-    refuse(ErrorKind::BadShape, {kOp, ": size is ", size, " and stride is ", stride,
-                                 "; a stride of 0 or more is needed for each size"});
-  }
-  return Tensor::empty(std::array{room}, dtype.value_or(kDefaultFloat), device.value_or(Device{}))
+  return Tensor::empty(std::array{room_of(kOp, size, stride)}, dtype.value_or(kDefaultFloat),
+                       device.value_or(Device{}))
       .as_strided(size, stride, 0);
 }
 

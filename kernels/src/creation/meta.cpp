@@ -104,12 +104,11 @@ void empty_strided(const Operator& op, DispatchKeySet, Stack& stack) {
       empty_on_meta("aten::empty_strided", sizes, given.dtype().value_or(kDefaultFloat));
   if (!has_symbolic_sizes(made)) {
     DimVector plain_sizes, plain_strides;
-    std::int64_t room = 1;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       plain_sizes.push_back(sizes[i].expect_int());
       plain_strides.push_back(strides[i].expect_int());
-      room += std::max<std::int64_t>(plain_sizes[i] - 1, 0) * plain_strides[i];
     }
+    const std::int64_t room = room_of("aten::empty_strided", plain_sizes, plain_strides);
     const Tensor block = Tensor::empty(std::array{room}, made.dtype(), made.device());
     return given.give(stack, block.as_strided(plain_sizes, plain_strides, 0));
   }

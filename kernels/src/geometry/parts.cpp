@@ -9,6 +9,7 @@
 #include "common/define.h"
 #include "common/ops.h"
 #include "common/symbolic_results.h"
+#include "loops/element.h"
 
 namespace opyard::kernels {
 namespace {
@@ -168,7 +169,7 @@ Tensor unfold(const Tensor& self, std::int64_t dimension, std::int64_t size, std
   const std::int64_t stride = self.dim() == 0 ? 1 : strides[at];
   if (self.dim() > 0) {
     sizes[at] = (all - size) / step + 1;
-    strides[at] = stride * step;
+    strides[at] = multiply(stride, step);  // wraps only where there is one window
   }
   sizes.push_back(size);
   strides.push_back(stride);

@@ -13,6 +13,7 @@
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/releasing.h"
+#include "loops/element.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
@@ -325,7 +326,8 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
       for (std::int64_t i = 0; i < count; ++i, offsets.next()) {
         found = positions[i];  // once: another thread may write there
         if (found < 0 || found >= most) return;
-        out[offsets.offset() + found * step] += in[i];
+        T& sum = out[offsets.offset() + found * step];
+        sum = kernels::add(sum, in[i]);
       }
     });
   });
@@ -366,6 +368,10 @@ bool shows_each_place_once(IntSpan size, IntSpan stride) {
 Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, IntSpan stride,
                        std::int64_t offset) {
   constexpr const char* kOp = "opyard::scatter_strided";
+  if (!std::ranges::equal(values.sizes(), size)) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": values is ", values, " and size is ", size, "; both need the same sizes"});
+  }
   const Tensor result = zeros_of(std::array{count}, values);
   if (values.numel() == 0) return result;
   const Tensor there = result.as_strided(size, stride, offset);  // raises if it leaves the row
@@ -374,9 +380,6 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
     return result;
   }
   if (is_meta(result)) return result;
-  if (!std::ranges::equal(values.sizes(), size)) {
-    refuse(ErrorKind::BadShape, {kOp, ": values is ", values, " and size is ", size});
-  }
   const Tensor from = row_major(kOp, values);
   visit_floats(kOp, values, [&](auto sample) {
     using T = decltype(sample);
@@ -385,7 +388,10 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
     const T* const in = from.data<T>();
     const std::int64_t count = from.numel();
     without_gil_for(count, [&] {
-      for (std::int64_t i = 0; i < count; ++i, offsets.next()) out[offsets.offset()] += in[i];
+      for (std::int64_t i = 0; i < count; ++i, offsets.next()) {
+        T& sum = out[offsets.offset()];
+        sum = kernels::add(sum, in[i]);
+      }
     });
   });
   return result;

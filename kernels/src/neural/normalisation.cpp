@@ -109,11 +109,18 @@ Tensor rms_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor
 
 constexpr std::int64_t kLast[] = {2};
 
-void require_groups(const char* op, const Tensor& input, std::int64_t channels,
-                    std::int64_t groups) {
+void require_groups(const char* op, const Tensor& input, std::int64_t n, std::int64_t channels,
+                    std::int64_t hw, std::int64_t groups) {
   if (groups < 1 || channels % groups != 0) {
     refuse(ErrorKind::BadValue, {op, ": input is ", input, " and the number of groups is ", groups,
                                  "; it must divide the number of channels, ", channels});
+  }
+  std::int64_t numel = 0;
+  if (n < 0 || channels < 0 || hw < 0 || __builtin_mul_overflow(n, channels, &numel) ||
+      __builtin_mul_overflow(numel, hw, &numel) || numel != input.numel()) {
+    refuse(ErrorKind::BadShape,
+           {op, ": input is ", input, ", N is ", n, ", C is ", channels, " and HxW is ", hw,
+            "; their product must be the number of elements, ", input.numel()});
   }
 }
 
@@ -121,7 +128,7 @@ Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const Ma
                         std::int64_t n, std::int64_t c, std::int64_t hw, std::int64_t group,
                         double eps) {
   require_defined("aten::native_group_norm", "input", input);
-  require_groups("aten::native_group_norm", input, c, group);
+  require_groups("aten::native_group_norm", input, n, c, hw, group);
   const std::array parts = {n, group, c / group * hw};
   const std::array flat = {n, group};
   const Moments m = moments(reshape(input, parts), kLast);
@@ -138,16 +145,16 @@ Tensor group_norm(const Tensor& input, std::int64_t num_groups, const MaybeTenso
            {"aten::group_norm: input is ", input, "; at least two dimensions are needed"});
   }
   const std::int64_t n = input.sizes()[0], c = input.sizes()[1];
-  require_groups("aten::group_norm", input, c, num_groups);
-  return std::get<0>(native_group_norm(input, weight, bias, n, c,
-                                       count_elements(input.sizes().subspan(2)), num_groups, eps));
+  const std::int64_t hw = count_elements(input.sizes().subspan(2));
+  require_groups("aten::group_norm", input, n, c, hw, num_groups);
+  return std::get<0>(native_group_norm(input, weight, bias, n, c, hw, num_groups, eps));
 }
 Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& middle,
                                  const Tensor& rstd, const MaybeTensor& weight, std::int64_t n,
                                  std::int64_t c, std::int64_t hw, std::int64_t group,
                                  const std::array<bool, 3>& output_mask) {
   require_defined("aten::native_group_norm_backward", "input", input);
-  require_groups("aten::native_group_norm_backward", input, c, group);
+  require_groups("aten::native_group_norm_backward", input, n, c, hw, group);
   const std::array parts = {n, group, c / group * hw}, single = {n, group, std::int64_t{1}};
   const std::array channels = {n, c, hw};
   const Tensor scale = reshape(rstd, single);

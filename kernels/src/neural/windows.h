@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "loops/element.h"
+
 namespace opyard::kernels {
 
 using Size3 = std::array<std::int64_t, 3>;
@@ -99,8 +101,10 @@ void add_columns(const Windows& w, const T* columns, std::int64_t channels, std:
                          [&](std::int64_t at, std::int64_t place, std::int64_t first,
                              std::int64_t stop, std::int64_t) {
                            const T* const from = columns + at;
-                           for (std::int64_t i = first; i < stop; ++i)
-                             to[place + i * step] += from[i];
+                           for (std::int64_t i = first; i < stop; ++i) {
+                             T& sum = to[place + i * step];
+                             sum = add(sum, from[i]);
+                           }
                          });
   }
 }
