@@ -40,6 +40,7 @@ template <typename T>
 struct Truncate {
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;  // see pointwise/division.cpp
       return b == -1 ? subtract(T(0), a) : a / b;
     } else {
       return std::trunc(a / b);

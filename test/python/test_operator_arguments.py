@@ -62,7 +62,12 @@ def strided_of(sizes, strides, device="cpu"):
     return aten.new_empty_strided(aten.empty([1], device=device), sizes, strides)
 
 
+def bytes_of(*numbers):
+    return opyard.tensor(list(numbers), dtype=opyard.uint8)
+
+
 MOST = 2**63 - 1
+UNCOUNTED = (ValueError, "must be a number of 64 bits")
 SUMS = [[[MOST, -2, MOST]]]
 
 # What the fuzz found, and what is like it.
@@ -106,6 +111,13 @@ REFUSED = [
     (lambda: strided_of([2**62, 3], [MOST, 4]), ValueError, "that holds them all must fit in 64"),
     (lambda: strided_of([3, 3], [MOST, 1], "meta"), ValueError, "that holds them all must fit in"),
     (lambda: strided_of([2], [-1], "meta"), ValueError, "a stride of 0 or more is needed"),
+    (lambda: aten.remainder(bytes_of(2, 3), at(256)[0]), ValueError, "other contains a zero"),
+    (lambda: aten.floor_divide(bytes_of(2, 3), at(256)[0]), ValueError, "other contains a zero"),
+    (lambda: aten.fmod(bytes_of(2, 3), at(256)[0]), ValueError, "other contains a zero"),
+    (lambda: aten.div(bytes_of(3), at(512)[0], rounding_mode="trunc"), ValueError, "a zero"),
+    (lambda: aten.im2col(on_meta(4, 2, 2), [2**31 - 1] * 2, [1], [2**31 - 1], [1]), *UNCOUNTED),
+    (lambda: aten.col2im(ones(3, 5), [MOST, 1], [1], [4, 33], [3, 4], [2, 2]), *UNCOUNTED),
+    (lambda: aten.col2im(ones(3, 5), [2**40, 2**40], [1], [1], [0], [1]), *UNCOUNTED),
     (lambda: inner.scatter_strided(ones(1), 3, [0, 9], [MOST, MOST], 0), ValueError, "same sizes"),
 ]
 

@@ -21,10 +21,24 @@ struct Lists {
 
 std::int64_t of(IntSpan list, std::size_t i) { return list[list.size() == 1 ? 0 : i]; }
 
+// Whether columns of so many rows, and images, can be counted.
+bool is_countable(const Windows& w, std::int64_t channels) {
+  std::int64_t rows = channels, columns = 1, elements = 1;
+  bool fits = true;
+  for (std::size_t i = 1; i < 3; ++i) {
+    fits = fits && !__builtin_mul_overflow(rows, w.kernel[i], &rows) &&
+           !__builtin_mul_overflow(columns, w.count[i], &columns) &&
+           !__builtin_mul_overflow(elements, w.image[i], &elements);
+  }
+  return fits;
+}
+
 // The windows of images of this height and width. Raises BadValue.
-Windows windows_of(const Lists& lists, std::int64_t height, std::int64_t width) {
+Windows windows_of(const Lists& lists, std::int64_t channels, std::int64_t height,
+                   std::int64_t width) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 62;  // with padding it is a number, too
   const IntSpan all[] = {lists.kernel, lists.dilation, lists.padding, lists.stride};
-  bool fits = height > 0 && width > 0;
+  bool fits = height > 0 && width > 0 && height <= kLargest && width <= kLargest;
   for (const IntSpan& list : all) {
     fits = fits && (list.size() == 1 || list.size() == 2);
     for (const std::int64_t each : list) {
@@ -43,13 +57,14 @@ Windows windows_of(const Lists& lists, std::int64_t height, std::int64_t width) 
     w.count[i + 1] = left / w.stride[i + 1] + 1;
     fits = left >= 0;
   }
-  if (!fits) {
+  if (!fits || !is_countable(w, channels)) {
     refuse(
         ErrorKind::BadValue,
         {lists.op, ": the image is ", height, " by ", width, ", kernel_size is ", lists.kernel,
          ", dilation ", lists.dilation, ", padding ", lists.padding, " and stride ", lists.stride,
          "; one or two numbers each, of 0 and more for padding and of 1 and more "
-         "for the others, and at least one window in the image are needed"});
+         "for the others, and at least one window in the image are needed, and their elements "
+         "must be a number of 64 bits"});
   }
   return w;
 }
@@ -59,8 +74,8 @@ Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan
   constexpr const char* kOp = "aten::im2col";
   require_ordered(kOp, "self", self);
   require_dims(kOp, "self", self, 3, 4);
-  const Windows w =
-      windows_of({kOp, kernel_size, dilation, padding, stride}, self.size(-2), self.size(-1));
+  const Windows w = windows_of({kOp, kernel_size, dilation, padding, stride}, self.size(-3),
+                               self.size(-2), self.size(-1));
   const std::int64_t channels = self.size(-3), depth = channels * count_of(w.kernel);
   const std::int64_t pages = self.dim() == 4 ? self.size(0) : 1;
   DimVector sizes;
@@ -93,7 +108,7 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
   if (output_size.size() != 1 && output_size.size() != 2) {
     refuse(ErrorKind::BadValue, {kOp, ": output_size is ", output_size, "; two sizes are needed"});
   }
-  const Windows w = windows_of({kOp, kernel_size, dilation, padding, stride}, of(output_size, 0),
+  const Windows w = windows_of({kOp, kernel_size, dilation, padding, stride}, 1, of(output_size, 0),
                                of(output_size, 1));
   const std::int64_t depth = self.size(-2), windows = count_of(w.count);
   if (depth % count_of(w.kernel) != 0 || self.size(-1) != windows) {

@@ -8,6 +8,7 @@
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
+#include "pointwise/divisor.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
@@ -101,45 +102,18 @@ Tensor xlogy_self(const Scalar& self, const Tensor& other) {
   return call.run(in_floats(call, kFloats<TimesLog>));
 }
 
-template <typename T>
-void find_zero(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
-               const void* context) {
-  bool& found = **static_cast<bool* const*>(context);
-  const std::byte* at = data[0];
-  for (std::int64_t i = 0; i < count; ++i, at += steps[0]) {
-    found = found || *reinterpret_cast<const T*>(at) == 0;
-  }
-}
-void require_divisor(const char* op, const Tensor& other, DType common) {
-  if (category_of(common) > 1 || is_meta(other)) return;
-  const Tensor divisor = converted(op, other, DType::Int64);
-  bool found = false;
-  bool* const out = &found;
-  Walk walk(divisor.sizes());
-  walk.add(divisor);
-  walk.run(&find_zero<std::int64_t>, &out);
-  if (found) {
-    refuse(ErrorKind::BadValue, {op, ": other is ", other,
-                                 " and contains 0, by which integers cannot be divided; make self "
-                                 "or other a float"});
-  }
-}
 Tensor fmod(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::fmod.Tensor", self, other);
   const DType dtype = call.common();
   const Loop loop = call.choose(kTruncated, dtype);
-  require_divisor(call.op(), other, dtype);
+  require_divisor(call, other, dtype);
   return call.run({loop, dtype, dtype});
 }
 Tensor fmod_number(const Tensor& self, const Scalar& other) {
   const Elementwise call("aten::fmod.Scalar", self, other);
   const DType dtype = call.common();
   const Loop loop = call.choose(kTruncated, dtype);
-  if (is_integral(dtype) && other.to_int() == 0) {
-    refuse(ErrorKind::BadValue, {call.op(), ": other is ", other,
-                                 ", by which integers cannot be divided; make self or other a "
-                                 "float"});
-  }
+  require_divisor(call, other, dtype);
   return call.run({loop, dtype, dtype});
 }
 

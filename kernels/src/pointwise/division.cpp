@@ -14,16 +14,19 @@
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
+#include "pointwise/divisor.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
 namespace {
 
+// No integer is divided by zero: require_divisor() found none, but another thread may have written
+// one since, and that must not end the process.
 template <typename T>
 struct Remainder {
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
-      if (b == -1) return 0;
+      if (b == -1 || b == 0) return 0;
       const T rest = a % b;
       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
     } else {
@@ -38,6 +41,7 @@ struct Floor {
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       if (b == -1) return subtract(T(0), a);
+      if (b == 0) return 0;
       const T quotient = a / b;
       return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
     } else {
@@ -53,38 +57,11 @@ struct Floor {
 constexpr Loops kFloor = binary_loops<Floor, std::int64_t, float, double>();
 constexpr Loops kRemainder = binary_loops<Remainder, std::int64_t, float, double>();
 
-void find_zero_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
-                    const void* context) {
-  const std::byte* at = data[0];
-  bool found = false;
-  for (std::int64_t i = 0; i < count; ++i, at += steps[0]) {
-    found = found || *reinterpret_cast<const std::int64_t*>(at) == 0;
-  }
-  if (found) **static_cast<bool* const*>(context) = true;
-}
-
-bool has_zero(const Tensor& given) {
-  if (is_meta(given)) return false;
-  const Tensor divisor = converted("aten::div", given, DType::Int64);
-  bool found = false;
-  bool* const out = &found;
-  Walk walk(divisor.sizes());
-  walk.add(divisor);
-  walk.run(&find_zero_loop, &out);
-  return found;
-}
-bool has_zero(const Scalar& divisor) { return !divisor.to_bool(); }
-
 template <typename Divisor>
 Computation rounded(const Elementwise& call, const Loops& loops, const Divisor& divisor) {
   const DType dtype = call.common();
   const Loop loop = call.choose(loops, dtype);
-  if (!is_floating_point(dtype) && has_zero(divisor) && count_elements(call.sizes()) > 0) {
-    refuse(ErrorKind::BadValue,
-           {call.op(),
-            ": other contains a zero, by which integers cannot be divided; convert self "
-            "to a float dtype for inf and nan"});
-  }
+  require_divisor(call, divisor, dtype);
   return {loop, dtype, dtype};
 }
 
