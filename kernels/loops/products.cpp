@@ -5,10 +5,14 @@
 // element is computed by the same instructions in the same order: its bits depend neither on its
 // place nor on how the result is cut among threads.
 //
+// [In place] A factor of few elements is near at hand: it is read where it is, and only what is left
+// at an edge is copied. b is read a packet at a time, so its columns have to be neighbours.
+//
 // A step multiplies kRows elements of a by two packets of b. 24 accumulators of AVX-512 leave room
 // for both; AVX2 and SSE have half as many registers. At an edge fewer rows, and one packet, are
 // multiplied by the same instructions.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -26,9 +30,11 @@ constexpr int kRows = 6;
 #else
 constexpr int kRows = 4;
 #endif
-constexpr std::int64_t kDepth = 256;      // columns of a: its piece stays in the second cache
-constexpr std::int64_t kPanel = 12 * 16;  // rows of a; a multiple of every kRows
-constexpr std::int64_t kColumns = 4096;   // of b
+constexpr int kThird = (kRows + 2) / 3;
+constexpr std::int64_t kDepth = 256;       // columns of a: its piece stays in the second cache
+constexpr std::int64_t kPanel = 12 * 16;   // rows of a; a multiple of every kRows
+constexpr std::int64_t kColumns = 4096;    // of b
+constexpr std::int64_t kNear = 128 << 10;  // bytes over which a factor that is not copied may reach
 static_assert(kPanel % kRows == 0);
 
 template <typename T>
@@ -115,6 +121,44 @@ void pack(T* to, const T* from, std::int64_t count, std::int64_t stride, std::in
   }
 }
 
+// How a block reads a factor: neighbours of one direction, and steps in the other one.
+template <typename T>
+struct Lines {
+  const T* data;
+  std::int64_t neighbour, step;
+};
+// Groups of `width` neighbours, and the one at the edge, which may have fewer.
+template <typename T>
+struct Part {
+  Lines<T> whole;
+  std::int64_t group;
+  Lines<T> edge;
+};
+
+// A part as it is, or copied to `room`. Blocks read `unit` neighbours at least, or a multiple.
+template <typename T, int width, int unit>
+Part<T> part_of(T* room, Lines<T> from, std::int64_t count, std::int64_t depth, T factor,
+                bool in_place) {
+  const std::int64_t whole = count / width * width, rest = count - whole;
+  const T* const edge = from.data + whole * from.neighbour;
+  if (in_place && rest % unit == 0) {
+    return {from, width * from.neighbour, {edge, from.neighbour, from.step}};
+  }
+  if (in_place) {
+    pack<T, width>(room, edge, rest, from.neighbour, depth, from.step, factor);
+    return {from, width * from.neighbour, {room, 1, width}};
+  }
+  pack<T, width>(room, from.data, count, from.neighbour, depth, from.step, factor);
+  return {{room, 1, width}, width * depth, {room + whole * depth, 1, width}};
+}
+
+template <typename T>
+bool is_near(const Matrix<T>& matrix) {
+  const std::int64_t reach = std::abs(matrix.row_stride) * (matrix.rows - 1) +
+                             std::abs(matrix.column_stride) * (matrix.columns - 1);
+  return reach < kNear / std::int64_t(sizeof(T));
+}
+
 // Adds a packet to `count` elements of memory, of a packet at most.
 template <typename Packet, typename T>
 void add_to(T* out, const Packet& sum, std::int64_t count) {
@@ -126,26 +170,28 @@ void add_to(T* out, const Packet& sum, std::int64_t count) {
 }
 
 // out += a * b for at most `most` rows and so many packets of columns, of which so many of both
-// are wanted.
+// are wanted. It is not inlined: all registers are its own.
 template <typename T, int most, int strip>
-void multiply_block(const T* a, const T* b, std::int64_t depth, T* out, std::int64_t out_stride,
-                    std::int64_t rows, std::int64_t columns) {
+[[gnu::noinline]] void multiply_block(Lines<T> a, Lines<T> b, std::int64_t depth, T* out,
+                                      std::int64_t out_stride, std::int64_t rows,
+                                      std::int64_t columns) {
   using namespace Eigen::internal;
   using Packet = PacketOf<T>;
   Packet sums[most][strip];
   for (int i = 0; i < most; ++i) {
     for (int j = 0; j < strip; ++j) sums[i][j] = packets::constant<Packet>(0);
   }
-  for (std::int64_t k = 0; k < depth; ++k, a += kRows, b += kStrip<T>) {
+  const T *left = a.data, *right = b.data;
+  for (std::int64_t k = 0; k < depth; ++k, left += a.step, right += b.step) {
     Packet line[strip];
-    for (int j = 0; j < strip; ++j) line[j] = pload<Packet>(b + j * kWidth<T>);
+    for (int j = 0; j < strip; ++j) line[j] = ploadu<Packet>(right + j * kWidth<T>);
 #ifdef __clang__
 #pragma unroll
 #else
 #pragma GCC unroll 16
 #endif
     for (int i = 0; i < most; ++i) {
-      const Packet x = packets::constant<Packet>(a[i]);
+      const Packet x = packets::constant<Packet>(left[i * a.neighbour]);
       for (int j = 0; j < strip; ++j) sums[i][j] = pmadd(x, line[j], sums[i][j]);
     }
   }
@@ -164,9 +210,8 @@ void multiply_block(const T* a, const T* b, std::int64_t depth, T* out, std::int
 
 // The narrowest block that has the wanted rows.
 template <typename T, int strip>
-void multiply_rows(const T* a, const T* b, std::int64_t depth, T* out, std::int64_t out_stride,
+void multiply_rows(Lines<T> a, Lines<T> b, std::int64_t depth, T* out, std::int64_t out_stride,
                    std::int64_t rows, std::int64_t columns) {
-  constexpr int kThird = (kRows + 2) / 3;
   if (rows <= kThird) {
     multiply_block<T, kThird, strip>(a, b, depth, out, out_stride, rows, columns);
   } else if (rows <= 2 * kThird) {
@@ -177,18 +222,21 @@ void multiply_rows(const T* a, const T* b, std::int64_t depth, T* out, std::int6
 }
 
 template <typename T>
-void multiply_panel(const T* a, const T* b, std::int64_t rows, std::int64_t columns,
+void multiply_panel(const Part<T>& a, const Part<T>& b, std::int64_t rows, std::int64_t columns,
                     std::int64_t depth, T* out, std::int64_t out_stride) {
-  for (std::int64_t j = 0; j < columns; j += kStrip<T>, b += depth * kStrip<T>) {
+  for (std::int64_t j = 0; j < columns; j += kStrip<T>) {
     const std::int64_t wide = std::min<std::int64_t>(kStrip<T>, columns - j);
-    const T* left = a;
-    for (std::int64_t i = 0; i < rows; i += kRows, left += depth * kRows) {
-      T* const to = out + i * out_stride + j;
+    Lines<T> right = wide < kStrip<T> ? b.edge : b.whole;
+    if (wide == kStrip<T>) right.data += j / kStrip<T> * b.group;
+    for (std::int64_t i = 0; i < rows; i += kRows) {
       const std::int64_t high = std::min<std::int64_t>(kRows, rows - i);
+      Lines<T> left = high < kRows ? a.edge : a.whole;
+      if (high == kRows) left.data += i / kRows * a.group;
+      T* const to = out + i * out_stride + j;
       if (wide > kWidth<T>) {
-        multiply_rows<T, 2>(left, b, depth, to, out_stride, high, wide);
+        multiply_rows<T, 2>(left, right, depth, to, out_stride, high, wide);
       } else {
-        multiply_rows<T, 1>(left, b, depth, to, out_stride, high, wide);
+        multiply_rows<T, 1>(left, right, depth, to, out_stride, high, wide);
       }
     }
   }
@@ -205,18 +253,23 @@ void add_product(T* out, std::int64_t out_stride, const Matrix<T>& a, const Matr
   const std::int64_t deepest = std::min(a.columns, kDepth);
   const Room<T> left = make_room<T>(round_up(std::min(a.rows, kPanel), kRows) * deepest);
   const Room<T> right = make_room<T>(widest * deepest);
+  const bool a_in_place = factor == T(1) && is_near(a);
+  const bool b_in_place = b.column_stride == 1 && is_near(b);
   for (std::int64_t j = 0; j < b.columns; j += kColumns) {
     const std::int64_t columns = std::min(kColumns, b.columns - j);
     for (std::int64_t k = 0; k < a.columns; k += kDepth) {
       const std::int64_t depth = std::min(kDepth, a.columns - k);
-      pack<T, kStrip<T>>(right.get(), b.data + k * b.row_stride + j * b.column_stride, columns,
-                         b.column_stride, depth, b.row_stride, T(1));
+      const Part<T> b_part = part_of<T, kStrip<T>, kWidth<T>>(
+          right.get(),
+          {b.data + k * b.row_stride + j * b.column_stride, b.column_stride, b.row_stride}, columns,
+          depth, T(1), b_in_place);
       for (std::int64_t i = 0; i < a.rows; i += kPanel) {
         const std::int64_t rows = std::min(kPanel, a.rows - i);
-        pack<T, kRows>(left.get(), a.data + i * a.row_stride + k * a.column_stride, rows,
-                       a.row_stride, depth, a.column_stride, factor);
-        multiply_panel(left.get(), right.get(), rows, columns, depth, out + i * out_stride + j,
-                       out_stride);
+        const Part<T> a_part = part_of<T, kRows, kThird>(
+            left.get(),
+            {a.data + i * a.row_stride + k * a.column_stride, a.row_stride, a.column_stride}, rows,
+            depth, factor, a_in_place);
+        multiply_panel(a_part, b_part, rows, columns, depth, out + i * out_stride + j, out_stride);
       }
     }
   }

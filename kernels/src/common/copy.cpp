@@ -7,6 +7,7 @@
 // both parts count.
 #include "common/copy.h"
 
+#include <array>
 #include <cstring>
 
 #include "common/symbolic_results.h"
@@ -108,11 +109,22 @@ Loop loop_from(DType to) {
   return nullptr;
 }
 
+// Whether each of its bytes is 0; -0.0 is not.
+template <typename T>
+bool is_all_zero(const T& value) {
+  constexpr std::array<std::byte, sizeof(T)> kZero{};
+  return std::memcmp(&value, kZero.data(), sizeof(T)) == 0;
+}
+
 template <typename T>
 void fill_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
                const void* context) {
   const T value = static_cast<const Number*>(context)->as<T>();
   if (steps[0] == sizeof(T)) {
+    if (is_all_zero(value)) {
+      std::memset(data[0], 0, std::size_t(count) * sizeof(T));
+      return;
+    }
     auto* const to = reinterpret_cast<T*>(data[0]);
     for (std::int64_t i = 0; i < count; ++i) to[i] = value;
     return;
@@ -136,12 +148,8 @@ Loop conversion_loop(DType to, DType from) {
 }
 
 namespace {
-// Raises Unsupported for a source without elements, BadShape for one that does not broadcast.
+// Raises BadShape for a source that does not broadcast, Unsupported for one without elements.
 void require_readable(const char* op, const Tensor& written, const Tensor& source) {
-  if (is_meta(source)) {
-    refuse(ErrorKind::Unsupported, {op, ": ", written, " is to be written with ", source,
-                                    ", which is on meta and has no elements"});
-  }
   const IntSpan sizes = written.sizes(), given = source.sizes();
   bool fits = given.size() <= sizes.size();
   for (std::size_t i = 1; fits && i <= given.size(); ++i) {
@@ -152,12 +160,16 @@ void require_readable(const char* op, const Tensor& written, const Tensor& sourc
     refuse(ErrorKind::BadShape, {op, ": ", written, " is to be written with ", source,
                                  "; counted from the last, sizes must be equal or 1"});
   }
+  if (is_meta(source) && !is_meta(written)) {
+    refuse(ErrorKind::Unsupported, {op, ": ", written, " is to be written with ", source,
+                                    ", which is on meta and has no elements"});
+  }
 }
 }  // namespace
 
 void copy_elements(const char* op, const Tensor& written, const Tensor& source) {
-  if (is_meta(written)) return;
   require_readable(op, written, source);
+  if (is_meta(written)) return;
   const Loop loop = conversion_loop(written.dtype(), source.dtype());
   OPYARD_REQUIRE(loop != nullptr, Internal, op, ": no conversion from ", source.dtype(), " to ",
                  written.dtype());
