@@ -38,10 +38,19 @@ namespace {
 // Operators that look at no element. Asked of arguments and results alone they are asked when the
 // call is recorded, and what they were asked of is not saved.
 constexpr std::string_view kQuestions[] = {
-    "opyard::sizes",        "aten::size",       "aten::sym_size",
-    "aten::stride",         "aten::sym_stride", "aten::dim",
-    "aten::numel",          "aten::sym_numel",  "aten::storage_offset",
-    "opyard::storage_size", "opyard::extents",  "opyard::numel_of",
+    "opyard::sizes",
+    "aten::size",
+    "aten::sym_size",
+    "aten::stride",
+    "aten::sym_stride",
+    "aten::dim",
+    "aten::numel",
+    "aten::sym_numel",
+    "aten::storage_offset",
+    "opyard::storage_size",
+    "opyard::extents",
+    "opyard::numel_of",
+    "opyard::is_column_major",
 };
 
 bool is_question(const jit::Node& node) {

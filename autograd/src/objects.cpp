@@ -5,8 +5,7 @@
 // Functions further back are not followed: a collection would visit whole graphs again and again.
 #include "objects.h"
 
-#include "opyard/autograd/hooks.h"
-#include "opyard/autograd/tensor_state.h"
+#include "opyard/autograd.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 
 namespace opyard::autograd {
@@ -49,7 +48,12 @@ void clear_objects(const TensorImpl& tensor, const void* interpreter) {
   });
 }
 
-constexpr detail::GradientFunctions kFunctions{&requires_gradient, &visit_objects, &clear_objects};
+constexpr detail::GradientFunctions kFunctions{.needs = &requires_gradient,
+                                               .is_leaf = &is_leaf,
+                                               .gradient = &gradient_of,
+                                               .set_gradient = &set_gradient,
+                                               .visit = &visit_objects,
+                                               .clear = &clear_objects};
 
 }  // namespace
 

@@ -133,3 +133,72 @@ def test_A32_a_view_under_inference_mode_of_what_has_no_history_is_written():
         v = y[:1]
     v.add_(1)
     assert y.tolist() == [2.0, 1.0, 1.0]
+
+
+def calls_of_backward(run):
+    """The names of the operators that are called meanwhile."""
+    seen = []
+
+    class Log(opyard.dispatch.DispatchMode):
+        def __opyard_dispatch__(self, op, types, args, kwargs):
+            seen.append(str(op))
+            return op(*args, **kwargs)
+
+    with Log():
+        run()
+    return seen
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("with_term", [False, True])
+def test_the_gradient_of_a_factor_lies_as_the_leaf_does_and_is_not_copied(turned, with_term):
+    x = opyard.arange(6, dtype=opyard.float64).view(2, 3)
+    w = (ones(4, 3) if turned else ones(3, 4)).requires_grad_()
+    factor = w.t() if turned else w
+    result = aten.addmm(ones(4), x, factor) if with_term else x @ factor
+    seen = calls_of_backward(lambda: result.backward(ones(2, 4)))
+    assert seen.count("aten.mm.default") == 1 and "aten.clone.default" not in seen, seen
+    assert w.grad.is_contiguous()
+    rows = [[3.0] * 4, [5.0] * 4, [7.0] * 4]
+    assert w.grad.tolist() == ([list(row) for row in zip(*rows, strict=True)] if turned else rows)
+
+
+def test_the_gradient_of_a_factor_that_is_neither_row_nor_column_major():
+    x, w = opyard.arange(6, dtype=opyard.float64).view(2, 3), ones(6, 4).requires_grad_()
+    (x @ w[::2]).sum().backward()
+    assert w.grad[::2].tolist() == [[3.0] * 4, [5.0] * 4, [7.0] * 4]
+    assert w.grad[1::2].sum().item() == 0
+
+
+def test_a_factor_that_is_written_after_a_product_still_has_a_gradient():
+    x, w = ones(2, 3), ones(4, 3).requires_grad_()
+    loss = (x @ w.t()).sum()
+    with autograd.no_grad():
+        w.mul_(2)  # the gradient of w asks x alone
+    loss.backward()
+    assert w.grad.tolist() == [[2.0] * 3] * 4
+
+
+def test_double_backward_through_the_gradient_of_a_turned_factor():
+    x, w = ones(2, 3).requires_grad_(), ones(4, 3).requires_grad_()
+    (grad,) = autograd.grad((x @ w.t()).pow(2).sum(), w, create_graph=True)
+    grad.sum().backward()
+    assert x.grad.tolist() == [[48.0] * 3] * 2
+    assert w.grad.tolist() == [[12.0] * 3] * 4
+
+
+def test_a_gradient_is_set_read_and_deleted():
+    x, other = ones(2).requires_grad_(), ones(2)
+    assert x.grad is None and x.is_leaf and x.requires_grad
+    x.grad = other
+    assert x.grad is other
+    for wrong in (3, "grad", [other]):
+        with pytest.raises(TypeError, match="grad is a Tensor or None, not an object of"):
+            x.grad = wrong
+    with pytest.raises(ValueError, match="sizes"):
+        x.grad = ones(3)
+    assert x.grad is other
+    del x.grad
+    assert x.grad is None
+    with pytest.raises(TypeError, match="requires_grad is True or False"):
+        x.requires_grad = 1

@@ -113,10 +113,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("_log_softmax", {{"self", "grad - exp(result) * sum(grad, [dim], True)"}});
 
   // Matrices.
-  m.derivative("mm", {{"self", "mm(grad, t(mat2))"}, {"mat2", "mm(t(self), grad)"}});
+  m.derivative("mm", {{"self", "mm(grad, t(mat2))"},
+                      {"mat2", "mm_in_order(t(self), grad, is_column_major(mat2))"}});
   m.derivative("addmm", {{"self", "sum_to(grad * beta, self)"},
                          {"mat1", "mm(grad, t(mat2)) * alpha"},
-                         {"mat2", "mm(t(mat1), grad) * alpha"}});
+                         {"mat2", "mm_in_order(t(mat1), grad, is_column_major(mat2)) * alpha"}});
   m.derivative(
       "mv", {{"self", "mm(unsqueeze(grad, 1), unsqueeze(vec, 0))"}, {"vec", "mv(t(self), grad)"}});
   m.derivative("dot", {{"self", "grad * tensor"}, {"tensor", "grad * self"}});

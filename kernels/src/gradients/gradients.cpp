@@ -12,7 +12,9 @@
 
 #include "common/check.h"
 #include "common/copy.h"
+#include "common/kernels_block.h"
 #include "common/releasing.h"
+#include "common/symbolic.h"
 #include "loops/element.h"
 #include "reduction/rows.h"
 
@@ -429,6 +431,21 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_s
   return gather.call(row, self_size, self_stride, self_offset);
 }
 
+// Whether a matrix is the transpose of a row-major one, and not row-major itself.
+bool is_column_major(const Tensor& self) {
+  require_defined("opyard::is_column_major", "self", self);
+  return self.dim() == 2 && !has_symbolic_sizes(self) && !self.is_contiguous() &&
+         self.strides()[0] == 1 && self.strides()[1] == self.sizes()[0];
+}
+// A product whose elements lie as asked: the gradient of a factor as the factor does, since a leaf
+// copies what it cannot keep. The elements are the same.
+Tensor mm_in_order(const Tensor& self, const Tensor& mat2, bool column_major) {
+  static constinit FoundOperator<Tensor(const Tensor&)> t("aten::t");
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> mm("aten::mm");
+  if (!column_major) return mm.call(self, mat2);
+  return t.call(mm.call(t.call(mat2), t.call(self)));
+}
+
 Tensor permute_back(const Tensor& self, IntSpan dims) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> permute("aten::permute");
   DimVector back(dims.size(), 0);
@@ -520,6 +537,8 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
       "count, "
       "int[] size, int[] stride, int? offset) -> Tensor",
       &as_strided_backward);
+  m.def("is_column_major(Tensor self) -> bool", &is_column_major);
+  m.def("mm_in_order(Tensor self, Tensor mat2, bool column_major) -> Tensor", &mm_in_order);
   m.def("permute_back(Tensor self, int[] dims) -> Tensor", &permute_back);
   m.def("index_put_backward(Tensor grad, Tensor?[] indices, bool accumulate) -> Tensor",
         &index_put_backward);
@@ -550,13 +569,13 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
                 {"values", "gather_strided(grad, size, stride, offset)"}});
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   m.impl("select_backward", &select_backward);
   m.impl("slice_backward", &slice_backward);
   m.impl("index_select_backward", &index_select_backward);
 }
 
-OPYARD_LIBRARY_IMPL(opyard, CPU, m) {
+OPYARD_KERNELS_OF(opyard, m) {
   m.impl("narrow_backward", &narrow_backward);
   m.impl("index_backward", &index_backward);
   m.impl("gather_backward", &gather_backward);

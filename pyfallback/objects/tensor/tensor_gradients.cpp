@@ -1,16 +1,22 @@
 // objects/tensor/tensor_gradients.cpp: what a Tensor says of gradients.
 //
 // The library of gradients is loaded when it is first needed. Before, no tensor requires one, and
-// that is answered here; everything else asks the package, by the name of the attribute.
+// that is answered here. Then the library is asked for what it keeps, by gradient_functions.h, and
+// the package for everything else, by the name of the attribute.
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
 
 bool is_armed() noexcept { return detail::recorder_armed.load(std::memory_order_acquire); }
+// There before it is armed.
+const detail::GradientFunctions* functions() noexcept {
+  return detail::gradient_functions.load(std::memory_order_acquire);
+}
 
 PyObject* ask(PyObject* self, const char* name) {
   return enter_from_python([&] {
@@ -56,11 +62,33 @@ PyObject* call(PyObject* self, const char* name, PyObject* args, PyObject* kwarg
 
 PyObject* get_requires_grad(PyObject* self, void*) {
   if (!is_armed()) return Py_NewRef(Py_False);
-  return ask(self, "requires_grad");
+  return enter_from_python(
+      [&] { return PyBool_FromLong(functions()->needs(tensor_unchecked(self)) ? 1 : 0); });
 }
 PyObject* get_is_leaf(PyObject* self, void*) {
   if (!is_armed()) return Py_NewRef(Py_True);
-  return ask_noted(self, "is_leaf");
+  return enter_from_python([&] {
+    note_read(self, "is_leaf");
+    return PyBool_FromLong(functions()->is_leaf(tensor_unchecked(self)) ? 1 : 0);
+  });
+}
+PyObject* get_grad(PyObject* self, void*) {
+  if (!is_armed()) return Py_NewRef(Py_None);
+  return enter_from_python([&] {
+    note_read(self, "grad");
+    return wrap_reference(runtime_of_tensor(self), functions()->gradient(tensor_unchecked(self)));
+  });
+}
+// Without value it is deleted, which is as None.
+int set_grad(PyObject* self, PyObject* value, void*) {
+  const bool is_none = value == nullptr || value == Py_None;
+  if (!is_armed() || (!is_none && !is_tensor(runtime_of_tensor(self), value))) {
+    return tell(self, "grad", value);
+  }
+  return enter_from_python(-1, [&] {
+    functions()->set_gradient(tensor_unchecked(self), is_none ? Tensor() : tensor_unchecked(value));
+    return 0;
+  });
 }
 PyObject* get_gradient(PyObject* self, void* closure) {
   if (!is_armed()) return Py_NewRef(Py_None);

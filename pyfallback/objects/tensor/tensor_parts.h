@@ -81,6 +81,8 @@ PyObject* get_requires_grad(PyObject* self, void*);
 PyObject* get_is_leaf(PyObject* self, void*);
 PyObject* get_output_nr(PyObject* self, void*);
 PyObject* get_version(PyObject* self, void*);
+PyObject* get_grad(PyObject* self, void* closure);
+int set_grad(PyObject* self, PyObject* value, void* closure);
 PyObject* get_gradient(PyObject* self, void* closure);
 int set_gradient(PyObject* self, PyObject* value, void* closure);
 PyObject* is_inference_tensor(PyObject* self, PyObject*);

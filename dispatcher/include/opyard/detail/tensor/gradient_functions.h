@@ -23,6 +23,10 @@ namespace detail {
 struct GradientFunctions {
   // Whether a gradient flows through the tensor.
   bool (*needs)(const Tensor& tensor) noexcept;
+  // See opyard/autograd.h: is_leaf(), gradient_of(), set_gradient().
+  bool (*is_leaf)(const Tensor& tensor);
+  Tensor (*gradient)(const Tensor& tensor);
+  void (*set_gradient)(const Tensor& tensor, const Tensor& gradient);
 
   // With the interpreter's lock held, and for a tensor that its wrapper alone owns. `interpreter`
   // is the tag: objects of others are left out.
