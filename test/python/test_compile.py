@@ -365,6 +365,36 @@ def test_training_with_a_compiled_step_gives_the_same_weights():
     assert weights[0] == weights[1]
 
 
+QUESTIONS = ("opyard::sizes", "aten::numel", "opyard::is_column_major", "opyard::mm_in_order")
+
+
+def test_the_backward_of_a_kind_does_not_ask_for_sizes():
+    net = Net()
+    made = compiled(lambda x, labels: nn.CrossEntropyLoss()(net(x), labels))
+    x, labels = opyard.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]), opyard.tensor([0, 1])
+    made(x, labels).backward()
+    (graph,) = made.made.graphs()
+    kinds = {node.kind for node in graph.nodes()}
+    assert kinds.isdisjoint(QUESTIONS), graph
+    of_graph = [bits(one.grad) for one in net.parameters()]
+    net.zero_grad()
+    nn.CrossEntropyLoss()(net(x), labels).backward()
+    assert of_graph == [bits(one.grad) for one in net.parameters()]
+
+
+def test_sizes_that_a_kernel_for_meta_invents_are_not_believed(library):
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CPU")
+    library.impl("twice", lambda x: aten.cat([x, x]), "Meta")
+    twice = getattr(getattr(opyard.ops, library.ns), "twice")  # noqa: B009
+    library.derivative("twice", {"x": "expand(sum(grad * 2), sizes(x))"})
+    made = compiled(lambda x: (twice(x * 1) * 3).sum())
+    x = leaf([1.0, 2.0])
+    made(x)
+    made(x).backward()
+    assert x.grad.tolist() == [12, 12]
+
+
 def test_a_method_is_compiled_with_its_object():
     class Scaled:
         def __init__(self):

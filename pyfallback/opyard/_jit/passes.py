@@ -26,6 +26,7 @@ __all__ = [
     "pool_constants",
     "propagate_constants",
     "propagate_shapes",
+    "specialize_shapes",
     "unroll_loops",
 ]
 
@@ -34,18 +35,19 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
 
 
-def _kinds(part: "_graphs.Graph | _graphs.Block") -> Iterator[str]:
+def kinds_of(part: "_graphs.Graph | _graphs.Block") -> Iterator[str]:
+    """The kinds of all nodes, also of those in blocks."""
     for node in part.nodes():
         yield node.kind
         for block in node.blocks():
-            yield from _kinds(block)
+            yield from kinds_of(block)
 
 
 def _load_operators(graph: "_graphs.Graph", name: str) -> None:
     if not isinstance(graph, _graphs.Graph):
         raise TypeError(f"{name}() takes a Graph, not {type(graph).__name__}; see parse_ir()")
     if not graph.is_restricted:  # a stranger's names load nothing
-        for kind in set(_kinds(graph)):
+        for kind in set(kinds_of(graph)):
             _ops.load_for(kind)
 
 
@@ -103,9 +105,19 @@ def propagate_shapes(graph: "_graphs.Graph") -> bool:
     """Gives tensors the types that operators find for them without memory, on meta.
 
     It starts from the types of the inputs and the constants. What is not found keeps its type.
-    Sizes in types say what an example looks like: no other pass draws conclusions from them.
+    Sizes in types say what an example looks like: no pass but specialize_shapes() draws conclusions
+    from them.
     """
     return _run(graph, "propagate_shapes")
+
+
+def specialize_shapes(graph: "_graphs.Graph") -> bool:
+    """Answers what nodes ask of sizes by the types, and leaves out sums to sizes that are there.
+
+    For a graph that will run with tensors of the types that it names alone; with others it gives
+    wrong answers. propagate_shapes() finds types that are not there yet.
+    """
+    return _run(graph, "specialize_shapes")
 
 
 def lower_tuples(graph: "_graphs.Graph") -> bool:
@@ -168,7 +180,7 @@ def differentiate(
             raise ValueError(f"differentiate(): {one!r} is no value of the graph")
         values.append(value)
     _ops.load_aten()
-    kinds = set(_kinds(graph))
+    kinds = set(kinds_of(graph))
     for kind in kinds:
         _ops.load_for(kind)
     from .. import _gradients
