@@ -273,7 +273,7 @@ PRODUCTS = """
 
     aten, rng = opyard.ops.aten, np.random.default_rng(11)
     sizes = ((4, 1, 4), (5, 7, 9), (12, 256, 32), (13, 257, 33), (24, 600, 64), (4, 0, 4),
-             (200, 300, 100))
+             (64, 64, 48), (20, 128, 24), (200, 300, 100))
     for dtype in (np.float32, np.float64):
         for n, k, m in sizes:
             a = rng.standard_normal((n, k)).astype(dtype)
