@@ -36,9 +36,10 @@ const Offer* find_offer(const Offer* all, std::size_t count, const OperatorName&
   return found == all + count ? nullptr : found;
 }
 
-bool is_one(const Value* value) {
-  const std::optional<FusibleNumber> number = find_fusible_number(value);
-  return number && number->is_int && number->value == 1;
+bool is_default(const Schema& schema, std::size_t argument, const Value* value) {
+  const std::optional<opyard::Value>& wanted = schema.arguments[argument].default_value;
+  const std::optional<opyard::Value> known = known_value(value);
+  return wanted && known && *known == *wanted;
 }
 
 // What a conversion asks for besides a dtype is not in blocks.
@@ -58,13 +59,13 @@ std::optional<DType> converted_to(const Node& node) {
   return plain ? std::optional<DType>(DType(dtype->to_int())) : std::nullopt;
 }
 
-bool has_operands(const Node& node, const BlockFunction& function) {
+bool has_operands(const Node& node, const Schema& schema, const BlockFunction& function) {
   bool has_tensor = false;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const input = node.inputs()[i];
     const bool is_tensor = input->type()->kind() == TypeKind::Tensor;
     if (i >= function.operands) {
-      if (!is_one(input)) return false;
+      if (!is_default(schema, i, input)) return false;
     } else if (function.kind == BlockKind::Selected && i == function.order[0]) {
       if (!is_tensor) return false;
     } else if (is_tensor) {
@@ -167,7 +168,7 @@ std::optional<FusibleCall> find_fusible_call(const Node& node) {
   if (function->kind == BlockKind::Converted) {
     call.converted = converted_to(node);
     if (!call.converted) return std::nullopt;
-  } else if (!has_operands(node, *function)) {
+  } else if (!has_operands(node, callee->schema(), *function)) {
     return std::nullopt;
   }
   return call;

@@ -3,12 +3,15 @@
 //   fusible("aten::add", "Tensor", &add_tensor, loops().arithmetic.add);
 //
 // A loop is given that computes what the kernel does where all tensors are of one dtype, and its
-// further arguments are the number 1. See opyard/jit/block_functions.h.
+// further arguments are their defaults. See opyard/jit/block_functions.h.
 //
 // Depends on: common/builds.h, loops/chains.h, opyard/jit/block_functions.h.
 #pragma once
 
 #include <opyard/jit/block_functions.h>
+
+#include <algorithm>
+#include <type_traits>
 
 #include "common/builds.h"
 #include "loops/chains.h"
@@ -37,11 +40,15 @@ jit::BlockFunction block_function(const char* name, const char* overload, Kernel
           how.arithmetic, {}};
 }
 
-// The number of operands is that of the kernel's, without alpha.
+// The operands are the kernel's first two arguments that are tensors or numbers: not alpha.
+template <typename A>
+inline constexpr bool is_operand = std::is_same_v<std::remove_cvref_t<A>, Tensor> ||
+                                   std::is_same_v<std::remove_cvref_t<A>, Scalar>;
+
 template <typename... A>
 void fusible(const char* name, const char* overload, Tensor (*kernel)(A...), const Loops& loops,
              const Fusible& how = {}) {
-  constexpr unsigned kOperands = sizeof...(A) < 2 ? sizeof...(A) : 2;
+  constexpr unsigned kOperands = std::min(2u, (0u + ... + unsigned(is_operand<A>)));
   const bool is_selection = how.kind == jit::BlockKind::Selected;
   jit::BlockFunction function =
       block_function(name, overload, kernel, is_selection ? 3 : kOperands, how);

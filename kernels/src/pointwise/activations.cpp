@@ -101,6 +101,7 @@ OPYARD_KERNELS(m) {
   m.impl("gelu", &gelu);
   m.impl("silu", &silu);
   fusible("aten::silu", "", &silu, loops().transcendental.silu);
+  fusible("aten::gelu", "", &gelu, loops().transcendental.gelu);
 }
 
 }  // namespace opyard::kernels

@@ -7,6 +7,7 @@
 #include "objects/tensor/traced_read.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "runtime/require_stack.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -60,14 +61,19 @@ PyObject* call(PyObject* self, const char* name, PyObject* args, PyObject* kwarg
 
 }  // namespace
 
+// [Levels] A function of Python that leads back to itself may come through nothing else that looks
+// for the end of the stack.
 PyObject* get_requires_grad(PyObject* self, void*) {
   if (!is_armed()) return Py_NewRef(Py_False);
-  return enter_from_python(
-      [&] { return PyBool_FromLong(functions()->needs(tensor_unchecked(self)) ? 1 : 0); });
+  return enter_from_python([&] {
+    require_stack();
+    return PyBool_FromLong(functions()->needs(tensor_unchecked(self)) ? 1 : 0);
+  });
 }
 PyObject* get_is_leaf(PyObject* self, void*) {
   if (!is_armed()) return Py_NewRef(Py_True);
   return enter_from_python([&] {
+    require_stack();
     note_read(self, "is_leaf");
     return PyBool_FromLong(functions()->is_leaf(tensor_unchecked(self)) ? 1 : 0);
   });
@@ -75,6 +81,7 @@ PyObject* get_is_leaf(PyObject* self, void*) {
 PyObject* get_grad(PyObject* self, void*) {
   if (!is_armed()) return Py_NewRef(Py_None);
   return enter_from_python([&] {
+    require_stack();
     note_read(self, "grad");
     return wrap_reference(runtime_of_tensor(self), functions()->gradient(tensor_unchecked(self)));
   });
@@ -86,6 +93,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     return tell(self, "grad", value);
   }
   return enter_from_python(-1, [&] {
+    require_stack();
     functions()->set_gradient(tensor_unchecked(self), is_none ? Tensor() : tensor_unchecked(value));
     return 0;
   });

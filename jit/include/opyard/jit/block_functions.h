@@ -112,7 +112,7 @@ struct BlockFunction {
   const char* overload;  // "Tensor"
   void (*kernel)();      // see [Kernel]
   BlockKind kind;
-  std::uint32_t operands;  // the first 1 to 3 arguments; all others have to be the int 1
+  std::uint32_t operands;  // the first 1 to 3 arguments; all others have to be their defaults
   std::array<std::uint32_t, kMostOperands> order;  // which argument each operand of the loop is
   BlockArithmetic arithmetic;                      // of its two operands, in a chain
   std::array<BlockLoop, kDTypes> loops;            // null: not there
