@@ -93,22 +93,29 @@ struct Places {
     const Tensor to = with_dim(written), at = with_dim(index);
     const Tensor from = src == nullptr ? to : with_dim(*src);
     const std::int64_t size = to.sizes()[dim], step = to.strides()[dim];
-    const auto* const positions = static_cast<const std::int64_t*>(index.impl()->data());
-    const std::size_t dims = at.sizes().size();
-    DimVector place(dims, 0);
-    const std::int64_t count = index.numel();
+    const auto* positions = static_cast<const std::int64_t*>(index.impl()->data());
+    const std::size_t last = at.sizes().size() - 1;
+    const std::int64_t line = at.sizes()[last], lines = index.numel() / line;
+    const std::int64_t to_step = dim == last ? 0 : to.strides()[last];
+    const std::int64_t from_step = from.strides()[last];
+    DimVector place(at.sizes().size(), 0);
     std::int64_t found = 0;
-    without_gil_for(count, [&] {
-      for (std::int64_t i = 0; i < count; ++i) {
-        found = positions[i];  // once: another thread may write there
-        if (found < 0 || found >= size) return;
-        std::int64_t target = found * step, source = 0;
-        for (std::size_t d = 0; d < dims; ++d) {
+    without_gil_for(index.numel(), [&] {
+      for (std::int64_t i = 0; i < lines; ++i, positions += line) {
+        std::int64_t target = 0, source = 0;
+        for (std::size_t d = 0; d < last; ++d) {
           if (d != dim) target += place[d] * to.strides()[d];
           source += place[d] * from.strides()[d];
         }
-        visit(target, source);
-        for (std::size_t d = dims; d-- > 0;) {
+        for (std::int64_t k = 0; k < line; ++k, target += to_step, source += from_step) {
+          found = positions[k];  // once: another thread may write there
+          if (found < 0 || found >= size) {
+            place[last] = k;
+            return;
+          }
+          visit(target + found * step, source);
+        }
+        for (std::size_t d = last; d-- > 0;) {
           if (++place[d] < at.sizes()[d]) break;
           place[d] = 0;
         }

@@ -43,9 +43,32 @@ void with_map(const Matrix<T>& m, Body&& body) {
   }
 }
 
+// The elements next to each other: as they are, or copied to `room`.
+template <typename T>
+const T* as_vector(const T* from, std::int64_t stride, std::int64_t count, std::vector<T>& room) {
+  if (stride == 1 || count == 1) return from;
+  room.resize(std::size_t(count));
+  for (std::int64_t i = 0; i < count; ++i) room[std::size_t(i)] = from[i * stride];
+  return room.data();
+}
+
+// The product of a row and a column, in an order that their strides do not change.
+template <typename T>
+T dot_product(const Matrix<T>& a, const Matrix<T>& b) {
+  using Vector = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>>;
+  std::vector<T> left, right;
+  const Vector x(as_vector(a.data, a.column_stride, a.columns, left), a.columns);
+  const Vector y(as_vector(b.data, b.row_stride, b.rows, right), b.rows);
+  return x.dot(y);
+}
+
 template <typename T>
 void add_product(T* out, const Matrix<T>& a, const Matrix<T>& b, T factor) {
   if (a.rows == 0 || b.columns == 0 || a.columns == 0) return;
+  if (a.rows == 1 && b.columns == 1) {
+    *out += factor * dot_product(a, b);
+    return;
+  }
   using Result = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Map<Result> result(out, a.rows, b.columns);
   with_map(a, [&](const auto& left) {
