@@ -328,3 +328,41 @@ def test_what_is_not_alike_is_told_apart(name):
         op(x, opyard.ones(2, 2))
     many = opyard.ones(300_000)  # more than are computed without letting the GIL go
     assert op(many, many).numel() == 300_000
+
+
+def division_operands(kind, rng, count=4_000):
+    if kind == "near a multiple":
+        b = rng.standard_normal(count).astype("f")
+        a = (b * rng.integers(-(10**6), 10**6, count)).astype("f")
+        return np.nextafter(a, rng.choice([-np.inf, np.inf], count).astype("f")), b
+    if kind == "large quotients":
+        a = rng.standard_normal(count) * 10.0 ** rng.integers(-3, 12, count)
+        return a.astype("f"), rng.integers(-50, 50, count).astype("f") / 10
+    if kind == "any bits":
+        bits = rng.integers(-(2**31), 2**31, (2, count)).astype("i4")
+        return bits[0].view("f"), bits[1].view("f")
+    limits = [0.0, 1.0, 3.0, 0.1, 1e-45, 1e-38, 3e38, np.inf, np.nan, 2.0**29, 3 * 2.0**29, 1 / 3]
+    numbers = np.array([*limits, *(-x for x in limits)], "f")
+    return rng.choice(numbers, count), rng.choice(numbers, count)
+
+
+@pytest.mark.parametrize("kind", ["near a multiple", "large quotients", "any bits", "limits"])
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_rests_and_floored_quotients_have_the_bits_of_numpy(kind, dtype):
+    for seed in range(4):
+        with np.errstate(all="ignore"):
+            a, b = (x.astype(dtype) for x in division_operands(kind, np.random.default_rng(seed)))
+        if kind in ("near a multiple", "large quotients"):
+            b[b == 0] = 1  # NumPy has a quotient of its own there
+        x, y = opyard.from_numpy(a), opyard.from_numpy(b)
+        pairs = [(aten.fmod(x, y), np.fmod), (aten.remainder(x, y), np.remainder)]
+        if kind in ("near a multiple", "large quotients"):
+            pairs.append((aten.floor_divide(x, y), np.floor_divide))
+        for result, of_numpy in pairs:
+            with np.errstate(all="ignore"):
+                wanted = of_numpy(a, b)
+            np.testing.assert_array_equal(np.asarray(result), wanted)
+            if of_numpy is np.fmod:
+                whole = ~np.isnan(wanted)
+                signs = np.signbit(np.asarray(result)[whole])
+                np.testing.assert_array_equal(signs, np.signbit(wanted[whole]))

@@ -10,6 +10,7 @@
 #include "common/kernels_block.h"
 #include "pointwise/divisor.h"
 #include "pointwise/loops.h"
+#include "pointwise/rest.h"
 
 namespace opyard::kernels {
 namespace {
@@ -44,7 +45,7 @@ struct Truncated {
     if constexpr (std::is_integral_v<T>) {
       return b == T(-1) || b == T(0) ? T(0) : a % b;
     } else {
-      return std::fmod(a, b);
+      return truncated_rest(a, b);
     }
   }
 };

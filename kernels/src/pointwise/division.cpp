@@ -16,6 +16,7 @@
 #include "common/kernels_block.h"
 #include "pointwise/divisor.h"
 #include "pointwise/loops.h"
+#include "pointwise/rest.h"
 
 namespace opyard::kernels {
 namespace {
@@ -30,8 +31,7 @@ struct Remainder {
       const T rest = a % b;
       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
     } else {
-      const T rest = std::fmod(a, b);
-      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      return floored_rest(a, b);
     }
   }
 };
@@ -45,11 +45,7 @@ struct Floor {
       const T quotient = a / b;
       return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
     } else {
-      if (b == 0) return a / b;
-      // a - fmod(a, b) is a multiple of b, so that the quotient is off an integer by rounding only.
-      const T rest = std::fmod(a, b);
-      const T quotient = (a - rest) / b - T(rest != 0 && (rest < 0) != (b < 0));
-      return quotient == 0 ? std::copysign(T(0), a / b) : std::round(quotient);
+      return floored_quotient(a, b);
     }
   }
 };
