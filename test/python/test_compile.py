@@ -365,17 +365,14 @@ def test_training_with_a_compiled_step_gives_the_same_weights():
     assert weights[0] == weights[1]
 
 
-QUESTIONS = ("opyard::sizes", "aten::numel", "opyard::is_column_major", "opyard::mm_in_order")
-
-
-def test_the_backward_of_a_kind_does_not_ask_for_sizes():
+def test_the_products_of_a_backward_are_made_in_their_order():
     net = Net()
     made = compiled(lambda x, labels: nn.CrossEntropyLoss()(net(x), labels))
     x, labels = opyard.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]), opyard.tensor([0, 1])
     made(x, labels).backward()
     (graph,) = made.made.graphs()
     kinds = {node.kind for node in graph.nodes()}
-    assert kinds.isdisjoint(QUESTIONS), graph
+    assert kinds.isdisjoint({"opyard::is_column_major", "opyard::mm_in_order"}), graph
     of_graph = [bits(one.grad) for one in net.parameters()]
     net.zero_grad()
     nn.CrossEntropyLoss()(net(x), labels).backward()
@@ -393,6 +390,61 @@ def test_sizes_that_a_kernel_for_meta_invents_are_not_believed(library):
     made(x)
     made(x).backward()
     assert x.grad.tolist() == [12, 12]
+
+
+def test_sizes_that_a_function_of_the_user_gives_are_asked_each_time():
+    class Repeated(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.times = int(x[0].item())
+            return aten.cat([x] * ctx.times)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.reshape([ctx.times, 2]).sum(0)
+
+    made = compiled(lambda x, y: (Repeated.apply(x) * y).sum())
+    for times in (1, 1, 2):
+        x, y = leaf([float(times), 5.0]), leaf([3.0])
+        made(x, y).backward()
+        assert y.grad.tolist() == [times * (times + 5)]
+
+
+@pytest.mark.parametrize("key", ["CPU", "Meta"])
+@pytest.mark.parametrize("before", [True, False])
+def test_an_override_that_gives_other_sizes_is_asked(key, before):
+    def twice(x):
+        return aten.cat([x, x])
+
+    made = compiled(lambda x, y: (aten.relu(x.detach()) + y).sum())
+    if not before:
+        made(leaf([[1.0, 2.0]]), leaf([[1.0, 2.0]]))
+    with opyard.library.override("aten::relu", key, twice):
+        for _ in range(2):
+            y = leaf([[1.0, 2.0]])
+            made(leaf([[1.0, 2.0]]), y).backward()
+            assert y.grad.tolist() == ([[2, 2]] if key == "CPU" else [[1, 1]])
+
+
+USES_OF_A_NUMBER = {
+    "narrow": lambda x, n: aten.narrow(x, 0, n, 1) * 1,
+    "alpha": lambda x, n: aten.add(x, x, alpha=n),
+    "arange": lambda x, n: x.sum() + aten.arange(n).sum(),
+    "sizes": lambda x, n: x[:1].expand([n + 1]) * 1,
+}
+
+
+@pytest.mark.parametrize("name", USES_OF_A_NUMBER)
+def test_H47_a_tensor_that_is_taken_as_a_number_is_no_constant(name):
+    function, x = USES_OF_A_NUMBER[name], opyard.tensor([10.0, 20.0, 30.0])
+    made = jit.compile(function)
+    for n in (0, 1, 2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jit.CompileWarning)
+            result = made(x, opyard.tensor(n))
+        assert bits(result) == bits(function(x, opyard.tensor(n)))
+    with pytest.warns(jit.TracerWarning, match="item"):
+        jit.trace(function, (x, opyard.tensor(1)))
 
 
 def test_a_method_is_compiled_with_its_object():

@@ -202,3 +202,10 @@ def test_a_gradient_is_set_read_and_deleted():
     assert x.grad is None
     with pytest.raises(TypeError, match="requires_grad is True or False"):
         x.requires_grad = 1
+
+
+def test_a_leaf_without_elements_accumulates():
+    x = ones(0, 3).requires_grad_()
+    for _ in range(3):
+        (x + 1).sum().backward()
+    assert x.grad.shape == (0, 3)

@@ -1,8 +1,11 @@
-// passes/specialize_shapes.cpp: what follows from the sizes and strides that types name.
+// passes/specialize_shapes.cpp: what follows from the sizes and strides that inputs have.
 //
 // Elsewhere these say what an example looked like. Here the caller promises that the graph runs
-// with such tensors alone, so that no run has to ask for them. Strides are used for nothing but the
-// order in memory of a product that a formula of gradients makes: its elements are the same.
+// with inputs of the types that it names alone, so that no run has to ask for them. What operators
+// give is not believed: a function of a user, or an override, may give any sizes. But the order in
+// memory of a product that a formula of gradients makes may follow the example everywhere, since
+// its elements are the same.
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -62,18 +65,23 @@ class Specialization {
     if (node->outputs().size() != 1 || !node->output()->has_uses()) return;
     if (std::optional<opyard::Value> answer = find_answer(node)) {
       replace_by_constant(node, *std::move(answer));
-    } else if (is_call_of(node, "opyard::sum_to", 2)) {
-      leave_out_sum(node);
     } else if (is_call_of(node, "opyard::mm_in_order", 3)) {
       if (is_known(node->input(2), false)) become_product(node, node->input(0), node->input(1));
     } else if (is_call_of(node, "aten::t", 1)) {
       const Node* const product = node->input()->node();
       if (is_call_of(product, "opyard::mm_in_order", 3) && is_known(product->input(2), true) &&
-          product->stage() == node->stage()) {
+          may_move(node, product)) {
         become_product(node, transpose(node, product->input(1)),
                        transpose(node, product->input(0)));
       }
     }
+  }
+
+  // An input of the first stage, which nothing resizes.
+  bool is_given(const Value* value) const {
+    const auto given = graph_.inputs();
+    return value->stage() == 0 && std::find(given.begin(), given.end(), value) != given.end() &&
+           !aliases_.is_written(value);
   }
 
   // What a question about a tensor's sizes is answered.
@@ -87,7 +95,7 @@ class Specialization {
     const bool dims = is_call_of(node, "aten::dim", 1);
     if (!all && !count && !dims) return std::nullopt;
     const Sizes* const sizes = sizes_of(node->input());
-    if (sizes == nullptr) return std::nullopt;
+    if (sizes == nullptr || !is_given(node->input())) return std::nullopt;
     if (dims) return opyard::Value(std::int64_t(sizes->size()));
     if (count) {
       std::int64_t numel = 1;
@@ -109,15 +117,6 @@ class Specialization {
     node->output()->replace_all_uses_with(made->output());
   }
 
-  // A sum to the sizes that are there shows the tensor itself; outside it is one of its own.
-  void leave_out_sum(Node* node) {
-    const Sizes* const from = sizes_of(node->input(0));
-    const Sizes* const to = sizes_of(node->input(1));
-    if (from == nullptr || to == nullptr || *from != *to) return;
-    if (aliases_.escapes(node->output())) return;
-    node->output()->replace_all_uses_with(node->input(0));
-  }
-
   static bool is_known(const Value* value, bool truth) {
     const std::optional<opyard::Value> known = detail::known_value(value);
     return known && known->is_bool() && known->to_bool() == truth;
@@ -125,14 +124,20 @@ class Specialization {
 
   // As a factor, which is only read.
   Value* transpose(Node* before, Value* value) {
-    if (is_call_of(value->node(), "aten::t", 1) && value->node()->stage() == before->stage() &&
-        !aliases_.is_written(value)) {
+    if (is_call_of(value->node(), "aten::t", 1) && value->node()->stage() == before->stage()) {
       return value->node()->input();
     }
     Node* const made = graph_.create(Symbol::from_qual_string("aten::t"), {value});
     made->set_stage(before->stage())->insert_before(before);
     made->set_source_range(before->source_range());
     return made->output();
+  }
+
+  // The product comes to where the node is, which alone sees it, and no write is in between.
+  bool may_move(const Node* node, const Node* product) const {
+    return node->stage() == product->stage() && product->output()->uses().size() == 1 &&
+           !aliases_.is_written(node->output()) && !aliases_.is_written(product->output()) &&
+           !aliases_.is_written(product->input(0)) && !aliases_.is_written(product->input(1));
   }
 
   void become_product(Node* node, Value* left, Value* right) {

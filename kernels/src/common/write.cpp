@@ -45,7 +45,7 @@ bool same_geometry(const Tensor& a, const Tensor& b) {
 
 void require_writable(const char* op, const char* argument, const Tensor& tensor) {
   require_cpu(op, argument, tensor);
-  if (has_symbolic_sizes(tensor)) return;  // on meta, which has nothing to write
+  if (has_symbolic_sizes(tensor) || tensor.numel() == 0) return;  // there is nothing to write
   for (std::int64_t i = 0; i < tensor.dim(); ++i) {
     if (tensor.sizes()[i] > 1 && tensor.strides()[i] == 0) {
       refuse(ErrorKind::BadValue,

@@ -8,6 +8,7 @@
 #include "objects/arrays/foreign_array.h"
 #include "objects/convert/future.h"
 #include "objects/tensor/tensor.h"
+#include "objects/tensor/traced_read.h"
 #include "objects/values/capsule.h"
 #include "objects/values/dtype.h"
 #include "objects/values/element.h"
@@ -33,11 +34,17 @@ std::int64_t int_of(PyObject* integer) {
   throw PastRange{kInt64Range};
 }
 
-// The only element of a tensor without dimensions on the CPU.
-bool is_zero_dim_number(const Runtime& runtime, PyObject* object, Value& value) {
+// The only element of a tensor without dimensions on the CPU. A trace is told: the number is one of
+// this run.
+bool is_zero_dim_number(Runtime& runtime, PyObject* object, Value& value) {
   if (!is_tensor(runtime, object)) return false;
   const Tensor& tensor = tensor_unchecked(object);
   if (tensor.dim() != 0 || !tensor.device().is_cpu() || tensor.raw() == nullptr) return false;
+  try {
+    note_read(object, "item()");
+  } catch (const PythonErrorSet&) {
+    throw_python_error(runtime);
+  }
   value = to_number_value(tensor.dtype(), tensor.raw());
   return true;
 }

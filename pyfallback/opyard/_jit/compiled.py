@@ -33,7 +33,6 @@ _DYNAMIC = (
     *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "unique"),
     *("_unique", "_unique2", "unique_consecutive", "unique_dim"),
 )
-_KNOWN = ("aten::", "opyard::", "prim::")  # whose operators on meta are those of the build
 
 
 class CompileWarning(UserWarning):
@@ -339,10 +338,7 @@ def _optimise(graph: "_graphs.Graph") -> None:
     passes.eliminate_common_subexpressions(trial)
     if len({value.unique for value in trial.outputs()}) == before:  # results stay tensors apart
         passes.eliminate_common_subexpressions(graph)
-    if all(kind.startswith(_KNOWN) for kind in passes.kinds_of(graph)):
-        passes.propagate_shapes(graph)
-        while passes.specialize_shapes(graph):  # the key of a call has the sizes and strides
-            passes.propagate_shapes(graph)  # what took a list of sizes has a type now
+    passes.specialize_shapes(graph)  # the key of a call has the sizes and strides of the inputs
     passes.peephole(graph)
     passes.eliminate_dead_code(graph)
     passes.fuse(graph)

@@ -112,10 +112,10 @@ def propagate_shapes(graph: "_graphs.Graph") -> bool:
 
 
 def specialize_shapes(graph: "_graphs.Graph") -> bool:
-    """Answers what nodes ask of sizes by the types, and leaves out sums to sizes that are there.
+    """Answers what nodes ask of the sizes of inputs by the types of these.
 
-    For a graph that will run with tensors of the types that it names alone; with others it gives
-    wrong answers. propagate_shapes() finds types that are not there yet.
+    For a graph that will run with inputs of the types that it names alone; with others it gives
+    wrong answers. The products of gradients are made in the order in memory that types say.
     """
     return _run(graph, "specialize_shapes")
 
