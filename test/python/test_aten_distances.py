@@ -36,6 +36,28 @@ def test_distances_are_the_norms_of_differences(p):
     close(aten._pdist_forward(opyard.from_numpy(b), p), expected)
 
 
+@pytest.mark.parametrize("sizes", [(3, 2, 1), (1, 7, 8), (20, 17, 19), (2, 3, 0), (0, 2, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_distances_between_lists_of_one_batch_in_any_layout(sizes, dtype):
+    points, others, size = sizes
+    a = RANDOM.standard_normal((2, 2, points, size)).astype(dtype)
+    b = RANDOM.standard_normal((2, 2, size, others)).astype(dtype)
+    result = aten.cdist(opyard.from_numpy(a), opyard.from_numpy(b).transpose(2, 3))
+    expected = np.linalg.norm(a[..., :, None, :] - b.swapaxes(2, 3)[..., None, :, :], axis=-1)
+    assert result.shape == (2, 2, points, others)
+    np.testing.assert_allclose(
+        np.asarray(result), expected, rtol=1e-6 if dtype[5] == "3" else 1e-14
+    )
+
+
+def test_points_that_are_the_same_have_no_gradient():
+    x = opyard.from_numpy(np.array([[1.0, 2.0], [4.0, 6.0]])).requires_grad_()
+    distances = aten.cdist(x, x.detach())
+    assert distances.tolist() == [[0, 5], [5, 0]]
+    distances.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [[-0.6, -0.8], [0.6, 0.8]], rtol=1e-15)
+
+
 def test_distances_of_no_points_and_of_points_without_coordinates():
     assert aten.cdist(opyard.ones(0, 3), opyard.ones(2, 3)).shape == (0, 2)
     assert aten.cdist(opyard.ones(2, 0), opyard.ones(1, 0), math.inf).tolist() == [[0], [0]]
@@ -101,6 +123,7 @@ def test_what_columns_refuse():
 
 CASES = [
     (lambda x, y: aten.cdist(x, y), [(3, 2), (2, 2)]),
+    (lambda x, y: aten.cdist(x, y), [(2, 3, 2), (2, 2, 2)]),
     (lambda x, y: aten.cdist(x, y, 3), [(2, 2, 2), (2, 2)]),
     (lambda x: aten.pdist(x), [(3, 2)]),
     (lambda x: aten.im2col(x, [2, 2], [1, 1], [1, 1], [2, 1]) * 2, [(2, 3, 3)]),

@@ -2,12 +2,21 @@
 // within one.
 //
 // Compositions of differences and linalg_vector_norm, so that gradients of every order are those of
-// the parts. There is one way to compute them: `compute_mode` is checked, and changes nothing.
+// the parts; but distances by p=2 between lists of as many leading dimensions are an operator of
+// their own, which makes no differences of all pairs. `compute_mode` is checked, and changes nothing.
+#include <opyard/library.h>
+#include <opyard/parallel.h>
+
+#include <cmath>
+
+#include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/releasing.h"
+#include "common/symbolic.h"
 
 namespace opyard::kernels {
 namespace {
@@ -31,6 +40,89 @@ Tensor norms(const Tensor& differences, double p) {
   return op.call(differences, p, IntSpan(last), false, std::nullopt);
 }
 
+// Eight lanes, whose order the build does not change.
+template <typename T>
+double squared_distance(const T* a, const T* b, std::int64_t count) {
+  constexpr int kLanes = 8;
+  double lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double apart = double(a[i + lane]) - double(b[i + lane]);
+      lanes[lane] += apart * apart;
+    }
+  }
+  for (; i < count; ++i) {
+    const double apart = double(a[i]) - double(b[i]);
+    lanes[i % kLanes] += apart * apart;
+  }
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
+
+// [batch, points, size] and [batch, others, size], of float32 or float64: [batch, points, others].
+Tensor euclidean_distances(const Tensor& x1, const Tensor& x2) {
+  constexpr const char* kOp = "opyard::euclidean_distances";
+  require_floats(kOp, "x1", x1);
+  require_floats(kOp, "x2", x2);
+  require_dims(kOp, "x1", x1, 3, 3);
+  require_dims(kOp, "x2", x2, 3, 3);
+  require_dtype(kOp, "x2", x2, x1.dtype());
+  if (carrier_of(x1.dtype()) != x1.dtype() || x1.size(0) != x2.size(0) ||
+      x1.size(2) != x2.size(2)) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": x1 is ", x1, " and x2 is ", x2,
+            "; float32 or float64 of [batch, points, size] is needed, with one "
+            "batch and one size"});
+  }
+  const std::int64_t points = x1.size(1), others = x2.size(1), size = x1.size(2);
+  const std::array sizes = {x1.size(0), points, others};
+  if (is_meta(x1) || is_meta(x2)) return empty_beside(is_meta(x1) ? x1 : x2, sizes, x1.dtype());
+  const Tensor from = row_major(kOp, x1), to = row_major(kOp, x2);
+  const Tensor result = Tensor::empty(sizes, x1.dtype());
+  visit_floats(from, [&](auto sample) {
+    using T = decltype(sample);
+    const T* const a = elements_of<const T>(from);
+    const T* const b = elements_of<const T>(to);
+    T* const out = elements_of<T>(result);
+    const std::int64_t grain = kElementsOfAThread / std::max<std::int64_t>(others * size, 1) + 1;
+    const auto rows = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T* other = b + row / points * others * size;
+        for (std::int64_t k = 0; k < others; ++k, other += size) {
+          out[row * others + k] = T(std::sqrt(squared_distance(a + row * size, other, size)));
+        }
+      }
+    };
+    without_gil_for(result.numel() * std::max<std::int64_t>(size, 1),
+                    [&] { parallel_for(0, sizes[0] * points, grain, rows); });
+  });
+  return result;
+}
+
+// With respect to x1: of each pair the gradient goes along the line between both. Points that are
+// the same have none.
+Tensor euclidean_distances_backward(const Tensor& grad, const Tensor& result, const Tensor& x1,
+                                    const Tensor& x2) {
+  const Tensor weights = masked(grad / result, result <= 0, 0);
+  const std::array<std::int64_t, 1> others = {2};
+  return sum(unsqueeze(weights, 3) * (unsqueeze(x1, 2) - unsqueeze(x2, 1)), others);
+}
+
+// Whether both are points of the same leading dimensions.
+bool are_of_one_batch(const Tensor& x1, const Tensor& x2) {
+  if (has_symbolic_sizes(x1) || has_symbolic_sizes(x2) || x1.dim() != x2.dim()) return false;
+  const auto lead = std::size_t(x1.dim()) - 2;
+  return std::ranges::equal(x1.sizes().first(lead), x2.sizes().first(lead));
+}
+Tensor as_one_batch(const Tensor& x) {
+  const std::array sizes = {count_elements(x.sizes().first(std::size_t(x.dim()) - 2)), x.size(-2),
+                            x.size(-1)};
+  return reshape(x, sizes);
+}
+
 Tensor distances(const char* op, const Tensor& x1, const Tensor& x2, double p,
                  std::optional<std::int64_t> compute_mode) {
   require_floats(op, "x1", x1);
@@ -43,6 +135,16 @@ Tensor distances(const char* op, const Tensor& x1, const Tensor& x2, double p,
   if (x1.dim() < 2 || x2.dim() < 2 || x1.size(-1) != x2.size(-1)) {
     refuse(ErrorKind::BadShape, {op, ": x1 is ", x1, " and x2 is ", x2,
                                  "; two dimensions and more, the last of one size, are needed"});
+  }
+  if (p == 2 && are_of_one_batch(x1, x2)) {
+    static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> by_pairs(
+        "opyard::euclidean_distances");
+    const DType carrier = carrier_of(promote(x1.dtype(), x2.dtype()));
+    DimVector sizes(x1.sizes());
+    sizes[sizes.size() - 1] = x2.size(-2);
+    const Tensor result =
+        by_pairs.call(as_one_batch(to(x1, carrier)), as_one_batch(to(x2, carrier)));
+    return to(reshape(result, sizes), promote(x1.dtype(), x2.dtype()));
   }
   const Tensor between = unsqueeze(in_carrier(x1), -2) - unsqueeze(in_carrier(x2), -3);
   return to(norms(between, p), promote(x1.dtype(), x2.dtype()));
@@ -101,5 +203,17 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define_out(m, "_cdist_forward");
   define_out(m, "_pdist_forward");
 }
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("euclidean_distances(Tensor x1, Tensor x2) -> Tensor");
+  m.def("euclidean_distances_backward(Tensor grad, Tensor result, Tensor x1, Tensor x2) -> Tensor",
+        &euclidean_distances_backward);
+  m.derivative("euclidean_distances",
+               {{"x1", "euclidean_distances_backward(grad, result, x1, x2)"},
+                {"x2",
+                 "euclidean_distances_backward(transpose(grad, 1, 2), transpose(result, 1, "
+                 "2), x2, x1)"}});
+}
+OPYARD_KERNELS_OF(opyard, m) { m.impl("euclidean_distances", &euclidean_distances); }
 
 }  // namespace opyard::kernels
