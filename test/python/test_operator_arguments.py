@@ -118,6 +118,7 @@ REFUSED = [
     (lambda: aten.im2col(on_meta(4, 2, 2), [2**31 - 1] * 2, [1], [2**31 - 1], [1]), *UNCOUNTED),
     (lambda: aten.col2im(ones(3, 5), [MOST, 1], [1], [4, 33], [3, 4], [2, 2]), *UNCOUNTED),
     (lambda: aten.col2im(ones(3, 5), [2**40, 2**40], [1], [1], [0], [1]), *UNCOUNTED),
+    (lambda: aten.unfold(on_meta(MOST, 0), 0, 0, 1), ValueError, "with windows that can be"),
     (lambda: inner.scatter_strided(ones(1), 3, [0, 9], [MOST, MOST], 0), ValueError, "same sizes"),
 ]
 
@@ -127,6 +128,9 @@ AT_LIMITS = [
     (lambda: aten.roll(at(1, 2, 3), [MOST], [0]), [3, 1, 2]),
     (lambda: aten.roll(at(1, 2, 3), [-1], [0]), [2, 3, 1]),
     (lambda: aten.unfold(at(1, 2, 3), 0, 2, MOST), [[1, 2]]),
+    (lambda: aten.eye(0, MOST), []),
+    (lambda: aten.cross_entropy_loss(ones(0), ones(0)), 0),
+    (lambda: aten.cross_entropy_loss(ones(2, 0), ones(2, 0)), 0),
     (lambda: aten.unfold(at(1, 2, 3, 4).view(2, 2), 0, 2, MOST), [[[1, 3], [2, 4]]]),
     (lambda: inner.scatter_strided(at(MOST, MOST), 1, [2], [0], 0), [-2]),
     (lambda: inner.gather_backward(at(MOST, MOST), [1], 0, at(0, 0)), [-2]),

@@ -81,8 +81,9 @@ Tensor eye_m(std::int64_t n, std::int64_t m, MaybeDType dtype, MaybeLayout layou
   const std::array<std::int64_t, 2> size = {n, m};
   const DType chosen = dtype.value_or(kDefaultFloat);
   Tensor result = filled("aten::eye", size, false, chosen, layout, device, pin_memory);
-  const std::array<std::int64_t, 1> diagonal = {std::min(n, m)}, step = {m + 1};
+  const std::array<std::int64_t, 1> diagonal = {std::min(n, m)};
   if (diagonal[0] > 0) {
+    const std::array<std::int64_t, 1> step = {m + 1};
     fill_elements(result.as_strided(diagonal, step, 0), number_in("aten::eye", "1", true, chosen));
   }
   return result;

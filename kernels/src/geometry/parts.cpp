@@ -160,15 +160,18 @@ Tensor unfold(const Tensor& self, std::int64_t dimension, std::int64_t size, std
   require_defined(kOp, "self", self);
   const auto at = std::size_t(wrap_dim(kOp, dimension, self.dim()));
   const std::int64_t all = self.dim() == 0 ? 1 : self.sizes()[at];
-  if (size < 0 || size > all || step <= 0) {
-    refuse(ErrorKind::BadValue,
-           {kOp, ": size is ", size, " and step is ", step, ", and self is ", self,
-            "; accepted are a size of 0 to ", all, " and a step of 1 or more"});
+  std::int64_t windows = 0;
+  if (size < 0 || size > all || step <= 0 ||
+      __builtin_add_overflow((all - size) / step, std::int64_t{1}, &windows)) {
+    refuse(ErrorKind::BadValue, {kOp, ": size is ", size, " and step is ", step, ", and self is ",
+                                 self, "; accepted are a size of 0 to ", all,
+                                 " and a step of 1 or more, with windows that can "
+                                 "be counted"});
   }
   DimVector sizes(self.sizes()), strides(self.strides());
   const std::int64_t stride = self.dim() == 0 ? 1 : strides[at];
   if (self.dim() > 0) {
-    sizes[at] = (all - size) / step + 1;
+    sizes[at] = windows;
     strides[at] = multiply(stride, step);  // wraps only where there is one window
   }
   sizes.push_back(size);

@@ -3,7 +3,7 @@
 //
 // Compositions of differences and linalg_vector_norm, so that gradients of every order are those of
 // the parts; but distances by p=2 between lists of as many leading dimensions are an operator of
-// their own, which makes no differences of all pairs. `compute_mode` is checked, and changes nothing.
+// their own, which makes no differences of all pairs. `compute_mode` is checked, and no more.
 #include <opyard/library.h>
 #include <opyard/parallel.h>
 

@@ -159,7 +159,7 @@ Tensor soft_cross_entropy(const char* op, const Tensor& logs, const Tensor& targ
   const Tensor each = wanted * logs;
   const std::array<std::int64_t, 1> dims = {dim};
   const Tensor losses = -sum(weight ? each * reshape(*weight, sizes) : each, dims);
-  if (reduction == 1) return sum(losses) / double(logs.numel() / logs.size(dim));
+  if (reduction == 1) return sum(losses) / double(losses.numel());
   return reduced(op, losses, reduction);
 }
 
