@@ -9,8 +9,8 @@
 // [Same bits] An element has the same bits in all builds, but for those of a NaN, after + - * / and
 // sqrt, comparison, selection, conversion, rounding and summation: no build contracts a product and
 // a sum into one instruction (meson.build), and sums have one order (sums.h). Functions of packets
-// (packet_loops.h) and products of matrices have the same bits within a build, wherever an element
-// is.
+// (packet_loops.h), and products of four rows and columns or more, have the same bits within a
+// build, wherever an element is and however a factor lies. Smaller products are Eigen's.
 //
 // Depends on: loop.h, matrix.h, row_loop.h.
 #pragma once

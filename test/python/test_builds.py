@@ -291,6 +291,12 @@ PRODUCTS = """
             if n > 8 and m > 8:
                 part = aten.mm(opyard.from_numpy(a[3:-1]), opyard.from_numpy(b[:, 2:-2])).numpy()
                 assert part.tobytes() == np.ascontiguousarray(first[3:-1, 2:-2]).tobytes()
+        # Nor on how a batch is cut among threads.
+        for n in (191, 193, 195, 196, 387):
+            a, b = (rng.standard_normal(s).astype(dtype) for s in ((1, n, 32), (1, 32, 16)))
+            whole = aten.mm(opyard.from_numpy(a[0]), opyard.from_numpy(b[0])).numpy()
+            batch = aten.bmm(opyard.from_numpy(a), opyard.from_numpy(b)).numpy()
+            assert whole.tobytes() == batch.tobytes(), (dtype, n)
     print("ok")
 """
 

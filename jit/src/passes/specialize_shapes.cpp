@@ -4,7 +4,7 @@
 // with inputs of the types that it names alone, so that no run has to ask for them. What operators
 // give is not believed: a function of a user, or an override, may give any sizes. But the order in
 // memory of a product that a formula of gradients makes may follow the example everywhere, since
-// its elements are the same.
+// its elements are the same, or nearly: see mm_in_order() in kernels/src/gradients/gradients.cpp.
 #include <algorithm>
 #include <optional>
 #include <string_view>

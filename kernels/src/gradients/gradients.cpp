@@ -438,7 +438,8 @@ bool is_column_major(const Tensor& self) {
          self.strides()[0] == 1 && self.strides()[1] == self.sizes()[0];
 }
 // A product whose elements lie as asked: the gradient of a factor as the factor does, since a leaf
-// copies what it cannot keep. The elements are the same.
+// copies what it cannot keep. The elements are the same, of fewer than four rows or columns but for
+// their last bits: see loops/table.h.
 Tensor mm_in_order(const Tensor& self, const Tensor& mat2, bool column_major) {
   static constinit FoundOperator<Tensor(const Tensor&)> t("aten::t");
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> mm("aten::mm");

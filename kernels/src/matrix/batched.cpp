@@ -25,12 +25,14 @@ Matrix<T> matrix_at(const Tensor& batch, std::int64_t i) {
   return {elements_of<const T>(batch) + i * strides[0], sizes[1], sizes[2], strides[1], strides[2]};
 }
 
-// Work is cut into matrices, and large ones into rows; neither changes an element.
+// Work is cut into matrices, and large ones into rows; neither changes an element, since no part
+// has so few rows that it would be computed in another way.
 template <typename T>
 void multiply_batches(const Tensor& result, const Tensor& a, const Tensor& b) {
-  constexpr std::int64_t kRowsOfAPart = 192;
+  constexpr std::int64_t kRowsOfAPart = 192, kLeastRows = 4;
   const std::int64_t rows = a.sizes()[1], columns = b.sizes()[2];
-  const std::int64_t parts = (rows + kRowsOfAPart - 1) / kRowsOfAPart;
+  const std::int64_t whole = rows / kRowsOfAPart, rest = rows % kRowsOfAPart;
+  const std::int64_t parts = whole + (rest >= kLeastRows || whole == 0 ? 1 : 0);
   const double one = double(std::min(rows, kRowsOfAPart)) * double(columns) * double(a.sizes()[2]);
   const auto grain = std::int64_t(double(kProductsOfAThread) / std::max(one, 1.0)) + 1;
   T* const out = elements_of<T>(result);
@@ -39,7 +41,7 @@ void multiply_batches(const Tensor& result, const Tensor& a, const Tensor& b) {
       Matrix<T> left = matrix_at<T>(a, i / parts);
       const std::int64_t first = i % parts * kRowsOfAPart;
       left.data += first * left.row_stride;
-      left.rows = std::min(rows - first, kRowsOfAPart);
+      left.rows = i % parts + 1 == parts ? rows - first : kRowsOfAPart;
       multiply_add(out + (i / parts * rows + first) * columns, columns, left,
                    matrix_at<T>(b, i / parts));
     }
