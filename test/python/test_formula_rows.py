@@ -78,6 +78,10 @@ ROWS = {
         [numbers(1, 3, 2, 3), IMAGE],
     ),
     "copysign.Scalar": (lambda x: aten.copysign(x, -2.0), [A]),
+    "euclidean_distances": (
+        lambda a, b: ours.euclidean_distances(a, b),
+        [numbers(2, 3, 2), numbers(2, 2, 2)],
+    ),
     "floor": (lambda x: aten.floor(x) * x, [A]),
     "fmod.Scalar": (lambda x: aten.fmod(x, 0.8) * x, [A]),
     "gather_backward": (lambda v: ours.gather_backward(v, [2, 3], 1, PLACES), [PICKED]),
