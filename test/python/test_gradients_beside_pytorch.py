@@ -21,6 +21,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 OURS_ALONE = {
     "convolution_grad_input",
     "convolution_grad_weight",
+    "euclidean_distances",
     "gather_backward",
     "gather_strided",
     "index_backward",
