@@ -35,19 +35,18 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
 
 
-def kinds_of(part: "_graphs.Graph | _graphs.Block") -> Iterator[str]:
-    """The kinds of all nodes, also of those in blocks."""
+def _kinds(part: "_graphs.Graph | _graphs.Block") -> Iterator[str]:
     for node in part.nodes():
         yield node.kind
         for block in node.blocks():
-            yield from kinds_of(block)
+            yield from _kinds(block)
 
 
 def _load_operators(graph: "_graphs.Graph", name: str) -> None:
     if not isinstance(graph, _graphs.Graph):
         raise TypeError(f"{name}() takes a Graph, not {type(graph).__name__}; see parse_ir()")
     if not graph.is_restricted:  # a stranger's names load nothing
-        for kind in set(kinds_of(graph)):
+        for kind in set(_kinds(graph)):
             _ops.load_for(kind)
 
 
@@ -180,7 +179,7 @@ def differentiate(
             raise ValueError(f"differentiate(): {one!r} is no value of the graph")
         values.append(value)
     _ops.load_aten()
-    kinds = set(kinds_of(graph))
+    kinds = set(_kinds(graph))
     for kind in kinds:
         _ops.load_for(kind)
     from .. import _gradients
