@@ -160,7 +160,9 @@ Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data);
 Owned list_dimension(const Listing& listing, std::size_t dim, const std::byte* data) {
   const Tensor& tensor = listing.tensor;
   const std::int64_t size = tensor.sizes()[dim];
-  const std::int64_t step = tensor.strides()[dim] * std::int64_t(item_size(tensor.dtype()));
+  // A stride that no element uses may be any number.
+  const auto item = std::int64_t(item_size(tensor.dtype()));
+  const std::int64_t step = size > 1 ? tensor.strides()[dim] * item : 0;
   const bool cut = listing.edge >= 0 && size / 2 > listing.edge;
   Owned list = checked(PyList_New(cut ? 2 * listing.edge + 1 : size));
   Py_ssize_t place = 0;
