@@ -30,6 +30,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <thread>
 #include <unordered_set>
 #include <vector>
 
@@ -187,6 +188,12 @@ Seat* find_seat(const Tracer& tracer, const PyThreadState* state) {
   return reinterpret_cast<Seat*>(object);
 }
 
+// CPython 3.11 puts the state of a thread that is new to it into the list, without the GIL, before it
+// has filled it in: the next one in the list, and then the frame. That takes some nanoseconds.
+void wait_until_made(PyThreadState* state) noexcept {
+  while (__atomic_load_n(&state->cframe, __ATOMIC_ACQUIRE) == nullptr) std::this_thread::yield();
+}
+
 // The GIL must be held throughout, so that no thread ends meanwhile: neither the collector may run,
 // nor anything else in Python. See [Audit].
 template <typename Visit>
@@ -194,6 +201,7 @@ void each_state(const Visit& visit) {
   const PauseCollector pause;
   for (PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
        state != nullptr; state = PyThreadState_Next(state)) {
+    wait_until_made(state);
     visit(state);
   }
 }
