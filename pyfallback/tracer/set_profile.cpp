@@ -188,8 +188,8 @@ Seat* find_seat(const Tracer& tracer, const PyThreadState* state) {
   return reinterpret_cast<Seat*>(object);
 }
 
-// CPython 3.11 puts the state of a thread that is new to it into the list, without the GIL, before it
-// has filled it in: the next one in the list, and then the frame. That takes some nanoseconds.
+// CPython 3.11 puts the state of a thread that is new to it into the list, without the GIL, before
+// it has filled it in: the next one in the list, and then the frame. That takes some nanoseconds.
 void wait_until_made(PyThreadState* state) noexcept {
   while (__atomic_load_n(&state->cframe, __ATOMIC_ACQUIRE) == nullptr) std::this_thread::yield();
 }
