@@ -5,7 +5,7 @@
 // element is computed by the same instructions in the same order: its bits depend neither on its
 // place nor on how the result is cut among threads.
 //
-// [In place] A factor of few elements is near at hand: it is read where it is, and only what is
+// [In place] A factor of few elements is near at hand: it is read as it lies, and only what is
 // left at an edge is copied. b is read a packet at a time, so its columns have to be neighbours.
 //
 // A step multiplies kRows elements of a by two packets of b. 24 accumulators of AVX-512 leave room
