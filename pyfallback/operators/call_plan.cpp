@@ -220,6 +220,17 @@ bool CallPlan::some_need_conversion(const Runtime& runtime, PyObject* const* arg
   return false;
 }
 
+bool CallPlan::has_number_for_tensor(PyObject* const* args, Py_ssize_t count) const noexcept {
+  const std::size_t most = std::min(std::size_t(count), parameters_.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    if (!parameters_[i].is_tensor) continue;
+    if (PyLong_CheckExact(args[i]) || PyFloat_CheckExact(args[i]) || PyBool_Check(args[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                     Stack& stack, ForeignArguments& arrays, ArgumentMismatch& mismatch,
                     bool only_candidate) const {

@@ -67,6 +67,8 @@ class CallPlan {
                         PyObject* names) const noexcept {
     return may_need_conversion_ && some_need_conversion(runtime, args, count, names);
   }
+  // Whether one of the arguments by position is a number for a Tensor, which bind() never takes.
+  bool has_number_for_tensor(PyObject* const* args, Py_ssize_t count) const noexcept;
   // As bind(), and raises what refuse() does if they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack, ForeignArguments& arrays) const;

@@ -189,6 +189,22 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
       .try_call(*packet_of(self).runtime, first.get(), args, flags, names);
 }
 
+// The same for the first of the others, if those before it are given a number for a Tensor:
+// add(x, 1) is add.Scalar, which is defined behind add.Tensor.
+[[gnu::noinline]] PyObject* try_behind_first(PyObject* self, PyObject* const* args,
+                                             std::size_t flags, PyObject* names) {
+  const Runtime& known = *packet_of(self).runtime;
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  const Owned held = Owned::share(packet_of(self).overloads);
+  const std::span<PyObject* const> overloads = items_of(held);
+  std::size_t i = 0;
+  while (i < overloads.size() && plan_of(overloads[i]).has_number_for_tensor(args, count)) ++i;
+  if (i == 0 || i == overloads.size()) return nullptr;
+  const CallPlan& plan = plan_of(overloads[i]);
+  if (plan.needs_conversion(known, args, count, names)) return nullptr;
+  return plan.direct().try_call(*packet_of(self).runtime, overloads[i], args, flags, names);
+}
+
 // With a frame of its own: calls without a stack of values take no C stack for it (test_depth.py).
 [[gnu::noinline]] PyObject* call_through_stack(PyObject* self, PyObject* const* args,
                                                Py_ssize_t count, PyObject* names) {
@@ -217,6 +233,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
   return enter_from_python([&] {
     try {
       if (PyObject* const result = try_first(self, args, flags, names)) return result;
+      if (PyObject* const result = try_behind_first(self, args, flags, names)) return result;
       return call_through_stack(self, args, PyVectorcall_NARGS(flags), names);
     } catch (const Error& error) {
       refuse_named(self, error, args, PyVectorcall_NARGS(flags), names);

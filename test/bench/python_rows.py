@@ -234,6 +234,11 @@ class Sides:
             "x + y", names
         )
 
+    def small_number(self) -> tuple[Statement, Statement]:
+        x = self.opyard.tensor([1.0])
+        add = {"add": self.ops.aten.add.Scalar, "x": x}
+        return Statement("add(x, 1)", add), Statement("x + 1", {"x": x})
+
     def _method(self, name: str) -> tuple[Statement, Statement]:
         x = self.opyard.tensor([1.0])
         op = getattr(self.ops.aten, name).default
@@ -289,6 +294,7 @@ ROWS: dict[str, Callable] = {
     "mode": Sides.mode,
     "detach": Sides.detach,
     "small_add": Sides.small_add,
+    "small_number": Sides.small_number,
     "small_method": Sides.small_method,
     "small_alias": Sides.small_alias,
     "small_select": Sides.small_select,

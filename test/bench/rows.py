@@ -111,6 +111,7 @@ PYTHON = [
     Row("mode", "6", "handler of a mode", RATIO, 2.0),
     Row("detach", "6", "detach of a subclass, by its handler", INFORMATION),
     Row("small_add", "10", "x + y on one element, from Python", ABSOLUTE, 120.0),
+    Row("small_number", "10", "  x + 1, over the operator alone", INFORMATION),
     Row("small_method", "10", "  x.relu(), over the operator alone", DIFFERENCE, 15.0),
     Row("small_alias", "10", "  x.alias(), over the operator alone", DIFFERENCE, 15.0),
     Row("small_select", "10", "  m[0, 1]", ABSOLUTE, 300.0),

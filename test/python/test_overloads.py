@@ -214,6 +214,39 @@ def test_X10_one_argument_that_needs_a_conversion_is_enough(library, ns):
     assert op.b(1, 1) == "b"
 
 
+# A number for a Tensor leads past an overload without the stack of values, and to the same one.
+@pytest.mark.parametrize(
+    ("types", "given", "goes_to"),
+    [
+        (("Tensor", "Scalar"), 1, 1),
+        (("Tensor", "Scalar"), True, 1),
+        (("Tensor", "Scalar"), 1j, 1),
+        (("Tensor", "Tensor", "float"), 1.5, 2),
+        (("Tensor", "float", "int"), 1, 2),  # as it is goes before converted
+        (("Tensor", "float"), 1, 1),
+        (("Tensor", "bool", "int"), 1, 2),
+        (("Tensor", "str", "Scalar"), 1, 2),
+        (("Tensor?", "int"), 1, 1),
+        (("Tensor", "Scalar"), opyard.tensor(3), 0),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Two overloads accept the same call")
+def test_X10_a_number_leads_past_a_tensor(library, ns, types, given, goes_to):
+    for position, type_ in enumerate(types):
+        library.define(f"f.o{position}(Tensor x, {type_} y, int times=1) -> str")
+        library.impl(
+            f"f.o{position}",
+            lambda *args, o=position: f"{o}/{len(args)}",
+            "CompositeExplicitAutograd",
+        )
+    op = getattr(opyard.ops, ns).f
+    x = opyard.tensor([1.0])
+    assert op(x, given) == op(x, y=given) == f"{goes_to}/2"
+    assert op(x, given, 2) == f"{goes_to}/3"
+    with pytest.raises(TypeError, match="failed to match any schema"):
+        op(1, given)
+
+
 def test_X10_what_no_overload_takes_is_refused_by_all_in_order(library, ns):
     library.define("f.a(float x) -> str")
     library.define("f.b(str x) -> str")

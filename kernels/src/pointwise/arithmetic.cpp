@@ -51,6 +51,12 @@ Tensor add_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   return call.run(sum(call, alpha));
 }
 Tensor add_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  if (is_one(alpha)) {
+    if (Tensor result = of_number("aten::add.Scalar", loops().arithmetic.add, self, other);
+        result.defined()) {
+      return result;
+    }
+  }
   const Elementwise call("aten::add.Scalar", self, other);
   return call.run(sum(call, alpha));
 }
@@ -77,6 +83,12 @@ Tensor sub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   return call.run(difference(call, alpha));
 }
 Tensor sub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  if (is_one(alpha)) {
+    if (Tensor result = of_number("aten::sub.Scalar", loops().arithmetic.subtract, self, other);
+        result.defined()) {
+      return result;
+    }
+  }
   const Elementwise call("aten::sub.Scalar", self, other);
   return call.run(difference(call, alpha));
 }
@@ -109,6 +121,10 @@ Tensor mul_tensor(const Tensor& self, const Tensor& other) {
   return call.run(product(call));
 }
 Tensor mul_scalar(const Tensor& self, const Scalar& other) {
+  if (Tensor result = of_number("aten::mul.Scalar", loops().arithmetic.multiply, self, other);
+      result.defined()) {
+    return result;
+  }
   const Elementwise call("aten::mul.Scalar", self, other);
   return call.run(product(call));
 }

@@ -17,6 +17,10 @@ template <typename Other>
 Tensor compare(const char* op, const Loops& loops, const Tensor& self, const Other& other) {
   if constexpr (std::is_same_v<Other, Tensor>) {
     if (Tensor result = of_alike(loops, self, other, DType::Bool); result.defined()) return result;
+  } else if (self.defined()) {
+    if (Tensor result = of_number(op, loops, self, other, DType::Bool); result.defined()) {
+      return result;
+    }
   }
   const Elementwise call(op, self, other);
   const DType dtype = call.common();

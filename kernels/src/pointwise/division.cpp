@@ -86,6 +86,12 @@ Tensor div_tensor(const Tensor& self, const Tensor& other) {
   return call.run(true_quotient(call));
 }
 Tensor div_scalar(const Tensor& self, const Scalar& other) {
+  if (self.defined() && category_of(self.dtype()) >= 2) {
+    if (Tensor result = of_number("aten::div.Scalar", loops().arithmetic.divide, self, other);
+        result.defined()) {
+      return result;
+    }
+  }
   const Elementwise call("aten::div.Scalar", self, other);
   return call.run(true_quotient(call));
 }

@@ -79,6 +79,28 @@ Tensor of_alike(const Loops& loops, const Tensor& self, const Tensor& other) {
   return of_alike(loops, self, other, self.impl()->dtype());
 }
 
+Tensor of_number(const char* op, const Loops& loops, const Tensor& self, const Scalar& other,
+                 DType result) {
+  if (!is_simple(self)) return {};
+  const TensorImpl& impl = *self.impl();
+  const DType dtype = impl.dtype();
+  const Loop loop = find_own_loop(loops, dtype);
+  if (loop == nullptr || category_of(dtype_for(other)) > category_of(dtype)) return {};
+  Number number = number_in(op, "other", other, dtype);
+  Tensor written = Tensor::empty(impl.own_sizes(), result);
+  const std::array<std::byte*, 3> data{bytes_of(written), bytes_of(self), number.bytes};
+  const std::array<std::int64_t, 3> steps{std::int64_t(item_size(result)),
+                                          std::int64_t(item_size(dtype)), 0};
+  const Number context{};
+  if (impl.own_numel() > 0) loop(data.data(), steps.data(), impl.own_numel(), &context);
+  return written;
+}
+
+Tensor of_number(const char* op, const Loops& loops, const Tensor& self, const Scalar& other) {
+  if (!self.defined()) return {};
+  return of_number(op, loops, self, other, self.impl()->dtype());
+}
+
 Elementwise::Input& Elementwise::next(const char* name, Role role) {
   OPYARD_ASSERT(count_ < kMostInputs);
   Input& input = inputs_[count_++];

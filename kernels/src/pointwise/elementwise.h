@@ -36,6 +36,10 @@ Tensor of_alike(const Loops& loops, const Tensor& self);
 Tensor of_alike(const Loops& loops, const Tensor& self, const Tensor& other);
 // The same, with a result of another dtype than theirs.
 Tensor of_alike(const Loops& loops, const Tensor& self, const Tensor& other, DType result);
+// The same with a number that does not change the dtype. Raises as number_in() does.
+Tensor of_number(const char* op, const Loops& loops, const Tensor& self, const Scalar& other);
+Tensor of_number(const char* op, const Loops& loops, const Tensor& self, const Scalar& other,
+                 DType result);
 
 class Elementwise {
  public:
