@@ -44,6 +44,13 @@ std::vector<Root> roots_of(std::span<const Tensor> roots, std::span<const Tensor
                          "{}; give the gradient with which it begins",
                          describe(root)));
       }
+      if (is_complex(root.dtype())) {
+        fail(ErrorKind::BadValue,
+             fmt::format("grad can be implicitly created only for real scalar outputs, and this "
+                         "one is {}; give the gradient with which it begins, or take its real part "
+                         "or abs() first",
+                         describe(root)));
+      }
       const GradientModeGuard off(GradientMode::NoGradients);
       gradient = calls::ones_like(root);
     } else {

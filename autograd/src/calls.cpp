@@ -47,6 +47,10 @@ void add_in_place(Tensor& a, const Tensor& b) {
   static constinit Found<Tensor&(Tensor&, const Tensor&, const Scalar&)> op("aten::add_.Tensor");
   op.call(a, b, Scalar(std::int64_t{1}));
 }
+Tensor real_part(const Tensor& tensor) {
+  static constinit Found<One> op("aten::real");
+  return op.call(tensor);
+}
 Tensor clone(const Tensor& tensor) {
   static constinit Found<Tensor(const Tensor&, MaybeFormat)> op("aten::clone");
   return op.call(tensor, std::nullopt);

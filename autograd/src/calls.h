@@ -18,6 +18,8 @@ Tensor clone(const Tensor& tensor);
 Tensor zeros(const Expected& like);
 Tensor ones_like(const Tensor& tensor);
 Tensor to_dtype(const Tensor& tensor, DType dtype);
+// Of a complex tensor; a view.
+Tensor real_part(const Tensor& tensor);
 // The sum over dimensions that were broadcast.
 Tensor sum_to(const Tensor& tensor, IntSpan sizes);
 bool has_nan(const Tensor& tensor);

@@ -150,6 +150,40 @@ class Rewriter {
 
 }  // namespace
 
+namespace {
+
+// Operators that tell the parts of a complex number apart, besides those of backwards, which are
+// called so: they are made for a gradient, and know what they can take.
+constexpr std::string_view kOfParts[] = {
+    "aten::conj",         "aten::conj_physical",    "aten::real",  "aten::imag",
+    "aten::view_as_real", "aten::view_as_complex",  "aten::angle", "aten::sgn",
+};
+
+bool knows_complex(const jit::Graph& graph) {
+  for (const jit::Node* const node : graph.nodes()) {
+    const std::string_view name = node->kind().qual_string();
+    if (name.ends_with("_backward")) return true;
+    if (std::find(std::begin(kOfParts), std::end(kOfParts), name) != std::end(kOfParts)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool drop_conjugations(jit::Graph& graph) {
+  std::vector<jit::Node*> found;
+  for (jit::Node* const node : graph.nodes()) {
+    if (node->kind().qual_string() == "aten::conj") found.push_back(node);
+  }
+  for (jit::Node* const node : found) {
+    node->output()->replace_all_uses_with(node->input(0));
+    node->destroy();
+  }
+  return !found.empty();
+}
+
+}  // namespace
+
 bool Source::asks_results() const noexcept {
   return std::any_of(asks.begin(), asks.end(), [](const auto& one) { return one.first < -1; });
 }
@@ -228,6 +262,9 @@ void FormulaSet::add(const Operator& op, const Formula& formula, jit::ParsedForm
       if (known == sources.end()) known = sources.insert(known, std::move(source));
       code.inputs.push_back(std::size_t(known - sources.begin()));
     }
+    code.knows_complex = knows_complex(*parsed.graph);
+    jit::GraphPtr with_conj = parsed.graph->copy();
+    if (drop_conjugations(*parsed.graph)) code.complex_code = jit::compile(std::move(with_conj));
     code.code = jit::compile(std::move(parsed.graph));
   } catch (const Error& error) {
     throw error.with_context(fmt::format("in the derivative of {} for {}: {}", to_string(op.name()),

@@ -114,6 +114,9 @@ void validate(const Function& function, std::size_t index, Tensor& gradient,
     }
     gradient = calls::sum_to(gradient, sizes);
   }
+  if (is_complex(gradient.dtype()) && is_floating_point(expected.dtype)) {
+    gradient = calls::real_part(gradient);
+  }
   if (gradient.dtype() != expected.dtype) {
     if (!is_floating_point(gradient.dtype()) && !is_complex(gradient.dtype())) {
       refuse_gradient(function, index,

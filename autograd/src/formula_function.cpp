@@ -34,6 +34,18 @@ Value unchanging(const Value& value) {
   return Value(value);
 }
 
+// Whether a complex number is in it.
+bool has_complex(const Value& value) {
+  if (value.is_tensor()) {
+    const Tensor& tensor = value.tensor_unchecked();
+    return tensor.defined() && is_complex(tensor.dtype());
+  }
+  if (!value.is_list()) return value.is_complex();
+  const auto& items = value.items_unchecked();
+  if (items.empty() || items.front().is_int()) return false;
+  return std::any_of(items.begin(), items.end(), has_complex);
+}
+
 bool is_list_of_tensors(const Value& value) {
   return value.is_list() && !value.items_unchecked().empty() &&
          value.items_unchecked().front().is_tensor();
@@ -186,25 +198,35 @@ void FormulaFunction::give(const FormulaCode& code, std::size_t output, Value va
 void FormulaFunction::run(const FormulaCode& code, const Gradients& gradients, Gradients& out) {
   InlineStack<8> inputs;
   for (const std::size_t source : code.inputs) read(source, gradients, inputs);
+  const jit::Code* chosen = code.code.get();
+  const std::span<const Value> values = inputs.top(inputs.size());
+  for (const Value& value : values) {
+    if (__builtin_expect(has_complex(value), 0)) chosen = &complex_code(code, values);
+  }
   Few<Value, 2> outputs(code.outputs.size());
-  code.code->run(inputs.top(inputs.size()), {outputs.data(), outputs.size()});
+  chosen->run(values, {outputs.data(), outputs.size()});
   for (std::size_t i = 0; i < outputs.size(); ++i) give(code, i, std::move(outputs[i]), out);
 }
 
-// Formulas are written for real numbers: of complex ones the factors would have to be conjugated.
-void FormulaFunction::refuse_complex(const Tensor& gradient) const {
-  fail(ErrorKind::Unsupported,
-       name() + ": the gradient is " + describe(gradient) +
-           ", and formulas are for real numbers; take the gradient of real and imaginary parts, or "
-           "give the operator a backward function (opyard.autograd.Function)");
+// See derivative.h [Complex numbers].
+const jit::Code& FormulaFunction::complex_code(const FormulaCode& code,
+                                               std::span<const Value> inputs) const {
+  if (code.complex_code != nullptr) return *code.complex_code;
+  if (code.knows_complex) return *code.code;
+  for (std::size_t i = 0; i < code.inputs.size(); ++i) {
+    if (formulas_->sources[code.inputs[i]].kind == Kind::Gradient) continue;
+    if (!has_complex(inputs[i])) continue;
+    fail(ErrorKind::Unsupported,
+         name() + ": the formula \"" + code.text + "\" reads " + repr(inputs[i]) +
+             ", which is complex, and does not say how: write conj() around the factors that are "
+             "conjugated, as in grad * conj(other)");
+  }
+  return *code.code;
 }
 
 bool FormulaFunction::is_any_defined(const Gradients& gradients) const {
   bool any = false;
-  for (const Tensor& gradient : gradients) {
-    any = any || gradient.defined();
-    if (gradient.defined() && is_complex(gradient.dtype())) refuse_complex(gradient);
-  }
+  for (const Tensor& gradient : gradients) any = any || gradient.defined();
   return any;
 }
 

@@ -150,7 +150,9 @@ class FormulaFunction final : public Function {
 
  private:
   void save_other_argument(std::uint32_t source, const Value& value);
-  [[noreturn]] OPYARD_COLD void refuse_complex(const Tensor& gradient) const;
+  // For inputs of which one is complex. Raises Unsupported.
+  OPYARD_COLD const jit::Code& complex_code(const FormulaCode& code,
+                                            std::span<const Value> inputs) const;
   bool is_needed(std::size_t source) const noexcept {
     return (needed_ & formulas_->used_by[source]) != 0;
   }

@@ -153,9 +153,13 @@ void* Tensor::mutable_raw() const {
 }
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const {
+  return as_strided(sizes, strides, offset, require().dtype());
+}
+
+Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset, DType dtype) const {
   const TensorImpl& impl = require();
   check_unrecorded("as_strided", *this);
-  auto view = make_counted<TensorImpl>(impl.storage(), impl.dtype(), sizes, strides, offset,
+  auto view = make_counted<TensorImpl>(impl.storage(), dtype, sizes, strides, offset,
                                        keys_of_view(impl.keys()));
   view->inherit_marks(impl);
   mark_if_inferred(*this, *view);

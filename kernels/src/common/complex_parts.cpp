@@ -2,33 +2,55 @@
 #include "common/complex_parts.h"
 
 #include "common/dtypes.h"
+#include "common/symbolic.h"
 
 namespace opyard::kernels {
 namespace {
 
-Tensor with_geometry(const Tensor& tensor, DType dtype, IntSpan sizes, IntSpan strides,
-                     std::int64_t offset) {
-  const TensorImpl& impl = *tensor.impl();
-  return Tensor(
-      make_counted<TensorImpl>(impl.storage(), dtype, sizes, strides, offset, impl.keys()));
+Tensor symbolic_with(const Tensor& tensor, DType dtype, std::vector<SymInt> sizes,
+                     std::vector<SymInt> strides, SymInt offset) {
+  const DimVector none(sizes.size(), 0);
+  const Tensor made = tensor.as_strided(none, none, 0, dtype);
+  make_symbolic(made, std::move(sizes), std::move(strides), std::move(offset));
+  return made;
+}
+
+Tensor symbolic_as_real(const Tensor& complex) {
+  const SymIntSpan own_sizes = sym_sizes(complex), own_strides = sym_strides(complex);
+  std::vector<SymInt> sizes(own_sizes.begin(), own_sizes.end()), strides;
+  for (const SymInt& stride : own_strides) strides.push_back(stride * SymInt(2));
+  sizes.emplace_back(2);
+  strides.emplace_back(1);
+  return symbolic_with(complex, real_for(complex.dtype()), std::move(sizes), std::move(strides),
+                       sym_storage_offset(complex) * SymInt(2));
+}
+
+Tensor symbolic_as_complex(const Tensor& real) {
+  const SymIntSpan own_sizes = sym_sizes(real), own_strides = sym_strides(real);
+  std::vector<SymInt> sizes(own_sizes.begin(), own_sizes.end() - 1), strides;
+  for (std::size_t i = 0; i < sizes.size(); ++i) strides.push_back(own_strides[i] / SymInt(2));
+  return symbolic_with(real, complex_for(real.dtype()), std::move(sizes), std::move(strides),
+                       sym_storage_offset(real) / SymInt(2));
 }
 
 }  // namespace
 
 Tensor as_real(const Tensor& complex) {
+  if (has_symbolic_sizes(complex)) return symbolic_as_real(complex);
   DimVector sizes(complex.sizes()), strides(complex.strides());
   for (std::int64_t& stride : strides) stride *= 2;
   sizes.push_back(2);
   strides.push_back(1);
-  return with_geometry(complex, real_for(complex.dtype()), sizes, strides,
-                       2 * complex.storage_offset());
+  return complex.as_strided(sizes, strides, 2 * complex.storage_offset(),
+                            real_for(complex.dtype()));
 }
 
 Tensor as_complex(const Tensor& real) {
+  if (has_symbolic_sizes(real)) return symbolic_as_complex(real);
   const std::size_t dims = real.sizes().size() - 1;
   DimVector sizes(real.sizes().first(dims)), strides(real.strides().first(dims));
   for (std::int64_t& stride : strides) stride /= 2;
-  return with_geometry(real, complex_for(real.dtype()), sizes, strides, real.storage_offset() / 2);
+  return real.as_strided(sizes, strides, real.storage_offset() / 2, complex_for(real.dtype()));
 }
 
 Tensor part_of(const Tensor& complex, std::int64_t which) {

@@ -11,7 +11,7 @@
 
 namespace opyard::kernels {
 
-// Both share the storage, and take and give tensors that no one has recorded.
+// Both share the storage. Sizes may be symbolic.
 Tensor as_real(const Tensor& complex);
 // The reverse: the last dimension has size 2 and stride 1, all other strides are even.
 Tensor as_complex(const Tensor& real);

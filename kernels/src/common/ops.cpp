@@ -163,6 +163,18 @@ Tensor sin(const Tensor& a) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::sin");
   return op.call(a);
 }
+Tensor real(const Tensor& a) {
+  static constinit FoundOperator<Tensor(const Tensor&)> op("aten::real");
+  return op.call(a);
+}
+Tensor imag(const Tensor& a) {
+  static constinit FoundOperator<Tensor(const Tensor&)> op("aten::imag");
+  return op.call(a);
+}
+Tensor conj(const Tensor& a) {
+  static constinit FoundOperator<Tensor(const Tensor&)> op("aten::conj");
+  return op.call(a);
+}
 Tensor sqrt(const Tensor& a) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::sqrt");
   return op.call(a);

@@ -54,6 +54,10 @@ Tensor expm1(const Tensor& a);
 Tensor log(const Tensor& a);
 Tensor log1p(const Tensor& a);
 Tensor relu(const Tensor& a);
+// Of complex numbers.
+Tensor real(const Tensor& a);
+Tensor imag(const Tensor& a);
+Tensor conj(const Tensor& a);
 Tensor rsqrt(const Tensor& a);
 Tensor sigmoid(const Tensor& a);
 Tensor sin(const Tensor& a);

@@ -16,6 +16,10 @@ using MaybeTensor = std::optional<Tensor>;
 
 Tensor var(const char* op, const Tensor& self, MaybeDims dim, double correction, bool keepdim) {
   require_defined(op, "self", self);
+  if (is_complex(self.dtype())) {
+    return var(op, real(self), dim, correction, keepdim) +
+           var(op, imag(self), dim, correction, keepdim);
+  }
   if (!is_floating_point(self.dtype())) {
     refuse(ErrorKind::BadArgument,
            {op, ": self is ", self, "; a float is needed, to which aten::to.dtype converts"});

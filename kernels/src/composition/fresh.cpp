@@ -95,6 +95,7 @@ Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim
                    MaybeDType dtype) {
   const DimVector dims = all_or(op, self, dim);
   const Tensor x = dtype ? to(self, *dtype) : self;
+  if (is_complex(x.dtype())) return vector_norm(op, abs(x), ord, dim, keepdim, std::nullopt);
   if (!is_floating_point(x.dtype())) {
     refuse(ErrorKind::BadArgument,
            {op, ": self is ", x, "; a float is needed, to which aten::to.dtype converts"});

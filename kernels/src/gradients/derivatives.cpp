@@ -18,20 +18,20 @@ namespace opyard::kernels {
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   // Arithmetic.
   m.derivative("add.Tensor",
-               {{"self", "sum_to(grad, self)"}, {"other", "sum_to(grad * alpha, other)"}});
+               {{"self", "sum_to(grad, self)"}, {"other", "sum_to(grad * conj(alpha), other)"}});
   m.derivative("add.Scalar", {{"self", "grad"}});
   m.derivative("sub.Tensor",
-               {{"self", "sum_to(grad, self)"}, {"other", "sum_to(-grad * alpha, other)"}});
+               {{"self", "sum_to(grad, self)"}, {"other", "sum_to(-grad * conj(alpha), other)"}});
   m.derivative("sub.Scalar", {{"self", "grad"}});
   m.derivative("rsub.Tensor",
-               {{"self", "sum_to(-grad * alpha, self)"}, {"other", "sum_to(grad, other)"}});
-  m.derivative("rsub.Scalar", {{"self", "-grad * alpha"}});
+               {{"self", "sum_to(-grad * conj(alpha), self)"}, {"other", "sum_to(grad, other)"}});
+  m.derivative("rsub.Scalar", {{"self", "-grad * conj(alpha)"}});
   m.derivative("mul.Tensor", {{"self", "sum_to(grad * conj(other), self)"},
                               {"other", "sum_to(grad * conj(self), other)"}});
-  m.derivative("mul.Scalar", {{"self", "grad * other"}});
-  m.derivative("div.Tensor", {{"self", "sum_to(grad / other, self)"},
-                              {"other", "sum_to(-grad * ((self / other) / other), other)"}});
-  m.derivative("div.Scalar", {{"self", "grad / other"}});
+  m.derivative("mul.Scalar", {{"self", "grad * conj(other)"}});
+  m.derivative("div.Tensor", {{"self", "sum_to(grad / conj(other), self)"},
+                              {"other", "sum_to(-grad * conj((self / other) / other), other)"}});
+  m.derivative("div.Scalar", {{"self", "grad / conj(other)"}});
   m.derivative("div.Tensor_mode",
                {{"self", "sum_to(unless_rounded(grad / other, rounding_mode), self)"},
                 {"other",
@@ -51,11 +51,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   }
   for (const char* name : {"pow.Tensor_Tensor", "pow_.Tensor"}) {
     m.derivative(name, {{"self",
-                         "sum_to(masked_fill(grad * exponent * self ** (exponent - 1), "
+                         "sum_to(masked_fill(grad * conj(exponent * self ** (exponent - 1)), "
                          "exponent == 0, 0), self)"},
                         {"exponent",
-                         "sum_to(masked_fill(grad * result * log(self), "
-                         "logical_and(self == 0, exponent >= 0), 0), exponent)"}});
+                         "sum_to(masked_fill(grad * conj(result * log(self)), "
+                         "logical_and(self == 0, real(exponent) >= 0), 0), exponent)"}});
   }
   m.derivative("pow.Scalar", {{"exponent", "pow_scalar_backward(grad, self, exponent, result)"}});
 
@@ -71,13 +71,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
   // Element by element.
   m.derivative("neg", {{"self", "-grad"}});
-  m.derivative("abs", {{"self", "masked_fill(where(self > 0, grad, -grad), self == 0, 0)"}});
-  m.derivative("reciprocal", {{"self", "-grad * result * result"}});
-  m.derivative("sqrt", {{"self", "grad / (result * 2)"}});
-  m.derivative("exp", {{"self", "grad * result"}});
-  m.derivative("log", {{"self", "grad / self"}});
-  m.derivative("tanh", {{"self", "grad * (1 - result * result)"}});
-  m.derivative("sigmoid", {{"self", "grad * (1 - result) * result"}});
+  m.derivative("abs", {{"self", "grad * sgn(self)"}});
+  m.derivative("reciprocal", {{"self", "-grad * conj(result * result)"}});
+  m.derivative("sqrt", {{"self", "grad / conj(result * 2)"}});
+  m.derivative("exp", {{"self", "grad * conj(result)"}});
+  m.derivative("log", {{"self", "grad / conj(self)"}});
+  m.derivative("tanh", {{"self", "grad * conj(1 - result * result)"}});
+  m.derivative("sigmoid", {{"self", "grad * conj((1 - result) * result)"}});
   m.derivative("relu", {{"self", "masked_fill(grad, result <= 0, 0)"}});
   m.derivative(
       "maximum",
@@ -113,14 +113,14 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("_log_softmax", {{"self", "grad - exp(result) * sum(grad, [dim], True)"}});
 
   // Matrices.
-  m.derivative("mm", {{"self", "mm(grad, t(mat2))"},
-                      {"mat2", "mm_in_order(t(self), grad, is_column_major(mat2))"}});
-  m.derivative("addmm", {{"self", "sum_to(grad * beta, self)"},
-                         {"mat1", "mm(grad, t(mat2)) * alpha"},
-                         {"mat2", "mm_in_order(t(mat1), grad, is_column_major(mat2)) * alpha"}});
+  m.derivative("mm", {{"self", "mm(grad, t(conj(mat2)))"},
+                      {"mat2", "mm_in_order(t(conj(self)), grad, is_column_major(mat2))"}});
+  m.derivative("addmm", {{"self", "sum_to(grad * conj(beta), self)"},
+                         {"mat1", "mm(grad, t(conj(mat2))) * conj(alpha)"},
+                         {"mat2", "mm_in_order(t(conj(mat1)), grad, is_column_major(mat2)) * conj(alpha)"}});
   m.derivative(
-      "mv", {{"self", "mm(unsqueeze(grad, 1), unsqueeze(vec, 0))"}, {"vec", "mv(t(self), grad)"}});
-  m.derivative("dot", {{"self", "grad * tensor"}, {"tensor", "grad * self"}});
+      "mv", {{"self", "mm(unsqueeze(grad, 1), unsqueeze(conj(vec), 0))"}, {"vec", "mv(t(conj(self)), grad)"}});
+  m.derivative("dot", {{"self", "grad * conj(tensor)"}, {"tensor", "grad * conj(self)"}});
 
   // Geometry.
   m.derivative("view", {{"self", "reshape(grad, sizes(self))"}});
@@ -129,7 +129,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("permute", {{"self", "permute_back(grad, dims)"}});
   m.derivative("expand", {{"self", "sum_to(grad, self)"}});
   // What formulas are made of, for backwards that are differentiated in turn.
-  m.derivative("conj", {{"self", "conj(grad)"}});
   m.derivative("squeeze", {{"self", "reshape(grad, sizes(self))"}});
   m.derivative("squeeze.dim", {{"self", "reshape(grad, sizes(self))"}});
   m.derivative("unsqueeze", {{"self", "reshape(grad, sizes(self))"}});

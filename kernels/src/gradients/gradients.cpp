@@ -13,6 +13,7 @@
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/kernels_block.h"
+#include "common/ops.h"
 #include "common/releasing.h"
 #include "common/symbolic.h"
 #include "loops/element.h"
@@ -112,14 +113,6 @@ std::int64_t numel_of(const Tensor& self, std::optional<IntSpan> dim) {
   return count;
 }
 
-Tensor conj(const Tensor& self) {
-  require_defined("aten::conj", "self", self);
-  if (is_complex(self.dtype())) {
-    refuse(ErrorKind::Unsupported, {"aten::conj: self is ", self, "; accepted are real numbers"});
-  }
-  return self;
-}
-
 // The dimensions that a reduction took away come back, each as long as it was.
 Tensor expand_dims(const Tensor& self, IntSpan size, std::optional<IntSpan> dim, bool keepdim) {
   constexpr const char* kOp = "opyard::expand_dims";
@@ -158,12 +151,24 @@ Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& r
 }
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent) {
+  if (is_complex(self.dtype()) || exponent.is_complex()) {
+    const std::complex<double> number = exponent.to_complex();
+    if (number == 0.0) return mul(grad, Scalar(std::int64_t{0}));
+    return mul(grad, ops::conj(mul(power(self, Scalar(number - 1.0)), exponent)));
+  }
   const double number = exponent.to_double();
   if (number == 0) return mul(grad, Scalar(std::int64_t{0}));
   return mul(mul(grad, exponent), power(self, Scalar(number - 1)));
 }
 Tensor pow_scalar_backward(const Tensor& grad, const Scalar& self, const Tensor& exponent,
                            const Tensor& result) {
+  if (is_complex(exponent.dtype()) || self.is_complex()) {
+    const std::complex<double> base = self.to_complex();
+    const Tensor of_result = mul(grad, ops::conj(mul(result, Scalar(std::log(base)))));
+    if (base != 0.0) return of_result;
+    const Tensor has_slope = compare("aten::ge.Scalar", ops::real(exponent), 0);
+    return masked(of_result, has_slope);
+  }
   const double base = self.to_double();
   if (base == 0) return masked(mul(grad, result), compare("aten::ge.Scalar", exponent, self));
   return mul(mul(grad, result), Scalar(__builtin_log(base)));
@@ -286,9 +291,14 @@ void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
       return add(double{});
     case DType::Int64:
       return add(std::int64_t{});
+    case DType::ComplexFloat:
+      return add(Complex64{});
+    case DType::ComplexDouble:
+      return add(Complex128{});
     default:
       refuse(ErrorKind::Unsupported,
-             {op, ": the gradient is ", tensor, "; accepted are float32, float64 and int64"});
+             {op, ": the gradient is ", tensor,
+              "; accepted are float32, float64, int64, complex64 and complex128"});
   }
 }
 
@@ -502,7 +512,6 @@ std::vector<Tensor> split_extents(const Tensor& self, IntSpan extents, std::int6
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("storage_offset(Tensor self) -> int", &storage_offset);
-  m.def("conj(Tensor(a) self) -> Tensor(a)", &conj);
   m.def("select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor");
   m.def(
       "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int? start, int? end, int "

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "common/complex_parts.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -159,9 +160,29 @@ void require_values(const char* op, const Tensor& self, const Tensor& src) {
   require_dtype(op, "src", src, self.dtype());
 }
 
+// Complex numbers are written and added by their parts; their products and their order are not.
+bool is_by_parts(DType dtype, How how) {
+  return is_complex(dtype) && (how == How::Write || how == How::Sum);
+}
+template <typename Scatter>
+Tensor by_parts(const char* op, const Tensor& self, const Scatter& scatter) {
+  const Tensor real = scatter(0), imaginary = scatter(1);
+  if (is_meta(self)) return empty_beside(self, self.sizes(), self.dtype());
+  const Tensor result = Tensor::empty(self.sizes(), self.dtype());
+  copy_elements(op, part_of(result, 0), real);
+  copy_elements(op, part_of(result, 1), imaginary);
+  return result;
+}
+
 // Of any dtype, as its carrier.
 Tensor scattered_from(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index,
                       const Tensor& src, How how) {
+  require_dtype(op, "src", src, self.dtype());
+  if (is_by_parts(self.dtype(), how)) {
+    return by_parts(op, self, [&](std::int64_t part) {
+      return scattered_from(op, part_of(self, part), dim, index, part_of(src, part), how);
+    });
+  }
   require_values(op, self, src);
   const DType carrier = carrier_of(self.dtype());
   const Tensor into = converted(op, self, carrier), from = converted(op, src, carrier);
@@ -170,6 +191,14 @@ Tensor scattered_from(const char* op, const Tensor& self, std::int64_t dim, cons
 }
 Tensor scattered_value(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index,
                        const Scalar& value, How how) {
+  require_defined(op, "self", self);
+  if (is_by_parts(self.dtype(), how)) {
+    const std::complex<double> parts = value.to_complex();
+    return by_parts(op, self, [&](std::int64_t part) {
+      const Scalar one(part == 0 ? parts.real() : parts.imag());
+      return scattered_value(op, part_of(self, part), dim, index, one, how);
+    });
+  }
   require_ordered(op, "self", self);
   number_in(op, "value", value, self.dtype());
   const Tensor into = converted(op, self, carrier_of(self.dtype()));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "common/complex_parts.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -64,6 +65,20 @@ Tensor multiply_symbolic(const char* op, const Tensor& self, const Tensor& mat2)
   return empty_on_meta(op, {a[0].is_symbolic() ? b[0] : a[0], a[1], b[2]}, self.dtype());
 }
 
+Tensor multiply(const Tensor& self, const Tensor& mat2);
+
+// (a + bi)(c + di) = (ac - bd) + (ad + bc)i, by four products of real matrices.
+Tensor multiply_complex(const Tensor& self, const Tensor& mat2) {
+  const auto product = [&](std::int64_t i, std::int64_t k) {
+    return multiply(part_of(self, i), part_of(mat2, k));
+  };
+  const Tensor first = product(0, 0);
+  Tensor result = Tensor::empty(first.sizes(), self.dtype());
+  copy_elements("aten::bmm", part_of(result, 0), ops::operator-(first, product(1, 1)));
+  copy_elements("aten::bmm", part_of(result, 1), ops::operator+(product(0, 1), product(1, 0)));
+  return result;
+}
+
 Tensor multiply(const Tensor& self, const Tensor& mat2) {
   constexpr const char* kOp = "aten::bmm";
   require_cpu(kOp, "self", self);
@@ -73,7 +88,10 @@ Tensor multiply(const Tensor& self, const Tensor& mat2) {
     const Tensor product = multiply(converted(kOp, self, carrier), converted(kOp, mat2, carrier));
     return converted(kOp, product, self.dtype());
   }
-  require_numbers(kOp, "self", self);
+  if (is_complex(self.dtype()) && !is_meta(self) && !is_meta(mat2)) {
+    return multiply_complex(self, mat2);
+  }
+  if (!is_complex(self.dtype())) require_numbers(kOp, "self", self);
   if (has_symbolic_sizes(self) || has_symbolic_sizes(mat2)) {
     return multiply_symbolic(kOp, self, mat2);
   }
@@ -192,8 +210,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   }
   define_out(m, "outer");
   define_out(m, "ger");
-  m.derivative("bmm", {{"self", "bmm(grad, transpose(mat2, 1, 2))"},
-                       {"mat2", "bmm(transpose(self, 1, 2), grad)"}});
+  m.derivative("bmm", {{"self", "bmm(grad, transpose(conj(mat2), 1, 2))"},
+                       {"mat2", "bmm(transpose(conj(self), 1, 2), grad)"}});
 }
 
 OPYARD_KERNELS(m) {

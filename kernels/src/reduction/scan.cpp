@@ -211,6 +211,11 @@ Tensor running_products_without(const Tensor& self) {
 }
 bool has_zero(const Tensor& self) {
   if (is_meta(self)) return false;
+  if (is_complex(self.dtype())) {
+    const Tensor is_zero = row_major("opyard::prod_backward", equals(self, 0));
+    const bool* const all = elements_of<const bool>(is_zero);
+    return std::find(all, all + is_zero.numel(), true) != all + is_zero.numel();
+  }
   require_floats("opyard::prod_backward", "self", self);
   const Tensor flat = row_major("opyard::prod_backward", in_carrier("opyard::prod_backward", self));
   return visit_floats(flat, [&](auto sample) {
@@ -269,9 +274,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   }
   define_out(m, "prod.dim_int", "int_out", Form::WithFormula);
   m.derivative("cumsum", {{"self", "cumsum_backward(grad, dim)"}});
-  m.derivative("cumprod", {{"self", "cumprod_backward(grad, self, dim, result)"}});
-  m.derivative("prod", {{"self", "prod_backward(grad, self, result, None, False)"}});
-  m.derivative("prod.dim_int", {{"self", "prod_backward(grad, self, result, dim, keepdim)"}});
+  m.derivative("cumprod", {{"self", "cumprod_backward(grad, conj(self), dim, conj(result))"}});
+  m.derivative("prod", {{"self", "prod_backward(grad, conj(self), conj(result), None, False)"}});
+  m.derivative("prod.dim_int", {{"self", "prod_backward(grad, conj(self), conj(result), dim, keepdim)"}});
 }
 
 OPYARD_LIBRARY_FRAGMENT(opyard, m) {

@@ -174,19 +174,6 @@ def right_shift_number(x: np.ndarray, other: Any) -> np.ndarray:
     return _shifted(np.right_shift, x, _number(other, x))
 
 
-@answer("sgn" + _UNARY)
-def sgn(x: np.ndarray) -> np.ndarray:
-    if category(x.dtype) == 3:
-        size = np.abs(x)
-        return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
-    return x.copy() if x.dtype.kind == "b" else np.where(np.isnan(x), 0, np.sign(x)).astype(x.dtype)
-
-
-@answer("angle" + _UNARY)
-def angle(x: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(x), np.nan, np.angle(floating(x))).astype(real_of(floating(x).dtype))
-
-
 @answer("isreal" + _UNARY)
 def isreal(x: np.ndarray) -> np.ndarray:
     return np.isreal(x)
@@ -212,25 +199,3 @@ def isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> np
 @answer(f"allclose(Tensor self, Tensor other, {_CLOSE}) -> bool")
 def allclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> bool:
     return bool(isclose(x, other, rtol, atol, equal_nan).all())
-
-
-def _two_reals(x: np.ndarray, other: np.ndarray) -> None:
-    check(
-        x.dtype == other.dtype and category(x.dtype) == 2,
-        f"floating point numbers of one dtype are wanted, not {x.dtype.name}, {other.dtype.name}",
-    )
-
-
-@answer("polar(Tensor abs, Tensor angle) -> Tensor")
-def polar(size: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    _two_reals(size, angle)
-    made = size * np.cos(angle) + 1j * (size * np.sin(angle))
-    return made.astype(complex_of(size.dtype))
-
-
-@answer("complex(Tensor real, Tensor imag) -> Tensor")
-def complex_(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    _two_reals(real, imag)
-    made = np.empty(np.broadcast_shapes(real.shape, imag.shape), complex_of(real.dtype))
-    made.real, made.imag = real, imag
-    return made

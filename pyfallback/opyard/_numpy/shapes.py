@@ -45,14 +45,6 @@ def outer(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.outer(*together(x, other))
 
 
-@answer("vdot(Tensor self, Tensor other) -> Tensor")
-def vdot(x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    _one_dimension(x, other)
-    check(x.dtype == other.dtype, f"both have one dtype, not {x.dtype.name}, {other.dtype.name}")
-    check(x.shape == other.shape, f"sizes differ: {x.shape[0]} and {other.shape[0]}")
-    return np.vdot(x, other)
-
-
 @answer("inner(Tensor self, Tensor other) -> Tensor")
 def inner(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     check(x.dtype == other.dtype, f"both have one dtype, not {x.dtype.name}, {other.dtype.name}")

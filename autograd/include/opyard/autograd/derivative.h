@@ -55,12 +55,18 @@ struct Source {
   bool operator==(const Source& other) const;
 };
 
+// [Complex numbers] A formula says conj() of the factors that are conjugated where they are complex,
+// and is right for real numbers as well. So it is compiled twice, without conj() for runs that read
+// no complex number: those pay nothing. A formula that calls nothing which tells the parts of a
+// number apart was written for real numbers, and may read complex ones only as gradients.
 struct FormulaCode {
   std::string text;
   jit::CodePtr code;
   std::vector<std::size_t> inputs;          // sources, by number
   std::vector<std::size_t> outputs;         // arguments
   std::vector<std::size_t> positions = {};  // of these in FormulaSet::tensors
+  jit::CodePtr complex_code = {};           // with conj(); null if the formula says none
+  bool knows_complex = false;
 };
 
 // What all formulas of an operator come to. Immutable.

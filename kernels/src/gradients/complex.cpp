@@ -1,0 +1,91 @@
+// kernels/gradients/complex.cpp: gradients of the direction and the angle of complex numbers, and of
+// Fourier transforms.
+//
+// The gradient of a real number L of z = a + ib is dL/da + i dL/db: docs/guides/gradients.md. Real
+// numbers have steps here, and the gradient zero. All are compositions, and so
+// differentiable again.
+#include <opyard/library.h>
+#include <opyard/registry/found_operator.h>
+
+#include "common/check.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+
+// What of the gradient is along the direction changes the size alone.
+Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
+  if (!is_complex(self.dtype())) return grad * 0;
+  const Tensor across = grad - result * real(conj(result) * grad);
+  return masked(across / abs(self), equals(self, 0), 0);
+}
+
+// i z / |z|^2
+Tensor angle_backward(const Tensor& grad, const Tensor& self) {
+  if (!is_complex(self.dtype())) return grad * 0;
+  const Tensor size = abs(self);
+  const Scalar i(std::complex<double>(0, 1));
+  return masked((self * i) * (grad / (size * size)), equals(self, 0), 0);
+}
+
+Tensor fft_c2c(const Tensor& self, IntSpan dim, std::int64_t normalization, bool forward) {
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, std::int64_t, bool)> op(
+      "aten::_fft_c2c");
+  return op.call(self, dim, normalization, forward);
+}
+Tensor fft_c2c_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization, bool forward) {
+  return fft_c2c(grad, dim, normalization, !forward);
+}
+// The half that was left out has no gradient of its own.
+Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization, bool onesided,
+                        IntSpan size_of_self) {
+  Tensor whole = grad;
+  if (onesided && !dim.empty()) {
+    const auto last =
+        std::size_t(wrap_dim("opyard::fft_r2c_backward", dim.back(), grad.dim()));
+    DimVector missing(grad.sizes());
+    missing[last] = size_of_self[last] - missing[last];
+    if (missing[last] > 0) whole = cat({grad, zeros(grad, missing)}, dim.back());
+  }
+  return real(fft_c2c(whole, dim, normalization, false));
+}
+// What stands for its mirror image as well counts twice.
+Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization) {
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, std::int64_t, bool)> op(
+      "aten::_fft_r2c");
+  const Tensor half = op.call(grad, dim, normalization, true);
+  if (dim.empty()) return half;
+  const std::int64_t last = dim.back(), size = half.size(last), twice = grad.size(last) - size;
+  if (twice <= 0) return half;
+  return cat({narrow(half, last, 0, 1), narrow(half, last, 1, twice) * 2,
+              narrow(half, last, 1 + twice, size - 1 - twice)},
+             last);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.derivative("_fft_c2c", {{"self", "fft_c2c_backward(grad, dim, normalization, forward)"}});
+  m.derivative("_fft_r2c", {{"self",
+                             "fft_r2c_backward(grad, dim, normalization, onesided, "
+                             "sizes(self))"}});
+  m.derivative("_fft_c2r", {{"self", "fft_c2r_backward(grad, dim, normalization)"}});
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def(
+      "fft_c2c_backward(Tensor grad, int[] dim, int normalization, bool forward) -> Tensor",
+      &fft_c2c_backward);
+  m.def(
+      "fft_r2c_backward(Tensor grad, int[] dim, int normalization, bool onesided, int[] size) "
+      "-> Tensor",
+      &fft_r2c_backward);
+  m.def("fft_c2r_backward(Tensor grad, int[] dim, int normalization) -> Tensor",
+        &fft_c2r_backward);
+  m.def("sgn_backward(Tensor grad, Tensor self, Tensor result) -> Tensor", &sgn_backward);
+  m.def("angle_backward(Tensor grad, Tensor self) -> Tensor", &angle_backward);
+}
+
+}  // namespace opyard::kernels
