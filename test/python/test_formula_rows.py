@@ -12,6 +12,7 @@ import test_aten_neural
 import test_aten_order
 import test_aten_parts
 import test_aten_pointwise
+import test_complex_gradients
 import test_formulas
 
 import opyard
@@ -141,6 +142,8 @@ def rows_of_all_files():
         yield getattr(aten, name), [t(pointwise.ABOVE_ONE)]
     for name in [*pointwise.PAIRS, "xlogy"]:
         yield getattr(aten, name), [t(pointwise.SMALL), t([1.1, 0.8, 1.7])]
+    for _, fn, inputs in test_complex_gradients.CASES:
+        yield fn, [test_complex_gradients.leaf(values) for values in inputs]
     for fn, inputs in ROWS.values():
         yield fn, leaves_of(inputs)
 

@@ -69,6 +69,7 @@ def weighted(library, tensors, first):
     for one in tensors:
         if one is None or not one.requires_grad:
             continue
+        one = library.ops.aten.view_as_real(one.resolve_conj()) if one.is_complex() else one
         flat = one.reshape([-1])
         part = (flat * weights(library, flat.shape[0], first)).sum()
         total = part if total is None else total + part
@@ -109,7 +110,7 @@ def test_X31_a_formula_gives_the_gradients_of_pytorch(row):
         pytest.skip("PyTorch has no such operator")
     orders = 1 if FIRST_ALONE.intersection(names) else 2
     mine = gradients(opyard, autograd.grad, fn, leaves, orders)
-    copies = [torch.tensor(x.tolist(), dtype=torch.float64, requires_grad=True) for x in leaves]
+    copies = [theirs_of(x).requires_grad_() for x in leaves]
     try:
         wanted = gradients(torch, torch.autograd.grad, function_of_theirs(fn), copies, orders)
     except RuntimeError as error:

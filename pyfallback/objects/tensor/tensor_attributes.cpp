@@ -76,6 +76,45 @@ PyObject* get_transposed(PyObject* self, void*) {
   });
 }
 
+PyObject* get_matrix_transposed(PyObject* self, void*) {
+  return enter_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    if (tensor.dim() < 2) {
+      fail(ErrorKind::BadShape, "mT: the tensor is " + describe(tensor) +
+                                    "; at least 2 dimensions are needed, of which the last two "
+                                    "change places");
+    }
+    const Owned last = checked(PyLong_FromLong(-1)), before = checked(PyLong_FromLong(-2));
+    return call_aten(runtime_of_tensor(self), AtenName::transpose, {self, before.get(), last.get()})
+        .release();
+  });
+}
+PyObject* get_adjoint(PyObject* self, void*) {
+  return enter_from_python(
+      [&] { return call_aten(runtime_of_tensor(self), AtenName::adjoint, {self}).release(); });
+}
+
+Owned part_of(PyObject* self, bool is_real) {
+  const AtenName name = is_real ? AtenName::real : AtenName::imag;
+  return call_aten(runtime_of_tensor(self), name, {self});
+}
+PyObject* get_real(PyObject* self, void*) {
+  return enter_from_python([&] { return part_of(self, true).release(); });
+}
+PyObject* get_imaginary(PyObject* self, void*) {
+  return enter_from_python([&] { return part_of(self, false).release(); });
+}
+// Writes to one of the parts, as `x.real[...] = value` does.
+int set_part(PyObject* self, PyObject* value, void* is_real) {
+  return enter_from_python(-1, [&] {
+    if (value == nullptr) {
+      fail(ErrorKind::BadArgument, "a part of a tensor's elements cannot be deleted");
+    }
+    const Owned part = part_of(self, is_real != nullptr);
+    return PyObject_SetItem(part.get(), Py_Ellipsis, value);
+  });
+}
+
 }  // namespace
 
 Owned to_tuple(IntSpan words) {
@@ -142,6 +181,17 @@ PyGetSetDef tensor_properties[] = {
     {"T", get_transposed, nullptr,
      "The transpose of a matrix, as a view; a tensor with fewer dimensions as it is. Raises "
      "ValueError for more than two dimensions.",
+     nullptr},
+    {"mT", get_matrix_transposed, nullptr,
+     "The transpose of the last two dimensions, as a view. Raises ValueError for fewer.", nullptr},
+    {"mH", get_adjoint, nullptr,
+     "The conjugate of mT: for real numbers a view, for complex ones a copy.", nullptr},
+    {"real", get_real, set_part,
+     "The real parts of complex numbers, as a view; a tensor of real numbers itself. Assigning "
+     "writes to it.",
+     const_cast<char*>("real")},
+    {"imag", get_imaginary, set_part,
+     "The imaginary parts of complex numbers, as a view. Raises TypeError for real ones.",
      nullptr},
     {"requires_grad", get_requires_grad, set_gradient,
      "Whether calls with this tensor are recorded, so that its gradient can be computed.",

@@ -21,6 +21,32 @@ def _outputs(fn: Callable, inputs: Sequence) -> list:
     return [one for one in _tensors_in(fn(*inputs)) if one.dtype.is_floating_point]
 
 
+def _parts(value: Any) -> Any:
+    """A complex tensor as the real one of its parts, with a dimension more; else as it is."""
+    if isinstance(value, _C.Tensor) and value.dtype.is_complex:
+        return value.view_as_real()
+    return value
+
+
+def _by_parts(func: Callable, inputs: list) -> "tuple[Callable, list]":
+    """A function of real numbers and its inputs, for one of complex numbers and its inputs."""
+    which = [isinstance(one, _C.Tensor) and one.dtype.is_complex for one in inputs]
+    leaves = [
+        _parts(one.detach()).clone().requires_grad_(one.requires_grad) if is_complex else one
+        for one, is_complex in zip(inputs, which, strict=True)
+    ]
+
+    def of_parts(*given: Any) -> Any:
+        joined = [
+            one.contiguous().view_as_complex() if is_complex else one
+            for one, is_complex in zip(given, which, strict=True)
+        ]
+        found = func(*joined)
+        return _parts(found) if isinstance(found, _C.Tensor) else [_parts(one) for one in found]
+
+    return of_parts, leaves
+
+
 def _flat(tensor: "_C.Tensor") -> list:
     return tensor.detach().reshape([-1]).tolist()
 
@@ -56,8 +82,9 @@ def gradcheck(
 ) -> bool:
     """Whether the gradients of a function are those that differences of its values give.
 
-    `inputs` are float64; those that require a gradient are checked, element by element. Raises
-    GradcheckError, or gives False without `raise_exception`.
+    `inputs` are float64 or complex128; those that require a gradient are checked, element by
+    element. A complex number counts as two elements, its real and its imaginary part, in inputs and
+    outputs. Raises GradcheckError, or gives False without `raise_exception`.
     """
     _ops.load_aten()
     given = [inputs] if isinstance(inputs, _C.Tensor) else list(inputs)
@@ -68,13 +95,13 @@ def gradcheck(
             "inputs have requires_grad=True."
         )
     for i in checked:
-        if given[i].dtype is not _C.float64:
+        if given[i].dtype not in (_C.float64, _C.complex128):
             raise ValueError(
                 f"gradcheck: input {i} is {given[i].dtype}; differences are too coarse for all but "
-                "float64"
+                "float64 and complex128"
             )
     try:
-        _compare(func, given, checked, eps, atol, rtol)
+        _compare(*_by_parts(func, given), checked, eps, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -125,7 +152,7 @@ def gradgradcheck(
 ) -> bool:
     """The same of the gradients themselves: gradcheck of what grad() gives with create_graph."""
     _ops.load_aten()
-    given = [inputs] if isinstance(inputs, _C.Tensor) else list(inputs)
+    func, given = _by_parts(func, [inputs] if isinstance(inputs, _C.Tensor) else list(inputs))
     checked = [i for i, one in enumerate(given) if isinstance(one, _C.Tensor) and one.requires_grad]
     outputs = [one for one in _outputs(func, given) if one.requires_grad]
     if grad_outputs is None:
@@ -134,7 +161,7 @@ def gradgradcheck(
             for one in outputs
         ]
     else:
-        seeds = _tensors_in(grad_outputs)
+        seeds = [_parts(one) for one in _tensors_in(grad_outputs)]
 
     def gradients(*everything: Any) -> tuple:
         inner, used = list(everything[: len(given)]), everything[len(given) :]
