@@ -43,8 +43,9 @@ own and aten: `sum_to(grad, self)`. They may change from one release to the next
 ANSWERS = """\
 If NumPy is installed, and SciPy for special functions, these are computed by them on the
 CPU if no kernel of the package does it, which then is listed above; see [arrays](arrays.md). They
-are methods of Tensor, too. They have no gradients, since they are computed outside of the package,
-from arrays alone: no formula is registered for any of them, and backward() through one raises.
+are methods of Tensor, too. Fourier transforms have gradients, and run on Meta: they are made of
+three that have formulas. The others have none, since they are computed outside of the package,
+from arrays alone: backward() through one raises.
 """
 
 
@@ -120,7 +121,8 @@ def provenance_of(name: str, overload: str) -> str:
     from opyard.dispatch import has_kernel, provenance
 
     full = name if overload == "default" else f"{name}.{overload}"
-    return provenance(full, "CPU") if has_kernel(full, "CPU") else ""
+    keys = [key for key in ("CPU", "CompositeImplicitAutograd") if has_kernel(full, key)]
+    return provenance(full, keys[0]) if keys else ""
 
 
 def of_formulas() -> "dict[str, object]":

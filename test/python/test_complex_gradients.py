@@ -135,6 +135,24 @@ CASES = [
     ("_fft_c2r", lambda x: aten._fft_c2r(x, [1], 2, 4), [Z]),
     ("_fft_c2r odd", lambda x: aten._fft_c2r(x, [0, 1], 2, 5), [Z]),
 ]
+TRANSFORMS = [
+    (lambda x: aten.fft_fft(x), Z),
+    (lambda x: aten.fft_fft(x, 5), REAL),
+    (lambda x: aten.fft_ifft(x, 2, 0, "ortho"), Z),
+    (lambda x: aten.fft_rfft(x), REAL),
+    (lambda x: aten.fft_rfft(x, 4, norm="forward"), REAL),
+    (lambda x: aten.fft_irfft(x), Z),
+    (lambda x: aten.fft_irfft(x, 5), Z),
+    (lambda x: aten.fft_hfft(x, 4), Z),
+    (lambda x: aten.fft_ihfft(x, 2), REAL),
+    (lambda x: aten.fft_fft2(x), Z),
+    (lambda x: aten.fft_ifftn(x, [2, 5], norm="ortho"), Z),
+    (lambda x: aten.fft_rfft2(x), REAL),
+    (lambda x: aten.fft_irfftn(x, [3, -1]), Z),
+    (lambda x: aten.fft_hfftn(x), Z),
+    (lambda x: aten.fft_ihfft2(x), REAL),
+    (lambda x: aten.fft_fftshift(aten.fft_ifftshift(x, [1])), Z),
+]
 
 
 def leaf(values):
@@ -155,6 +173,45 @@ def test_X31_gradients_of_complex_numbers_are_what_differences_say(name, fn, inp
     needs_numpy(name)
     assert autograd.gradcheck(fn, [leaf(values) for values in inputs])
     assert autograd.gradgradcheck(fn, [leaf(values) for values in inputs])
+
+
+@pytest.mark.parametrize("row", range(len(TRANSFORMS)))
+def test_X31_gradients_of_transforms_are_what_differences_say(row):
+    needs_numpy("_fft")
+    fn, values = TRANSFORMS[row]
+    assert autograd.gradcheck(fn, [leaf(values)])
+
+
+@pytest.mark.parametrize("row", range(len(TRANSFORMS)))
+def test_transforms_run_on_meta(row):
+    needs_numpy("_fft")
+    fn, values = TRANSFORMS[row]
+    x = leaf(values).detach()
+    there = opyard.ops.aten.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
+    wanted, found = fn(x), fn(there)
+    assert (found.dtype, found.shape, found.stride()) == (
+        wanted.dtype,
+        wanted.shape,
+        wanted.stride(),
+    )
+
+
+def test_transforms_name_themselves_when_they_refuse():
+    needs_numpy("_fft")
+    for call, text in (
+        (lambda: aten.fft_rfft(opyard.tensor([1j])), "aten::fft_rfft: a real tensor is wanted"),
+        (lambda: aten.fft_fft(opyard.tensor([1.0]), 0), "aten::fft_fft: 0 elements along"),
+        (lambda: aten.fft_fft(opyard.tensor([1.0]), 2, 1), "aten::fft_fft: dim 1 is not among 1"),
+        (lambda: aten.fft_fft(opyard.tensor(1.0)), "aten::fft_fft: dim -1 is not among 0"),
+        (lambda: aten.fft_fft2(opyard.tensor([1.0])), "aten::fft_fft2: dim -2 is not among 1"),
+        (lambda: aten.fft_ifft(opyard.tensor([1.0]), norm="no"), "ortho, not 'no'"),
+        (lambda: aten.fft_irfft(opyard.tensor([1.0])), "aten::fft_irfft: 0 elements along"),
+        (lambda: aten.fft_fftn(opyard.tensor([1.0]), [1, 2]), "2 sizes are given for 1"),
+        (lambda: aten.fft_fftfreq(0), "aten::fft_fftfreq: n is 0"),
+    ):
+        with pytest.raises(ValueError) as raised:
+            call()
+        assert text in str(raised.value)
 
 
 def test_X31_a_wrong_gradient_of_complex_numbers_is_found():
@@ -179,13 +236,18 @@ def test_X31_the_gradient_of_a_real_tensor_is_real():
     (x * z).abs().sum().backward()
     assert x.grad.dtype == opyard.float64
     assert z.grad.dtype == opyard.complex128
-    wanted = [[abs(v) * (1 if r > 0 else -1) for r, v in zip(a, b)] for a, b in zip(REAL, Z)]
+    wanted = [
+        [abs(v) * (1 if r > 0 else -1) for r, v in zip(a, b, strict=True)]
+        for a, b in zip(REAL, Z, strict=True)
+    ]
     assert x.grad.reshape([-1]).tolist() == pytest.approx([v for row in wanted for v in row])
 
 
 def test_G9_backward_of_a_complex_number_needs_a_gradient_to_begin_with():
     z = leaf(LINE)
-    with pytest.raises(ValueError, match="only for real scalar outputs, and this one is complex128"):
+    with pytest.raises(
+        ValueError, match="only for real scalar outputs, and this one is complex128"
+    ):
         (z * z).sum().backward()
     (z * z).sum().backward(opyard.tensor(1 + 0j, dtype=opyard.complex128))
     assert z.grad.tolist() == pytest.approx([2 * v.conjugate() for v in LINE])

@@ -27,9 +27,15 @@ def answers_of(module):
     return answers.table[f"opyard._numpy.{module}"]
 
 
+def compositions_of(module):
+    from opyard._numpy import answers
+
+    return answers.compositions.get(f"opyard._numpy.{module}", [])
+
+
 @pytest.mark.parametrize("module", names.MODULES)
 def test_the_names_are_those_of_the_schemas(module):
-    schemas = [schema for schema, _ in answers_of(module)]
+    schemas = [schema for schema, _ in [*answers_of(module), *compositions_of(module)]]
     found = sorted({schema.partition("(")[0].partition(".")[0] for schema in schemas})
     assert found == sorted(names.MODULES[module].split())
 

@@ -142,7 +142,7 @@ def test_all_operators_are_methods():
     x = tensor(1, 2)
     for _ in range(3):
         same = 0
-        for name in dir(aten):
+        for name in set(dir(aten)) - {"real", "imag", "mT"}:  # which are attributes
             if not name.startswith("_") and hasattr(getattr(x, name), "__func__"):
                 assert (getattr(x, name).__func__ is getattr(aten, name)) == (name != "where")
                 same += 1

@@ -27,7 +27,13 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 import opyard
 
 # Of these only the first result is compared: PyTorch has no gradient for the moments of a norm.
-FIRST_ALONE = (*TIES, "aten::native_layer_norm", "aten::native_group_norm")
+FIRST_ALONE = (
+    *TIES,
+    "aten::native_layer_norm",
+    "aten::native_group_norm",
+    "aten::native_batch_norm",
+    "aten::_native_batch_norm_legit.no_stats",
+)
 
 
 class Calls(TorchDispatchMode):

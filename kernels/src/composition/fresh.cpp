@@ -78,12 +78,15 @@ Tensor extremes(bool largest, const Tensor& self, IntSpan dims, bool keepdim) {
   return largest ? amax.call(self, dims, keepdim) : amin.call(self, dims, keepdim);
 }
 
-// The largest is taken off first, unless it is infinite.
+// The largest is taken off first, unless it is infinite; of complex numbers the largest real part.
 Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   require_defined("aten::logsumexp", "self", self);
-  const Tensor x = is_floating_point(self.dtype()) ? self : to(self, kDefaultFloat);
+  const bool is_of_complex = is_complex(self.dtype());
+  const bool is_of_floats = is_of_complex || is_floating_point(self.dtype());
+  const Tensor x = is_of_floats ? self : to(self, kDefaultFloat);
   if (x.numel() == 0) return log(sum(exp(x), dim, keepdim));
-  const Tensor top = extremes(true, detach(x), dim, true);
+  const Tensor sizes = is_of_complex ? real(detach(x)) : detach(x);
+  const Tensor top = extremes(true, sizes, dim, true);
   const Tensor shift = masked(top, equals(abs(top), std::numeric_limits<double>::infinity()), 0);
   const Tensor total = log(sum(exp(x - shift), dim, true)) + shift;
   if (keepdim) return total;

@@ -46,8 +46,7 @@ Tensor view_as_complex(const Tensor& self) {
   constexpr const char* kOp = "aten::view_as_complex";
   require_defined(kOp, "self", self);
   if (self.dtype() != DType::Float32 && self.dtype() != DType::Float64) {
-    refuse(ErrorKind::BadArgument,
-           {kOp, ": self is ", self, "; accepted are float32 and float64"});
+    refuse(ErrorKind::BadArgument, {kOp, ": self is ", self, "; accepted are float32 and float64"});
   }
   if (has_symbolic_sizes(self)) return as_complex(require_pairs(self));
   const IntSpan sizes = self.sizes(), strides = self.strides();

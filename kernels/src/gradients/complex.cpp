@@ -43,8 +43,7 @@ Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, std::int64_t normalizat
                         IntSpan size_of_self) {
   Tensor whole = grad;
   if (onesided && !dim.empty()) {
-    const auto last =
-        std::size_t(wrap_dim("opyard::fft_r2c_backward", dim.back(), grad.dim()));
+    const auto last = std::size_t(wrap_dim("opyard::fft_r2c_backward", dim.back(), grad.dim()));
     DimVector missing(grad.sizes());
     missing[last] = size_of_self[last] - missing[last];
     if (missing[last] > 0) whole = cat({grad, zeros(grad, missing)}, dim.back());
@@ -75,15 +74,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_FRAGMENT(opyard, m) {
-  m.def(
-      "fft_c2c_backward(Tensor grad, int[] dim, int normalization, bool forward) -> Tensor",
-      &fft_c2c_backward);
+  m.def("fft_c2c_backward(Tensor grad, int[] dim, int normalization, bool forward) -> Tensor",
+        &fft_c2c_backward);
   m.def(
       "fft_r2c_backward(Tensor grad, int[] dim, int normalization, bool onesided, int[] size) "
       "-> Tensor",
       &fft_r2c_backward);
-  m.def("fft_c2r_backward(Tensor grad, int[] dim, int normalization) -> Tensor",
-        &fft_c2r_backward);
+  m.def("fft_c2r_backward(Tensor grad, int[] dim, int normalization) -> Tensor", &fft_c2r_backward);
   m.def("sgn_backward(Tensor grad, Tensor self, Tensor result) -> Tensor", &sgn_backward);
   m.def("angle_backward(Tensor grad, Tensor self) -> Tensor", &angle_backward);
 }

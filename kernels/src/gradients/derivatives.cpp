@@ -115,11 +115,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   // Matrices.
   m.derivative("mm", {{"self", "mm(grad, t(conj(mat2)))"},
                       {"mat2", "mm_in_order(t(conj(self)), grad, is_column_major(mat2))"}});
-  m.derivative("addmm", {{"self", "sum_to(grad * conj(beta), self)"},
-                         {"mat1", "mm(grad, t(conj(mat2))) * conj(alpha)"},
-                         {"mat2", "mm_in_order(t(conj(mat1)), grad, is_column_major(mat2)) * conj(alpha)"}});
-  m.derivative(
-      "mv", {{"self", "mm(unsqueeze(grad, 1), unsqueeze(conj(vec), 0))"}, {"vec", "mv(t(conj(self)), grad)"}});
+  m.derivative("addmm",
+               {{"self", "sum_to(grad * conj(beta), self)"},
+                {"mat1", "mm(grad, t(conj(mat2))) * conj(alpha)"},
+                {"mat2", "mm_in_order(t(conj(mat1)), grad, is_column_major(mat2)) * conj(alpha)"}});
+  m.derivative("mv", {{"self", "mm(unsqueeze(grad, 1), unsqueeze(conj(vec), 0))"},
+                      {"vec", "mv(t(conj(self)), grad)"}});
   m.derivative("dot", {{"self", "grad * conj(tensor)"}, {"tensor", "grad * conj(self)"}});
 
   // Geometry.

@@ -145,12 +145,12 @@ Tensor& polar_out(const Tensor& abs, const Tensor& angle, Tensor& out) {
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  define(m, {"conj_physical(Tensor self) -> Tensor", "conj_physical_(Tensor(a!) self) -> Tensor(a!)",
-             "conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-             "sgn(Tensor self) -> Tensor", "sgn_(Tensor(a!) self) -> Tensor(a!)",
-             "sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-             "angle(Tensor self) -> Tensor",
-             "angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"},
+  define(m,
+         {"conj_physical(Tensor self) -> Tensor", "conj_physical_(Tensor(a!) self) -> Tensor(a!)",
+          "conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+          "sgn(Tensor self) -> Tensor", "sgn_(Tensor(a!) self) -> Tensor(a!)",
+          "sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "angle(Tensor self) -> Tensor",
+          "angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"},
          Tagged::Pointwise);
   define(m, {"complex(Tensor real, Tensor imag) -> Tensor",
              "complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",

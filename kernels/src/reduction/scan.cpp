@@ -276,7 +276,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("cumsum", {{"self", "cumsum_backward(grad, dim)"}});
   m.derivative("cumprod", {{"self", "cumprod_backward(grad, conj(self), dim, conj(result))"}});
   m.derivative("prod", {{"self", "prod_backward(grad, conj(self), conj(result), None, False)"}});
-  m.derivative("prod.dim_int", {{"self", "prod_backward(grad, conj(self), conj(result), dim, keepdim)"}});
+  m.derivative("prod.dim_int",
+               {{"self", "prod_backward(grad, conj(self), conj(result), dim, keepdim)"}});
 }
 
 OPYARD_LIBRARY_FRAGMENT(opyard, m) {

@@ -16,6 +16,8 @@ whose numbers are those of float32 with 16 bits less: it gets them as float32, a
 `of_bfloat16=True` if the result will be bfloat16.
 """
 
+import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -34,6 +36,52 @@ def answer(*schemas: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return note
+
+
+def composition(
+    schema: str, defaults: "dict[str, Any] | None" = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Says that a function of tensors, which calls other operators, is the operator of a schema.
+
+    `defaults` are those of the schema's arguments that are others than the function's. A function
+    of Python does not see what equals its default.
+    """
+
+    def note(function: Callable[..., Any]) -> Callable[..., Any]:
+        kernel = _named(schema.partition("(")[0], function, defaults or {})
+        compositions.setdefault(function.__module__, []).append((schema, kernel))
+        return function
+
+    return note
+
+
+def on_meta(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Says that a function of tensors computes the dtype and geometry of an answer's result."""
+
+    def note(function: Callable[..., Any]) -> Callable[..., Any]:
+        meta.setdefault(function.__module__, []).append((name, _named(name, function, {})))
+        return function
+
+    return note
+
+
+def _named(
+    name: str, function: Callable[..., Any], defaults: "dict[str, Any]"
+) -> Callable[..., Any]:
+    """The function, whose refusals name the operator."""
+    positions = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        for argument, value in defaults.items():
+            if argument not in kwargs and positions.index(argument) >= len(args):
+                kwargs[argument] = value
+        try:
+            return function(*args, **kwargs)
+        except Refused as error:
+            raise ValueError(f"aten::{name}: {error}") from error
+
+    return kernel
 
 
 def keeps_order(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,14 +103,20 @@ def columns(x: np.ndarray) -> np.ndarray:
 
 # By module: the schemas, and the functions.
 table: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
+compositions: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
+meta: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
 _keeping: set[Callable[..., Any]] = set()
 _in_own_dtype: set[Callable[..., Any]] = set()
 _HALVES = (_C.float16, _C.bfloat16)
 
 
+class Refused(ValueError):
+    """Arguments that an answer does not take."""
+
+
 def refuse(text: str) -> Any:
     """Raises what a caller gets for arguments that an answer does not take."""
-    raise ValueError(text)
+    raise Refused(text)
 
 
 def check(condition: object, text: str) -> None:

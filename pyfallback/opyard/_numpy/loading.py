@@ -88,10 +88,11 @@ def _load(module: str) -> None:
 
 def _define(module: str) -> object:
     from .._library.library import Library
-    from .answers import Kernel, table
+    from .answers import Kernel, compositions, meta, table
 
     provenance = _provenance(module)
     made = Library("aten", "FRAGMENT")
+    answered = set()
     for schema, function in table[f"{__package__}.{module}"]:
         name, _, overload = schema.partition("(")[0].partition(".")
         there = _overloads(name)
@@ -102,6 +103,15 @@ def _define(module: str) -> object:
         kernel = Kernel(schema, function)
         full = f"{name}.{overload}" if overload else name
         made._target().impl(full, kernel, "CPU", 0, 1, provenance)
+        answered.add(full)
+    for name, function in meta.get(f"{__package__}.{module}", ()):
+        if name in answered:
+            made._target().impl(name, function, "Meta", 0, 1, provenance)
+    for schema, function in compositions.get(f"{__package__}.{module}", ()):
+        name = schema.partition("(")[0]
+        if "default" not in _overloads(name):
+            made._define_at(provenance, schema, False, (), "")
+            made._target().impl(name, function, "CompositeImplicitAutograd", 0, 1, provenance)
     return made
 
 

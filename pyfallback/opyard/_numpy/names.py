@@ -6,9 +6,9 @@ MODULES = {
         linalg_cholesky_ex linalg_inv_ex linalg_solve_ex
     """,
     "fft": """
-        _fft_c2c _fft_c2r _fft_r2c fft_fft fft_fft2 fft_fftn fft_fftshift fft_hfft fft_hfft2
-        fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn
-        fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn
+        _fft_c2c _fft_c2r _fft_r2c fft_fft fft_fft2 fft_fftfreq fft_fftn fft_fftshift fft_hfft
+        fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2
+        fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftfreq fft_rfftn
     """,
     "linalg": """
         _linalg_eigh _linalg_eigvals _linalg_svd chain_matmul cholesky cholesky_inverse

@@ -55,7 +55,7 @@ struct Source {
   bool operator==(const Source& other) const;
 };
 
-// [Complex numbers] A formula says conj() of the factors that are conjugated where they are complex,
+// [Complex numbers] A formula says conj() of the factors that are conjugated if they are complex,
 // and is right for real numbers as well. So it is compiled twice, without conj() for runs that read
 // no complex number: those pay nothing. A formula that calls nothing which tells the parts of a
 // number apart was written for real numbers, and may read complex ones only as gradients.
