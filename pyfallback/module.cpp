@@ -279,7 +279,7 @@ int each_reference(Runtime& runtime, const Visit& visit) {
        {&runtime.tensor_type, &runtime.tensor_meta_type, &runtime.overload_type,
         &runtime.packet_type, &runtime.name_space_type, &runtime.library_type, &runtime.dtype_type,
         &runtime.device_type, &runtime.key_set_type, &runtime.future_type, &runtime.sym_node_type,
-        &runtime.call_next_type, &runtime.counted_type}) {
+        &runtime.call_next_type, &runtime.counted_type, &runtime.bound_method_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {
@@ -320,6 +320,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
   if (runtime == nullptr) return 0;
   // Memory of dead objects that waits for new ones keeps its type.
   for (int n = 0; n < runtime->free_tensor_count; ++n) Py_VISIT(runtime->tensor_type);
+  for (int n = 0; n < runtime->free_method_count; ++n) Py_VISIT(runtime->bound_method_type);
   if (const ForeignState* const foreign = runtime->foreign) {
     for (int n = 0; n < foreign->free_keeper_count; ++n) Py_VISIT(foreign->keeper_type);
   }

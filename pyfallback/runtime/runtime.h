@@ -146,6 +146,13 @@ struct Runtime {
   int free_tensor_count = 0;
   int most_free_tensors = kFreeListSize;  // none once the module has ended
 
+  // The type of what `t.relu` gives, and methods of it that died, for the next ones.
+  PyTypeObject* bound_method_type = nullptr;
+  static constexpr int kMostFreeMethods = 8;
+  PyObject* free_methods[kMostFreeMethods] = {};
+  int free_method_count = 0;
+  int most_free_methods = kMostFreeMethods;  // none once the module has ended
+
   // What is known about arrays of other libraries (objects/arrays/foreign_state.h).
   ForeignState* foreign = nullptr;
 

@@ -91,17 +91,26 @@ Owned find_aten_method(Runtime& runtime, PyObject* name) {
   return found;
 }
 
+void keep_near_method(Runtime& runtime, PyTypeObject* type, PyObject* name, PyObject* method) {
+  const TypeVersion version = type_version(runtime, type);
+  auto* const methods = reinterpret_cast<AtenMethods*>(runtime.aten_methods);
+  if (methods == nullptr || runtime.aten_methods_generation != Registry::generation() ||
+      version == 0 || !PyUnicode_CheckExact(name)) {
+    return;
+  }
+  const AtenMethods::Near fresh{Py_NewRef(name), Py_NewRef(method), type, version};
+  const AtenMethods::Near former = std::exchange(methods->near_of(name), fresh);
+  Py_XDECREF(former.name);
+  Py_XDECREF(former.found);
+}
+
 Owned find_aten_method(Runtime& runtime, PyTypeObject* type, PyObject* name) {
   const std::uint64_t generation = Registry::generation();
   const TypeVersion version = type_version(runtime, type);
   Owned found = find_aten_method(runtime, name);
-  auto* const methods = reinterpret_cast<AtenMethods*>(runtime.aten_methods);
-  if (found && methods != nullptr && runtime.aten_methods_generation == generation &&
-      version != 0 && PyUnicode_CheckExact(name)) {
-    const AtenMethods::Near fresh{Py_NewRef(name), Py_NewRef(found.get()), type, version};
-    const AtenMethods::Near former = std::exchange(methods->near_of(name), fresh);
-    Py_XDECREF(former.name);
-    Py_XDECREF(former.found);
+  // Other threads may have changed the class or the registry meanwhile.
+  if (found && generation == Registry::generation() && version == type_version(runtime, type)) {
+    keep_near_method(runtime, type, name, found.get());
   }
   return found;
 }

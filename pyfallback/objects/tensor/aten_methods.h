@@ -41,6 +41,9 @@ Owned find_aten_method(Runtime& runtime, PyObject* name);
 // The same, kept for find_near_method().
 Owned find_aten_method(Runtime& runtime, PyTypeObject* type, PyObject* name);
 
+// Keeps another method for find_near_method(), if one of aten is kept already.
+void keep_near_method(Runtime& runtime, PyTypeObject* type, PyObject* name, PyObject* method);
+
 // See [Near]: what find_aten_method() gave for this class and name, borrowed; null if it is to be
 // asked.
 inline PyObject* find_near_method(Runtime& runtime, PyTypeObject* type, PyObject* name) noexcept {

@@ -12,6 +12,7 @@
 #include "objects/tensor/aten.h"
 #include "objects/tensor/dlpack_table.h"
 #include "objects/tensor/tensor_functions.h"
+#include "objects/tensor/bound_method.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "runtime/types.h"
@@ -89,6 +90,7 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
   PyType_Spec spec = {"opyard.Tensor", sizeof(TensorObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   add_type(module, spec, runtime.tensor_type);
+  add_bound_method_type(module, runtime);
   make_tensor_class(runtime, module);
   offer_exchange_table(runtime.tensor_type);
 }
@@ -96,6 +98,7 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
 void drop_tensor_caches(Runtime& runtime) noexcept {
   drop_aten_packets(runtime);
   Py_CLEAR(runtime.empty_kwargs);
+  drop_free_methods(runtime);
   runtime.most_free_tensors = 0;
   while (runtime.free_tensor_count > 0) {
     PyObject_GC_Del(runtime.free_tensors[--runtime.free_tensor_count]);

@@ -7,6 +7,7 @@
 // that.
 #include "objects/tensor/aten.h"
 #include "objects/tensor/aten_methods.h"
+#include "objects/tensor/bound_method.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "objects/values/dtype.h"
@@ -143,17 +144,32 @@ Owned strides_of(PyObject* self) {
 
 namespace {
 
+// A method of the class that is called as operators are, and kept with them: alias. Others stay
+// Python's own, which profiles of functions in C know.
+PyObject* find_kept_method(PyObject* self, PyObject* name) {
+  PyObject* const own = lookup_on_type(Py_TYPE(self), name);
+  if (own == nullptr || !Py_IS_TYPE(own, &PyMethodDescr_Type)) return nullptr;
+  const PyMethodDef& method = *reinterpret_cast<PyMethodDescrObject*>(own)->d_method;
+  const bool may_be_hidden = reinterpret_cast<TensorObject*>(self)->attributes != nullptr;
+  return method.ml_meth == &untagged_alias && !may_be_hidden ? own : nullptr;
+}
+
 // The private function is the public one without the exception at a miss, which would cost more
 // than calling the operator.
 [[gnu::noinline]] PyObject* look_up_attribute(PyObject* self, PyObject* name) {
   return enter_from_python([&]() -> PyObject* {
     if (!may_be_operator(name)) return PyObject_GenericGetAttr(self, name);
+    if (PyObject* const kept = find_kept_method(self, name)) {
+      keep_near_method(runtime_of_tensor(self), Py_TYPE(self), name, kept);
+      return bind_method(runtime_of_tensor(self), kept, self);
+    }
     if (PyObject* const found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1)) {
       return found;
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
     const Owned method = find_aten_method(runtime_of_tensor(self), Py_TYPE(self), name);
-    return method ? PyMethod_New(method.get(), self) : PyObject_GenericGetAttr(self, name);
+    if (!method) return PyObject_GenericGetAttr(self, name);
+    return bind_method(runtime_of_tensor(self), method.get(), self);
   });
 }
 
@@ -164,7 +180,7 @@ PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
   const TensorObject& wrapper = *reinterpret_cast<TensorObject*>(self);
   if (wrapper.attributes == nullptr) {
     if (PyObject* const method = find_near_method(*wrapper.runtime, Py_TYPE(self), name)) {
-      return PyMethod_New(method, self);
+      return bind_method(*wrapper.runtime, method, self);
     }
   }
   return look_up_attribute(self, name);

@@ -1,0 +1,177 @@
+// objects/tensor/bound_method.cpp: making, calling and asking bound methods.
+//
+// [Free list] A dead method's memory waits for the next one, as a dead tensor's does
+// (tensor_life.cpp). A method that is called lives as long as the call, so a few are enough for
+// calls that are arguments of each other.
+#include "objects/tensor/bound_method.h"
+
+#include <structmember.h>
+
+#include <utility>
+
+#include "opyard/detail/base/small_vector.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+struct BoundMethod {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* function;
+  PyObject* self;
+  PyObject* weak_references;
+};
+
+BoundMethod& method_of(PyObject* object) { return *reinterpret_cast<BoundMethod*>(object); }
+
+// The caller's place in front of the arguments is for `self`, if there is one.
+PyObject* call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
+  const BoundMethod& method = method_of(callable);
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if ((flags & PY_VECTORCALL_ARGUMENTS_OFFSET) != 0) {
+    auto** const given = const_cast<PyObject**>(args) - 1;
+    PyObject* const before = std::exchange(*given, method.self);
+    PyObject* const result =
+        PyObject_Vectorcall(method.function, given, std::size_t(count) + 1, names);
+    *given = before;
+    return result;
+  }
+  const Py_ssize_t all = count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
+  SmallVector<PyObject*, 8> given;
+  given.push_back(method.self);
+  for (Py_ssize_t i = 0; i < all; ++i) given.push_back(args[i]);
+  return PyObject_Vectorcall(method.function, given.data(), std::size_t(count) + 1, names);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(method_of(self).function);
+  Py_VISIT(method_of(self).self);
+  return 0;
+}
+
+void deallocate(PyObject* object) {
+  PyObject_GC_UnTrack(object);
+  BoundMethod& method = method_of(object);
+  if (method.weak_references != nullptr) PyObject_ClearWeakRefs(object);
+  Runtime& runtime = runtime_of(Py_TYPE(object));
+  Py_DECREF(std::exchange(method.function, nullptr));
+  Py_DECREF(std::exchange(method.self, nullptr));
+  if (runtime.free_method_count < runtime.most_free_methods) {
+    runtime.free_methods[runtime.free_method_count++] = object;
+  } else {
+    free_object(object);
+  }
+}
+
+PyObject* represent(PyObject* object) {
+  const BoundMethod& method = method_of(object);
+  const Owned name = Owned::steal(PyObject_GetAttrString(method.function, "__name__"));
+  if (!name) return nullptr;
+  return PyUnicode_FromFormat("<bound method %U of %R>", name.get(), method.self);
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int how) {
+  if ((how != Py_EQ && how != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
+  const bool same = method_of(a).function == method_of(b).function &&
+                    method_of(a).self == method_of(b).self;
+  return PyBool_FromLong(same == (how == Py_EQ) ? 1 : 0);
+}
+Py_hash_t hash(PyObject* object) {
+  const auto of = [](PyObject* part) { return reinterpret_cast<std::uintptr_t>(part) / 16; };
+  return Py_hash_t((of(method_of(object).function) * 31 + of(method_of(object).self)) >> 1);
+}
+
+// As inspect finds it of Python's own bound methods.
+PyObject* signature_of(const BoundMethod& method) {
+  const Owned inspect = Owned::steal(PyImport_ImportModule("inspect"));
+  const Owned bound = Owned::steal(PyMethod_New(method.function, method.self));
+  if (!inspect || !bound) return nullptr;
+  return PyObject_CallMethod(inspect.get(), "signature", "O", bound.get());
+}
+
+// Its own, what every object has, and everything else from the function.
+PyObject* get_attribute(PyObject* object, PyObject* name) {
+  if (!PyUnicode_Check(name)) return PyObject_GenericGetAttr(object, name);
+  if (PyUnicode_CompareWithASCIIString(name, "__signature__") == 0) {
+    return signature_of(method_of(object));
+  }
+  PyObject* const own = lookup_on_type(Py_TYPE(object), name);
+  const bool is_of_function =
+      own == nullptr || PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
+      PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
+  return is_of_function ? PyObject_GetAttr(method_of(object).function, name)
+                        : PyObject_GenericGetAttr(object, name);
+}
+
+// For pickle: getattr(tensor, name).
+PyObject* reduce(PyObject* object, PyObject*) {
+  const BoundMethod& method = method_of(object);
+  PyObject* const getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+  const Owned name = Owned::steal(PyObject_GetAttrString(method.function, "__name__"));
+  if (getattr == nullptr || !name) return nullptr;
+  return Py_BuildValue("O(OO)", getattr, method.self, name.get());
+}
+
+PyMemberDef members[] = {
+    {"__self__", T_OBJECT, offsetof(BoundMethod, self), READONLY, "The tensor."},
+    {"__func__", T_OBJECT, offsetof(BoundMethod, function), READONLY,
+     "What is called, with the tensor first."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundMethod, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(BoundMethod, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
+                       {Py_tp_traverse, slot(traverse)},
+                       {Py_tp_dealloc, slot(deallocate)},
+                       {Py_tp_repr, slot(represent)},
+                       {Py_tp_richcompare, slot(compare)},
+                       {Py_tp_hash, slot(hash)},
+                       {Py_tp_getattro, slot(get_attribute)},
+                       {Py_tp_members, members},
+                       {Py_tp_methods, methods},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"opyard._C.BoundMethod", sizeof(BoundMethod), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+}  // namespace
+
+void add_bound_method_type(PyObject* module, Runtime& runtime) {
+  if (runtime.bound_method_type != nullptr) return;
+  const Owned type = checked(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  runtime.bound_method_type = reinterpret_cast<PyTypeObject*>(Owned::share(type.get()).release());
+}
+
+PyObject* bind_method(Runtime& runtime, PyObject* function, PyObject* self) noexcept {
+  BoundMethod* method = nullptr;
+  if (runtime.free_method_count > 0) {
+    method = &method_of(runtime.free_methods[--runtime.free_method_count]);
+    revive(reinterpret_cast<PyObject*>(method));
+  } else {
+    method = PyObject_GC_New(BoundMethod, runtime.bound_method_type);
+    if (method == nullptr) return nullptr;
+    method->vectorcall = &call;
+    method->weak_references = nullptr;
+  }
+  method->function = Py_NewRef(function);
+  method->self = Py_NewRef(self);
+  PyObject_GC_Track(method);
+  return reinterpret_cast<PyObject*>(method);
+}
+
+void drop_free_methods(Runtime& runtime) noexcept {
+  runtime.most_free_methods = 0;
+  while (runtime.free_method_count > 0) {
+    PyObject_GC_Del(runtime.free_methods[--runtime.free_method_count]);
+    Py_DECREF(runtime.bound_method_type);
+  }
+}
+
+}  // namespace opyard::python
