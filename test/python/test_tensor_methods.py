@@ -4,8 +4,12 @@ Suspect objects/tensor/aten_methods.cpp: what a class, an instance or the regist
 to go before what was found earlier.
 """
 
+import copy
+import functools
 import gc
 import inspect
+import pickle
+import pydoc
 import threading
 import weakref
 
@@ -133,7 +137,9 @@ def test_help_and_dir_are_those_of_the_operator():
         x.relu()
     assert "relu" in dir(x)
     assert "relu" not in vars(opyard.Tensor)
-    assert inspect.ismethod(x.relu)
+    assert inspect.isroutine(x.relu)
+    text = pydoc.plain(pydoc.render_doc(x.relu))
+    assert "relu() -> opyard.Tensor" in text and "aten::relu(Tensor self) -> Tensor" in text
     assert x.relu.__doc__ == aten.relu.__doc__
     assert "self" not in inspect.signature(x.relu).parameters
 
@@ -144,7 +150,9 @@ def test_all_operators_are_methods():
         same = 0
         for name in set(dir(aten)) - {"real", "imag", "mT"}:  # which are attributes
             if not name.startswith("_") and hasattr(getattr(x, name), "__func__"):
-                assert (getattr(x, name).__func__ is getattr(aten, name)) == (name != "where")
+                assert (getattr(x, name).__func__ is getattr(aten, name)) == (
+                    name not in ("where", "alias")
+                )
                 same += 1
         assert same > 500
 
@@ -251,3 +259,79 @@ def test_interpreters_find_their_own(run_program):
             assert x.relu().tolist() == [0.0, 2.0]
     """)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_bound_method_is_as_those_of_python():
+    x = tensor(1, -2)
+    method = x.relu
+    assert method.__self__ is x and method.__func__ is aten.relu
+    assert method.__name__ == method.__qualname__ == "relu"
+    assert method.__module__ == aten.relu.__module__ and method.__doc__ == aten.relu.__doc__
+    assert repr(method) == f"<bound method relu of {x!r}>"
+    assert method == x.relu and hash(method) == hash(x.relu)
+    assert method not in (x.neg, tensor(1, -2).relu, x.relu(), "relu")
+    assert method.overloads() == ["default"] and callable(method)
+    assert str(inspect.signature(x.where)) == "(condition: Any, other: Any) -> opyard.Tensor"
+    assert copy.copy(method) == method
+    assert type("A", (), {"f": method})().f is method
+    assert pickle.loads(pickle.dumps(method))().tolist() == [1.0, 0.0]
+    with pytest.raises(AttributeError):
+        method.no_such = 1
+    with pytest.raises(TypeError):
+        type(method)()
+    assert weakref.ref(method)() is method
+
+
+def test_a_bound_method_passes_arguments_on():
+    x = tensor(1, 2)
+    add = x.add
+    given = [tensor(1, 1)]
+    assert add(tensor(1, 1)).tolist() == add(*given).tolist() == [2.0, 3.0]
+    assert add(tensor(1, 1), alpha=2).tolist() == add(*given, **{"alpha": 2}).tolist() == [3, 4]
+    assert add(other=tensor(1, 1)).tolist() == [2.0, 3.0]
+    assert next(map(add, given)).tolist() == [2.0, 3.0]
+    assert functools.partial(add, alpha=3)(*given).tolist() == [4.0, 5.0]
+    with pytest.raises(TypeError, match="missing value for argument 'other'"):
+        add()
+    assert x.add(x.mul(x.add(x.neg().abs()))).tolist() == [3.0, 10.0]  # each in the other's call
+
+
+def test_bound_methods_that_died_leave_nothing_alive():
+    x = tensor(1, 2)
+    seen = weakref.ref(x)
+    methods = [x.relu for _ in range(20)]
+    watched = weakref.ref(methods[0])
+    ended = []
+    again = weakref.ref(methods[1], lambda _: ended.append(1))
+    assert gc.is_tracked(methods[0])
+    del x, methods
+    assert seen() is None and watched() is None and again() is None and ended == [1]
+    others = [tensor(3).relu for _ in range(20)]
+    assert [one().tolist() for one in others] == [[3.0]] * 20
+    assert weakref.ref(others[0])() is others[0]
+
+
+def test_a_cycle_through_a_bound_method_is_collected():
+    x = tensor(1, 2)
+    x.kept = [x.relu, x.alias]
+    seen = weakref.ref(x)
+    del x
+    gc.collect()
+    assert seen() is None
+
+
+def test_alias_is_kept_as_operators_are_and_can_be_hidden():
+    x = tensor(1, 2)
+    for _ in range(3):
+        assert x.alias().tolist() == [1.0, 2.0] and x.alias.__self__ is x
+    x.alias = lambda: "hidden"
+    assert x.alias() == "hidden" and tensor(1).alias().tolist() == [1.0]
+
+    class Other(opyard.Tensor):
+        def alias(self):
+            return "of a class"
+
+    y = opyard.Tensor.make_subclass(Other, tensor(1))
+    assert y.alias() == "of a class" and tensor(1).alias().tolist() == [1.0]
+    del Other.alias
+    assert type(y).alias is opyard.Tensor.alias and y.alias().tolist() == [1.0]

@@ -93,13 +93,10 @@ Owned find_aten_method(Runtime& runtime, PyObject* name) {
 
 void keep_near_method(Runtime& runtime, PyTypeObject* type, PyObject* name, PyObject* method) {
   const TypeVersion version = type_version(runtime, type);
-  auto* const methods = reinterpret_cast<AtenMethods*>(runtime.aten_methods);
-  if (methods == nullptr || runtime.aten_methods_generation != Registry::generation() ||
-      version == 0 || !PyUnicode_CheckExact(name)) {
-    return;
-  }
+  if (version == 0 || !PyUnicode_CheckExact(name)) return;
+  AtenMethods& methods = require_methods(runtime, Registry::generation());
   const AtenMethods::Near fresh{Py_NewRef(name), Py_NewRef(method), type, version};
-  const AtenMethods::Near former = std::exchange(methods->near_of(name), fresh);
+  const AtenMethods::Near former = std::exchange(methods.near_of(name), fresh);
   Py_XDECREF(former.name);
   Py_XDECREF(former.found);
 }

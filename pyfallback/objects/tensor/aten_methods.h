@@ -41,7 +41,7 @@ Owned find_aten_method(Runtime& runtime, PyObject* name);
 // The same, kept for find_near_method().
 Owned find_aten_method(Runtime& runtime, PyTypeObject* type, PyObject* name);
 
-// Keeps another method for find_near_method(), if one of aten is kept already.
+// Keeps a method of the class for find_near_method(). Throws PythonErrorSet.
 void keep_near_method(Runtime& runtime, PyTypeObject* type, PyObject* name, PyObject* method);
 
 // See [Near]: what find_aten_method() gave for this class and name, borrowed; null if it is to be

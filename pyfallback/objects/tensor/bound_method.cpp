@@ -73,8 +73,8 @@ PyObject* represent(PyObject* object) {
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   if ((how != Py_EQ && how != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
-  const bool same = method_of(a).function == method_of(b).function &&
-                    method_of(a).self == method_of(b).self;
+  const bool same =
+      method_of(a).function == method_of(b).function && method_of(a).self == method_of(b).self;
   return PyBool_FromLong(same == (how == Py_EQ) ? 1 : 0);
 }
 Py_hash_t hash(PyObject* object) {
@@ -98,8 +98,7 @@ PyObject* get_attribute(PyObject* object, PyObject* name) {
   }
   PyObject* const own = lookup_on_type(Py_TYPE(object), name);
   const bool is_of_function =
-      own == nullptr || PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
-      PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
+      own == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
   return is_of_function ? PyObject_GetAttr(method_of(object).function, name)
                         : PyObject_GenericGetAttr(object, name);
 }
@@ -113,6 +112,16 @@ PyObject* reduce(PyObject* object, PyObject*) {
   return Py_BuildValue("O(OO)", getattr, method.self, name.get());
 }
 
+// It is bound already, also as an attribute of a class. Tools take what has this for a routine.
+PyObject* bind_again(PyObject* object, PyObject*, PyObject*) { return Py_NewRef(object); }
+
+PyObject* get_doc(PyObject* object, void*) {
+  return PyObject_GetAttrString(method_of(object).function, "__doc__");
+}
+
+PyGetSetDef properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
 PyMemberDef members[] = {
     {"__self__", T_OBJECT, offsetof(BoundMethod, self), READONLY, "The tensor."},
     {"__func__", T_OBJECT, offsetof(BoundMethod, function), READONLY,
@@ -121,9 +130,8 @@ PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(BoundMethod, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyMethodDef methods[] = {
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
                        {Py_tp_traverse, slot(traverse)},
@@ -132,7 +140,9 @@ PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
                        {Py_tp_richcompare, slot(compare)},
                        {Py_tp_hash, slot(hash)},
                        {Py_tp_getattro, slot(get_attribute)},
+                       {Py_tp_descr_get, slot(bind_again)},
                        {Py_tp_members, members},
+                       {Py_tp_getset, properties},
                        {Py_tp_methods, methods},
                        {0, nullptr}};
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "objects/tensor/aten.h"
+#include "objects/tensor/bound_method.h"
 #include "objects/tensor/dlpack_table.h"
 #include "objects/tensor/tensor_functions.h"
-#include "objects/tensor/bound_method.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "runtime/types.h"
