@@ -82,17 +82,31 @@ bool has_nan(const Tensor& tensor) {
   return *static_cast<const bool*>(found.raw());
 }
 
+namespace {
+
+// Between the elements of a tensor and those of a row.
+Tensor of_parts(const Tensor& parts, const Geometry& at) {
+  static constinit Found<One> op("aten::view_as_complex");
+  return at.is_of_complex ? op.call(parts) : parts;
+}
+Tensor as_parts(const Tensor& elements, const Geometry& at) {
+  static constinit Found<One> op("aten::view_as_real");
+  return at.is_of_complex ? op.call(elements) : elements;
+}
+
+}  // namespace
+
 Tensor gather_strided(const Tensor& row, const Geometry& at) {
   static constinit Found<Strided> op("opyard::gather_strided");
-  return op.call(row, at.sizes, at.strides, at.offset);
+  return of_parts(op.call(row, at.sizes, at.strides, at.offset), at);
 }
 Tensor scatter_strided(const Tensor& values, std::int64_t count, const Geometry& at) {
   static constinit Found<StridedOf> op("opyard::scatter_strided");
-  return op.call(values, count, at.sizes, at.strides, at.offset);
+  return op.call(as_parts(values, at), count, at.sizes, at.strides, at.offset);
 }
 Tensor replace_strided(const Tensor& row, const Tensor& values, const Geometry& at) {
   static constinit Found<StridedIn> op("opyard::replace_strided");
-  return op.call(row, values, at.sizes, at.strides, at.offset);
+  return op.call(row, as_parts(values, at), at.sizes, at.strides, at.offset);
 }
 
 }  // namespace opyard::autograd::calls

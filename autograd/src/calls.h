@@ -24,7 +24,8 @@ Tensor real_part(const Tensor& tensor);
 Tensor sum_to(const Tensor& tensor, IntSpan sizes);
 bool has_nan(const Tensor& tensor);
 
-// Between a row of elements and a geometry of them. See kernels/src/gradients/derivatives.cpp.
+// Between a row of elements and a tensor of some of them, which may be complex. Row and geometry:
+// tensor_state.h. See kernels/src/gradients/derivatives.cpp.
 Tensor gather_strided(const Tensor& row, const Geometry& at);
 Tensor scatter_strided(const Tensor& values, std::int64_t count, const Geometry& at);
 Tensor replace_strided(const Tensor& row, const Tensor& values, const Geometry& at);

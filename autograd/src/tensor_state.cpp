@@ -130,13 +130,13 @@ void take_from_leaf(const Tensor& tensor, const StorageState& storage) {
     leaf = CountedPtr<const StorageLeaf>::share(found);
     to.function = FunctionPtr::share(found->accumulate);
   }
-  if (leaf->dtype != tensor.dtype()) OfAnotherDType::refuse(describe(tensor), leaf->dtype);
+  if (leaf->dtype != row_dtype(tensor.dtype())) OfAnotherDType::refuse(describe(tensor), leaf->dtype);
   require_state(tensor).history = {make_counted<OfLeaf>(tensor, *leaf, std::move(to)), 0};
 }
 
 bool is_of_another_dtype(const Tensor& tensor) {
   const StorageState* const storage = find_storage_state(tensor);
-  return storage != nullptr && storage->history && storage->dtype != tensor.dtype();
+  return storage != nullptr && storage->history && storage->dtype != row_dtype(tensor.dtype());
 }
 
 // How often the memory was written so far, with gradients on, by tensors of the group.
@@ -168,7 +168,7 @@ void refresh(const Tensor& tensor) {
   const std::uint32_t generation = storage->generation.load(std::memory_order_acquire);
   TensorState* state = find_state(tensor);
   if (state != nullptr && state->storage_generation == generation) return;
-  if (tensor.dtype() != storage->dtype) OfAnotherDType::refuse(describe(tensor), storage->dtype);
+  if (row_dtype(tensor.dtype()) != storage->dtype) OfAnotherDType::refuse(describe(tensor), storage->dtype);
   state = &require_state(tensor);
   const Edge former = state->history;
   state->history = {make_counted<FromStorage>(tensor, *storage), 0};
@@ -196,8 +196,8 @@ StorageState& require_storage_state(const Tensor& tensor) {
   const auto fresh = [&](std::uint32_t group) {
     auto state = make_counted<StorageState>();
     state->group = group;
-    state->dtype = tensor.dtype();
-    state->numel = std::int64_t(storage.bytes() / item_size(tensor.dtype()));
+    state->dtype = row_dtype(tensor.dtype());
+    state->numel = std::int64_t(storage.bytes() / item_size(state->dtype));
     return state;
   };
   Counted* const first = storage.gradient_state().get();

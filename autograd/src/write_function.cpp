@@ -124,7 +124,7 @@ void record_write(const Tensor& written, FunctionPtr function, std::uint32_t inp
   Edge call{std::move(function), input};
   StorageState* const storage = find_storage_state(written);
   if (storage == nullptr) return set_history(written, std::move(call));
-  if (storage->dtype != written.dtype()) {
+  if (storage->dtype != row_dtype(written.dtype())) {
     fail(ErrorKind::Unsupported,
          describe(written) + " was written through a view of another dtype than " +
              name_of(storage->dtype) + ", through which gradients do not flow");

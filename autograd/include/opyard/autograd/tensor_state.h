@@ -34,17 +34,37 @@
 
 namespace opyard::autograd {
 
-// Where the elements of a tensor are in its storage.
+// What the elements of a storage are as a row: complex numbers are two real ones, so that views of
+// their parts have the same row.
+constexpr DType row_dtype(DType dtype) {
+  if (dtype == DType::ComplexFloat) return DType::Float32;
+  return dtype == DType::ComplexDouble ? DType::Float64 : dtype;
+}
+
+// Where the elements of a tensor are in the row of its storage; those of a complex one have a last
+// dimension of two parts.
 struct Geometry {
   DimVector sizes;
   DimVector strides;
   std::int64_t offset = 0;
+  bool is_of_complex = false;
 
   Geometry() = default;
   explicit Geometry(const Tensor& tensor)
       : sizes(tensor.impl()->own_sizes()),
         strides(tensor.impl()->own_strides()),
-        offset(tensor.impl()->own_storage_offset()) {}
+        offset(tensor.impl()->own_storage_offset()),
+        is_of_complex(is_complex(tensor.impl()->dtype())) {
+    if (__builtin_expect(is_of_complex, 0)) split();
+  }
+
+ private:
+  void split() {
+    for (std::int64_t& stride : strides) stride *= 2;
+    offset *= 2;
+    sizes.push_back(2);
+    strides.push_back(1);
+  }
 };
 
 // The tensor that a recorded view was made of.
@@ -58,10 +78,11 @@ struct Base {
 // See [Early views].
 class StorageLeaf final : public Counted {
  public:
-  explicit StorageLeaf(const Tensor& tensor) : geometry(tensor), dtype(tensor.dtype()) {}
+  explicit StorageLeaf(const Tensor& tensor)
+      : geometry(tensor), dtype(row_dtype(tensor.dtype())) {}
 
   const Geometry geometry;
-  const DType dtype;
+  const DType dtype;  // of the row
   // Null after the tensor's end. Not owned, since a gradient may be on this memory. Guarded by the
   // library's lock.
   Accumulate* accumulate = nullptr;
@@ -94,7 +115,7 @@ class OPYARD_API StorageState final : public Counted {
   std::uint32_t group = 0;  // TensorImpl::detached_group()
   SetOnce<StorageState> next;
   Edge history;
-  DType dtype = DType::Float32;
+  DType dtype = DType::Float32;  // of the row
   std::int64_t numel = 0;
   std::atomic<std::uint32_t> generation{0};
   // See [Early views]. The list is guarded by the library's lock.
