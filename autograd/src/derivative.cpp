@@ -35,29 +35,6 @@ static Source source_of(const jit::FormulaNames::Meaning& meaning) {
 
 namespace {
 
-// Operators that look at no element. Asked of arguments and results alone they are asked when the
-// call is recorded, and what they were asked of is not saved.
-constexpr std::string_view kQuestions[] = {
-    "opyard::sizes",
-    "aten::size",
-    "aten::sym_size",
-    "aten::stride",
-    "aten::sym_stride",
-    "aten::dim",
-    "aten::numel",
-    "aten::sym_numel",
-    "aten::storage_offset",
-    "opyard::storage_size",
-    "opyard::extents",
-    "opyard::numel_of",
-    "opyard::is_column_major",
-};
-
-bool is_question(const jit::Node& node) {
-  return std::find(std::begin(kQuestions), std::end(kQuestions), node.kind().qual_string()) !=
-         std::end(kQuestions);
-}
-
 bool is_tensor_type(const Type& type) {
   return type.kind() == TypeKind::Tensor ||
          (type.kind() == TypeKind::Optional && is_tensor_type(type.element()));
@@ -76,7 +53,7 @@ class Rewriter {
     std::vector<jit::Node*> nodes;
     for (jit::Node* const node : graph_.nodes()) nodes.push_back(node);
     for (jit::Node* const node : nodes) {
-      if (is_question(*node)) hoist(node);
+      if (jit::is_question(*node)) hoist(node);
     }
     for (jit::Node* const node : nodes) {
       if (!node->is_destroyed() && node->kind().qual_string() == "opyard::sum_to") save_sizes(node);
@@ -147,40 +124,6 @@ class Rewriter {
   jit::Graph& graph_;
   std::map<const jit::Value*, Source> sources_;
 };
-
-}  // namespace
-
-namespace {
-
-// Operators that tell the parts of a complex number apart, besides those of backwards, which are
-// called so: they are made for a gradient, and know what they can take.
-constexpr std::string_view kOfParts[] = {
-    "aten::conj",         "aten::conj_physical",   "aten::real",  "aten::imag",
-    "aten::view_as_real", "aten::view_as_complex", "aten::angle", "aten::sgn",
-};
-
-bool knows_complex(const jit::Graph& graph) {
-  for (const jit::Node* const node : graph.nodes()) {
-    const std::string_view name = node->kind().qual_string();
-    if (name.ends_with("_backward")) return true;
-    if (std::find(std::begin(kOfParts), std::end(kOfParts), name) != std::end(kOfParts)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool drop_conjugations(jit::Graph& graph) {
-  std::vector<jit::Node*> found;
-  for (jit::Node* const node : graph.nodes()) {
-    if (node->kind().qual_string() == "aten::conj") found.push_back(node);
-  }
-  for (jit::Node* const node : found) {
-    node->output()->replace_all_uses_with(node->input(0));
-    node->destroy();
-  }
-  return !found.empty();
-}
 
 }  // namespace
 
@@ -262,9 +205,10 @@ void FormulaSet::add(const Operator& op, const Formula& formula, jit::ParsedForm
       if (known == sources.end()) known = sources.insert(known, std::move(source));
       code.inputs.push_back(std::size_t(known - sources.begin()));
     }
-    code.knows_complex = knows_complex(*parsed.graph);
+    code.knows_complex = jit::knows_complex(*parsed.graph);
     jit::GraphPtr with_conj = parsed.graph->copy();
-    if (drop_conjugations(*parsed.graph)) code.complex_code = jit::compile(std::move(with_conj));
+    if (jit::drop_conjugations(*parsed.graph))
+      code.complex_code = jit::compile(std::move(with_conj));
     code.code = jit::compile(std::move(parsed.graph));
   } catch (const Error& error) {
     throw error.with_context(fmt::format("in the derivative of {} for {}: {}", to_string(op.name()),

@@ -130,7 +130,8 @@ void take_from_leaf(const Tensor& tensor, const StorageState& storage) {
     leaf = CountedPtr<const StorageLeaf>::share(found);
     to.function = FunctionPtr::share(found->accumulate);
   }
-  if (leaf->dtype != row_dtype(tensor.dtype())) OfAnotherDType::refuse(describe(tensor), leaf->dtype);
+  if (leaf->dtype != row_dtype(tensor.dtype()))
+    OfAnotherDType::refuse(describe(tensor), leaf->dtype);
   require_state(tensor).history = {make_counted<OfLeaf>(tensor, *leaf, std::move(to)), 0};
 }
 
@@ -168,7 +169,8 @@ void refresh(const Tensor& tensor) {
   const std::uint32_t generation = storage->generation.load(std::memory_order_acquire);
   TensorState* state = find_state(tensor);
   if (state != nullptr && state->storage_generation == generation) return;
-  if (row_dtype(tensor.dtype()) != storage->dtype) OfAnotherDType::refuse(describe(tensor), storage->dtype);
+  if (row_dtype(tensor.dtype()) != storage->dtype)
+    OfAnotherDType::refuse(describe(tensor), storage->dtype);
   state = &require_state(tensor);
   const Edge former = state->history;
   state->history = {make_counted<FromStorage>(tensor, *storage), 0};

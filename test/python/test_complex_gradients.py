@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import opyard
-from opyard import autograd
+from opyard import autograd, jit
 
 aten = opyard.ops.aten
 Z = [[0.6 + 0.3j, -1.2 + 0.8j, 2.1 - 0.4j], [1.4 - 0.9j, 0.7 + 1.1j, -0.4 - 0.6j]]
@@ -303,6 +303,42 @@ def test_X31_formulas_of_real_numbers_run_without_conj(library, ns):
 
     assert called(REAL) == []
     assert "aten::conj" in called(Z)
+
+
+def test_X31_compiled_functions_of_complex_numbers_have_their_gradients():
+    def loss(z, w):
+        return ((z * w).exp() @ w.mH).abs().sum() + (z / w).imag.sum() + w.angle().sum()
+
+    compiled = jit.compile(loss)
+    for _ in range(2):
+        z, w, u, v = leaf(Z), leaf(W), leaf(Z), leaf(W)
+        compiled(z, w).backward()
+        loss(u, v).backward()
+        for a, b in ((z, u), (w, v)):
+            assert a.grad.dtype == opyard.complex128
+            assert a.grad.reshape([-1]).tolist() == pytest.approx(b.grad.reshape([-1]).tolist())
+    assert "aten::conj" in str(compiled.graphs[0])
+
+
+def test_X31_compiled_gradients_of_real_numbers_are_without_conj():
+    compiled = jit.compile(lambda x, y: (x * y).exp().mm(y.t()).sum())
+    x, y = leaf(REAL), leaf(ABOVE)
+    compiled(x, y).backward()
+    assert "conj" not in str(compiled.graphs[0])
+    assert x.grad.dtype == opyard.float64
+
+
+def test_X31_compile_runs_a_formula_of_real_numbers_as_it_is_for_complex_ones(library, ns):
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * x, "CPU")
+    library.derivative("twice", {"x": "grad * x * 2"})
+    op = getattr(opyard.ops, ns).twice
+    compiled = jit.compile(lambda z: op(z).abs().sum())
+    z = leaf(LINE)
+    with pytest.warns(UserWarning, match=r'formula "grad \* x \* 2", which reads complex numbers'):
+        result = compiled(z)
+    with pytest.raises(NotImplementedError, match="write conj"):
+        result.backward()
 
 
 def test_G16_writes_to_complex_memory_are_recorded():

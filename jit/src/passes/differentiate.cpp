@@ -319,6 +319,8 @@ class Differentiation {
         if (argument < found.size()) has_formula[argument] = true;
       }
       if (!wanted || !parsed.graph) continue;
+      require_known_numbers(node, formula, *parsed.graph, names);
+      if (is_of_real_numbers(node)) drop_conjugations(*parsed.graph);
       const std::vector<Value*> values = write(node, op, *parsed.graph, names);
       for (std::size_t i = 0; i < values.size(); ++i) {
         if (parsed.arguments[i] < found.size()) found[parsed.arguments[i]] = values[i];
@@ -356,6 +358,41 @@ class Differentiation {
   static std::optional<DType> dtype_of(const Value* value) {
     const TensorShape* const shape = find_shape(*value->type());
     return shape == nullptr ? std::nullopt : shape->dtype;
+  }
+  // As the engine, which sees the numbers, refuses it.
+  void require_known_numbers(const Node& node, const Formula& formula, const Graph& graph,
+                             const FormulaNames& names) {
+    if (knows_complex(graph)) return;
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      const FormulaNames::Meaning& meaning = names.meanings[i];
+      if (meaning.kind == FormulaNames::Kind::Gradient || !reads_elements(*graph.inputs()[i])) {
+        continue;
+      }
+      const auto values =
+          meaning.kind == FormulaNames::Kind::Argument ? node.inputs() : node.outputs();
+      if (meaning.index >= values.size()) continue;
+      const std::optional<DType> dtype = dtype_of(values[meaning.index]);
+      if (!dtype || !is_complex(*dtype)) continue;
+      refuse(node, fmt::format("has the formula \"{}\", which reads complex numbers and does not "
+                               "say how: write conj() around the factors that are conjugated, as "
+                               "in grad * conj(other)",
+                               formula.text));
+    }
+  }
+  // Whether it is known that a call takes and gives no complex number.
+  static bool is_of_real_numbers(const Node& node) {
+    const auto is_real = [](const Value* value) {
+      const Type& type = *value->type();
+      if (is_tensor(type)) {
+        const std::optional<DType> dtype = dtype_of(value);
+        return dtype && !is_complex(*dtype);
+      }
+      if (type.kind() != TypeKind::Scalar) return type.kind() != TypeKind::Complex;
+      const std::optional<opyard::Value> known = detail::known_value(value);
+      return known && !known->is_complex();
+    };
+    return std::ranges::all_of(node.inputs(), is_real) &&
+           std::ranges::all_of(node.outputs(), is_real);
   }
   // Whether no tensor of a call, in or out, is known to have real numbers of another dtype. One
   // without a known dtype is taken as the others are.

@@ -7,7 +7,7 @@
 //   self, other …     an argument; a tensor is saved
 //   result, result0 … a result, saved
 //   sizes(self)       asked when the call is recorded, so that self is not saved; so is all that is asked
-//                     of arguments by operators that look at no element (kQuestions in derivative.cpp)
+//                     of arguments by operators that look at no element (jit::is_question())
 //
 // A formula may also be a class of C++ or Python: CustomDerivative.
 //

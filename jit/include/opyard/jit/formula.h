@@ -40,5 +40,16 @@ struct ParsedFormula {
 // Raises BadGraph, with operator, formula, column and caret.
 OPYARD_API ParsedFormula parse_formula(const Operator& op, const Formula& formula,
                                        const FormulaNames& names);
+// Whether a node of a formula looks at no element of what it is asked of, as opyard::sizes. Asked of
+// arguments and results alone such a node is asked when the call is recorded.
+OPYARD_API bool is_question(const Node& node);
+// Whether a formula reads elements of one of its inputs, and not sizes alone.
+OPYARD_API bool reads_elements(const Value& input);
+// Whether a formula says how it reads complex numbers: by conj() or another function of their
+// parts, or by an operator that is a backward. Others are for real numbers alone.
+OPYARD_API bool knows_complex(const Graph& formula);
+// The formula for real numbers, which are their own conjugates: takes each conj() out of its graph.
+// Whether there was one.
+OPYARD_API bool drop_conjugations(Graph& formula);
 
 }  // namespace opyard::jit
