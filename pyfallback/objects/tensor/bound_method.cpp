@@ -106,10 +106,12 @@ PyObject* get_attribute(PyObject* object, PyObject* name) {
 // For pickle: getattr(tensor, name).
 PyObject* reduce(PyObject* object, PyObject*) {
   const BoundMethod& method = method_of(object);
-  PyObject* const getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+  const Owned builtins = Owned::steal(PyImport_ImportModule("builtins"));
+  if (!builtins) return nullptr;
+  const Owned getattr = Owned::steal(PyObject_GetAttrString(builtins.get(), "getattr"));
   const Owned name = Owned::steal(PyObject_GetAttrString(method.function, "__name__"));
-  if (getattr == nullptr || !name) return nullptr;
-  return Py_BuildValue("O(OO)", getattr, method.self, name.get());
+  if (!getattr || !name) return nullptr;
+  return Py_BuildValue("O(OO)", getattr.get(), method.self, name.get());
 }
 
 // It is bound already, also as an attribute of a class. Tools take what has this for a routine.

@@ -78,8 +78,7 @@ struct Base {
 // See [Early views].
 class StorageLeaf final : public Counted {
  public:
-  explicit StorageLeaf(const Tensor& tensor)
-      : geometry(tensor), dtype(row_dtype(tensor.dtype())) {}
+  explicit StorageLeaf(const Tensor& tensor) : geometry(tensor), dtype(row_dtype(tensor.dtype())) {}
 
   const Geometry geometry;
   const DType dtype;  // of the row
