@@ -24,6 +24,7 @@ REAL = [[0.6, -1.2, 2.1], [1.4, 0.7, -0.4]]
 ABOVE = [[1.6, 1.2, 2.1], [1.4, 2.7, 3.4]]
 TALL = [[0.6 + 0.3j, -1.2 + 0.8j], [2.1 - 0.4j, 1.4 - 0.9j], [0.7 + 1.1j, -0.4 - 0.6j]]
 SQUARE = [[0.3 - 0.5j, 1.1 + 0.2j], [-0.8 + 0.4j, 0.5 + 0.6j]]
+REALS = opyard.tensor(REAL, dtype=opyard.float64)
 PLACES = opyard.tensor([[2, 0, 1], [1, 2, 0]])
 LINES = opyard.tensor([2, 0])
 MASK = opyard.tensor([[True, False, True], [False, False, True]])
@@ -50,6 +51,7 @@ CASES = [
     ("pow 2", lambda x: aten.pow(x, 2), [Z]),
     ("pow 2.5", lambda x: aten.pow(x, 2.5), [Z]),
     ("pow 0", lambda x: aten.pow(x, 0) * x, [Z]),
+    ("pow complex of negative", lambda x: aten.pow(REALS, x), [Z]),
     ("pow complex", lambda x: aten.pow(x, 1 + 2j), [Z]),
     ("pow complex of real", lambda x: aten.pow(x, 1 + 2j), [ABOVE]),
     ("pow.Tensor_Tensor", lambda x, y: aten.pow(x, y), [Z, W]),
@@ -200,18 +202,34 @@ def test_transforms_name_themselves_when_they_refuse():
     needs_numpy("_fft")
     for call, text in (
         (lambda: aten.fft_rfft(opyard.tensor([1j])), "aten::fft_rfft: a real tensor is wanted"),
-        (lambda: aten.fft_fft(opyard.tensor([1.0]), 0), "aten::fft_fft: 0 elements along"),
+        (lambda: aten.fft_fft(opyard.tensor([1.0]), 0), "aten::fft_fft: n is 0"),
         (lambda: aten.fft_fft(opyard.tensor([1.0]), 2, 1), "aten::fft_fft: dim 1 is not among 1"),
         (lambda: aten.fft_fft(opyard.tensor(1.0)), "aten::fft_fft: dim -1 is not among 0"),
         (lambda: aten.fft_fft2(opyard.tensor([1.0])), "aten::fft_fft2: dim -2 is not among 1"),
         (lambda: aten.fft_ifft(opyard.tensor([1.0]), norm="no"), "ortho, not 'no'"),
         (lambda: aten.fft_irfft(opyard.tensor([1.0])), "aten::fft_irfft: 0 elements along"),
         (lambda: aten.fft_fftn(opyard.tensor([1.0]), [1, 2]), "2 sizes are given for 1"),
+        (lambda: aten.fft_ihfft(opyard.tensor([1.0]), -1), "aten::fft_ihfft: n is -1"),
+        (lambda: aten._fft_c2r(opyard.tensor([1j]), [0], 0, 4), "at least half of them and one, 3"),
         (lambda: aten.fft_fftfreq(0), "aten::fft_fftfreq: n is 0"),
     ):
         with pytest.raises(ValueError) as raised:
             call()
         assert text in str(raised.value)
+
+
+def test_X31_second_gradients_at_zeros_are_those_of_the_sum_of_squares():
+    z = leaf([0j, 3 + 0j, 4j])
+    (first,) = autograd.grad(aten.linalg_vector_norm(z), z, create_graph=True)
+    weights = opyard.tensor([1.0, 2.0, 3.0], dtype=opyard.float64)
+    (second,) = autograd.grad((first * weights).real.sum(), z)
+    assert second.tolist() == pytest.approx([0.2, 0.256, 0.6 - 0.192j])
+    for exponent in (0, 1, 2):
+        zero = leaf([0j])
+        powers = aten.pow(zero, exponent)
+        assert powers.tolist() == [0j**exponent]
+        (first,) = autograd.grad(powers.real.sum(), zero)
+        assert first.tolist() == [1.0 if exponent == 1 else 0.0]
 
 
 def test_X31_a_wrong_gradient_of_complex_numbers_is_found():
@@ -286,6 +304,22 @@ def test_X31_a_formula_of_real_factors_takes_complex_gradients(library, ns):
     op = getattr(opyard.ops, ns).scaled
     by = opyard.tensor(REAL, dtype=opyard.float64)
     assert autograd.gradcheck(lambda z: op(z, by), [leaf(Z)])
+
+
+@pytest.mark.parametrize("how", ["complex(a, b)", "view_as_complex(stack([a, b], -1))"])
+def test_X31_conj_stays_where_real_numbers_become_complex(library, ns, how):
+    library.define("norms(Tensor a, Tensor b) -> Tensor")
+    library.impl("norms", lambda a, b: a * a - b * b, "CPU")
+    library.derivative(
+        "norms", {"a": f"grad * 2 * real(conj({how}))", "b": f"grad * 2 * imag(conj({how}))"}
+    )
+    op = getattr(opyard.ops, ns).norms
+    assert autograd.gradcheck(op, [leaf(REAL), leaf(ABOVE)])
+    compiled = jit.compile(lambda a, b: op(a, b).sum())
+    for _ in range(2):
+        a, b = leaf(REAL), leaf(ABOVE)
+        compiled(a, b).backward()
+        assert b.grad.tolist() == [[-2 * v for v in row] for row in ABOVE]
 
 
 def test_X31_formulas_of_real_numbers_run_without_conj(library, ns):

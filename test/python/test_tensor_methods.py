@@ -277,8 +277,15 @@ def test_a_bound_method_is_as_those_of_python():
     assert pickle.loads(pickle.dumps(method))().tolist() == [1.0, 0.0]
     with pytest.raises(AttributeError):
         method.no_such = 1
-    with pytest.raises(TypeError):
-        type(method)()
+    assert weakref.WeakMethod(method)() == method
+    made = copy.deepcopy(method)
+    assert made.__func__ is aten.relu and made.__self__ is not x
+    assert made().tolist() == [1.0, 0.0]
+    for wrong in ((), (aten.relu,), (1, x)):
+        with pytest.raises(TypeError):
+            type(method)(*wrong)
+    with pytest.raises(TypeError, match="immutable"):
+        type(method).extra = 1
     assert weakref.ref(method)() is method
 
 
@@ -335,3 +342,20 @@ def test_alias_is_kept_as_operators_are_and_can_be_hidden():
     assert y.alias() == "of a class" and tensor(1).alias().tolist() == [1.0]
     del Other.alias
     assert type(y).alias is opyard.Tensor.alias and y.alias().tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "x.keep = x.relu; opyard.Tensor.mine = lambda self: x",
+        "x.keep = [x.relu, x.alias]; m = x.relu",
+        "import types; types.keep = x.relu; sys.modules['kept'] = x.add",
+        "class Kept(opyard.Tensor): pass\n"
+        "y = opyard.Tensor.make_subclass(Kept, x)\ny.me = y.relu\nKept.one = y.me",
+    ],
+)
+def test_bound_methods_that_are_there_at_exit(run_program, kept):
+    ended = run_program(
+        f"import sys, opyard\nx = opyard.tensor([1.0, -2.0])\n{kept}\nassert x.relu()[1] == 0\n"
+    )
+    assert ended.returncode == 0, ended.stderr

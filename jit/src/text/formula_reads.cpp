@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "opyard/jit/formula.h"
+#include "opyard/jit/symbol.h"
 
 namespace opyard::jit {
 namespace {
@@ -31,9 +32,30 @@ constexpr std::string_view kOfParts[] = {
     "aten::view_as_real", "aten::view_as_complex", "aten::angle", "aten::sgn",
 };
 
+// Operators that give real numbers for real ones. Others, such as aten::complex, may not.
+constexpr std::string_view kOfRealNumbers[] = {
+    "aten::add",   "aten::conj",       "aten::cos",       "aten::cosh",      "aten::div",
+    "aten::exp",   "aten::log",        "aten::mul",       "aten::neg",       "aten::pow",
+    "aten::rsqrt", "aten::rsub",       "aten::sgn",       "aten::sigmoid",   "aten::sin",
+    "aten::sinh",  "aten::sqrt",       "aten::sub",       "aten::t",         "aten::tan",
+    "aten::tanh",  "aten::reciprocal", "aten::transpose", "aten::unsqueeze",
+};
+
 template <typename Names>
 bool is_among(const Names& names, std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// Whether a value is a real number if the formula's inputs are.
+bool stays_real(const Value& value) {
+  const Node& node = *value.node();
+  if (node.kind() == prim::Param) return true;
+  if (node.kind() == prim::Constant) {
+    const auto type = value.type()->kind();
+    return type == TypeKind::Int || type == TypeKind::Float || type == TypeKind::Bool;
+  }
+  return is_among(kOfRealNumbers, node.kind().qual_string()) &&
+         std::ranges::all_of(node.inputs(), [](const Value* input) { return stays_real(*input); });
 }
 
 }  // namespace
@@ -57,7 +79,9 @@ bool knows_complex(const Graph& formula) {
 bool drop_conjugations(Graph& formula) {
   std::vector<Node*> found;
   for (Node* const node : formula.nodes()) {
-    if (node->kind().qual_string() == "aten::conj") found.push_back(node);
+    if (node->kind().qual_string() == "aten::conj" && stays_real(*node->input(0))) {
+      found.push_back(node);
+    }
   }
   for (Node* const node : found) {
     node->output()->replace_all_uses_with(node->input(0));

@@ -98,6 +98,11 @@ Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim
                    MaybeDType dtype) {
   const DimVector dims = all_or(op, self, dim);
   const Tensor x = dtype ? to(self, *dtype) : self;
+  if (is_complex(x.dtype()) && ord == 2 &&
+      x.dim() > 0) {  // which has slopes at zeros, as abs() has not
+    const Tensor a = real(x), b = imag(x);
+    return root(sum(a * a + b * b, dims, keepdim), 2);
+  }
   if (is_complex(x.dtype())) return vector_norm(op, abs(x), ord, dim, keepdim, std::nullopt);
   if (!is_floating_point(x.dtype())) {
     refuse(ErrorKind::BadArgument,

@@ -1,5 +1,5 @@
-// kernels/gradients/complex.cpp: gradients of the direction and the angle of complex numbers, and of
-// Fourier transforms.
+// kernels/gradients/complex.cpp: gradients of the direction, the angle and the exponents of complex
+// numbers, and of Fourier transforms.
 //
 // The gradient of a real number L of z = a + ib is dL/da + i dL/db: docs/guides/gradients.md. Real
 // numbers have steps here, and the gradient zero. All are compositions, and so
@@ -28,6 +28,17 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   const Tensor size = abs(self);
   const Scalar i(std::complex<double>(0, 1));
   return masked((self * i) * (grad / (size * size)), equals(self, 0), 0);
+}
+
+// grad conj(result log(self)), and 0 at the powers of 0 that have no slope. Of a real base whose
+// powers are complex the logarithm is, too.
+Tensor pow_exponent_backward(const Tensor& grad, const Tensor& self, const Tensor& exponent,
+                             const Tensor& result) {
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> both("aten::logical_and");
+  const bool becomes_complex = is_complex(result.dtype()) && !is_complex(self.dtype());
+  const Tensor base = becomes_complex ? to(self, result.dtype()) : self;
+  const Tensor slope = is_complex(result.dtype()) ? conj(result * log(base)) : result * log(base);
+  return masked(grad * slope, both.call(equals(self, 0), real(exponent) >= 0), 0);
 }
 
 Tensor fft_c2c(const Tensor& self, IntSpan dim, std::int64_t normalization, bool forward) {
@@ -82,6 +93,8 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
       &fft_r2c_backward);
   m.def("fft_c2r_backward(Tensor grad, int[] dim, int normalization) -> Tensor", &fft_c2r_backward);
   m.def("sgn_backward(Tensor grad, Tensor self, Tensor result) -> Tensor", &sgn_backward);
+  m.def("pow_exponent_backward(Tensor grad, Tensor self, Tensor exponent, Tensor result) -> Tensor",
+        &pow_exponent_backward);
   m.def("angle_backward(Tensor grad, Tensor self) -> Tensor", &angle_backward);
 }
 

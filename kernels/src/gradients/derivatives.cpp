@@ -54,8 +54,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
                          "sum_to(masked_fill(grad * conj(exponent * self ** (exponent - 1)), "
                          "exponent == 0, 0), self)"},
                         {"exponent",
-                         "sum_to(masked_fill(grad * conj(result * log(self)), "
-                         "logical_and(self == 0, real(exponent) >= 0), 0), exponent)"}});
+                         "sum_to(pow_exponent_backward(grad, self, exponent, result), exponent)"}});
   }
   m.derivative("pow.Scalar", {{"exponent", "pow_scalar_backward(grad, self, exponent, result)"}});
 

@@ -27,6 +27,10 @@ struct Power {
       }
       return result;
     } else {
+      if constexpr (is_complex_type<T>) {  // by a logarithm, which 0 has not
+        if (exponent == T(0)) return T(1);
+        if (exponent == T(1)) return base;
+      }
       return std::pow(base, exponent);
     }
   }

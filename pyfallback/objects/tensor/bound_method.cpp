@@ -19,6 +19,7 @@ struct BoundMethod {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
   PyObject* self;
+  Runtime* runtime;  // the collector may have taken the type apart when a method dies
   PyObject* weak_references;
 };
 
@@ -54,7 +55,7 @@ void deallocate(PyObject* object) {
   PyObject_GC_UnTrack(object);
   BoundMethod& method = method_of(object);
   if (method.weak_references != nullptr) PyObject_ClearWeakRefs(object);
-  Runtime& runtime = runtime_of(Py_TYPE(object));
+  Runtime& runtime = *method.runtime;
   Py_DECREF(std::exchange(method.function, nullptr));
   Py_DECREF(std::exchange(method.self, nullptr));
   if (runtime.free_method_count < runtime.most_free_methods) {
@@ -132,10 +133,37 @@ PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(BoundMethod, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+// As of Python's own: of the same function, with a copy of the tensor.
+PyObject* deepcopy(PyObject* object, PyObject* memo) {
+  const BoundMethod& method = method_of(object);
+  const Owned copy = Owned::steal(PyImport_ImportModule("copy"));
+  if (!copy) return nullptr;
+  const Owned self =
+      Owned::steal(PyObject_CallMethod(copy.get(), "deepcopy", "OO", method.self, memo));
+  return self ? bind_method(*method.runtime, method.function, self.get()) : nullptr;
+}
+
+// type(method)(function, tensor), which weakref.WeakMethod calls.
+PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject *function = nullptr, *self = nullptr;
+  if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > 0) {
+    PyErr_SetString(PyExc_TypeError, "a bound method takes a function and a tensor, and no names");
+    return nullptr;
+  }
+  if (PyArg_UnpackTuple(args, "BoundMethod", 2, 2, &function, &self) == 0) return nullptr;
+  if (PyCallable_Check(function) == 0) {
+    PyErr_Format(PyExc_TypeError, "the first argument is a function, not %R", function);
+    return nullptr;
+  }
+  return bind_method(runtime_of(type), function, self);
+}
+
+PyMethodDef methods[] = {{"__deepcopy__", deepcopy, METH_O, nullptr},
+                         {"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
+PyType_Slot slots[] = {{Py_tp_new, slot(construct)},
+                       {Py_tp_call, slot(PyVectorcall_Call)},
                        {Py_tp_traverse, slot(traverse)},
                        {Py_tp_dealloc, slot(deallocate)},
                        {Py_tp_repr, slot(represent)},
@@ -148,10 +176,10 @@ PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
                        {Py_tp_methods, methods},
                        {0, nullptr}};
 
-PyType_Spec spec = {"opyard._C.BoundMethod", sizeof(BoundMethod), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Spec spec = {
+    "opyard._C.BoundMethod", sizeof(BoundMethod), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
+    slots};
 
 }  // namespace
 
@@ -170,6 +198,7 @@ PyObject* bind_method(Runtime& runtime, PyObject* function, PyObject* self) noex
     method = PyObject_GC_New(BoundMethod, runtime.bound_method_type);
     if (method == nullptr) return nullptr;
     method->vectorcall = &call;
+    method->runtime = &runtime;
     method->weak_references = nullptr;
   }
   method->function = Py_NewRef(function);

@@ -92,8 +92,11 @@ def _from_real(
     dims, sizes = _axes(x, s, dim)
     check(dims, "at least one dimension is wanted")
     x = _resized(_real(x), dims, sizes)
-    found = _aten._fft_r2c(x, dims, _normalization(norm, forward), True)
-    return found if forward else _aten.conj(found)
+    number = _normalization(norm, forward)
+    if forward:
+        return _aten._fft_r2c(x, dims, number, True)
+    found = _aten.conj(_aten._fft_r2c(x, dims[-1:], number, True))
+    return _aten._fft_c2c(found, dims[:-1], number, False) if len(dims) > 1 else found
 
 
 def _to_real(
@@ -110,6 +113,7 @@ def _to_real(
 
 
 def _sizes(n: "int | None") -> "list[int] | None":
+    check(n is None or n > 0, f"n is {n}; at least one element is wanted")
     return None if n is None else [n]
 
 
@@ -197,6 +201,13 @@ def ifftshift(x: _C.Tensor, dim: Any = None) -> _C.Tensor:
     return _rolled(x, dim, 1)
 
 
+def _require_frequencies(n: int, d: float, options: dict[str, Any]) -> None:
+    check(n > 0, f"n is {n}; at least one is wanted")
+    check(d != 0, "d is 0; any other distance is accepted")
+    dtype = options.get("dtype") or _C.float32
+    check(dtype.is_floating_point, f"dtype is {dtype}; a floating point dtype is wanted")
+
+
 def _frequencies(first: int, count: int, n: int, d: float, options: dict[str, Any]) -> _C.Tensor:
     dtype = options.pop("dtype", None) or _C.float32
     numbers = _aten.arange(first, first + count, dtype=dtype, **options)
@@ -205,13 +216,13 @@ def _frequencies(first: int, count: int, n: int, d: float, options: dict[str, An
 
 @composition("fft_fftfreq" + _FREQUENCIES)
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> _C.Tensor:
-    check(n > 0, f"n is {n}; at least one is wanted")
+    _require_frequencies(n, d, options)
     return ifftshift(_frequencies(-(n // 2), n, n, d, options))
 
 
 @composition("fft_rfftfreq" + _FREQUENCIES)
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> _C.Tensor:
-    check(n > 0, f"n is {n}; at least one is wanted")
+    _require_frequencies(n, d, options)
     return _frequencies(0, n // 2 + 1, n, d, options)
 
 
@@ -245,6 +256,16 @@ def _in_order(result: np.ndarray, order: list[int]) -> np.ndarray:
 
 def _require_number(normalization: int) -> None:
     check(0 <= normalization < 3, f"normalization is 0, 1 or 2, not {normalization}")
+
+
+def _require_half(sizes: "tuple[int, ...]", axis: int, whole: int) -> None:
+    """An axis without elements stands for zeros."""
+    check(whole > 0, f"last_dim_size is {whole}; at least one is wanted")
+    check(
+        sizes[axis] == 0 or sizes[axis] > whole // 2,
+        f"last_dim_size is {whole}, and dimension {axis} has {sizes[axis]} elements; at least half "
+        f"of them and one, {whole // 2 + 1}, are wanted",
+    )
 
 
 def _begun(x: np.ndarray, axis: int) -> np.ndarray:
@@ -324,7 +345,7 @@ def c2r(x: np.ndarray, dim: list[int], normalization: int, last_dim_size: int) -
     _require_number(normalization)
     dims = _inner_axes(x.ndim, dim)
     check(dims, "at least one dimension is wanted")
-    check(last_dim_size > 0, f"last_dim_size is {last_dim_size}; at least one is wanted")
+    _require_half(x.shape, dims[-1], last_dim_size)
     begun = _begun(x, dims[-1])
     sizes = [*(begun.shape[each] for each in dims[:-1]), last_dim_size]
     made = np.fft.irfftn(begun, sizes, dims, _INVERSE[normalization])
@@ -338,7 +359,7 @@ def c2r_on_meta(x: _C.Tensor, dim: list[int], normalization: int, last_dim_size:
     _require_number(normalization)
     dims = _inner_axes(x.dim(), dim)
     check(dims, "at least one dimension is wanted")
-    check(last_dim_size > 0, f"last_dim_size is {last_dim_size}; at least one is wanted")
+    _require_half(tuple(x.shape), dims[-1], last_dim_size)
     sizes = list(x.shape)
     sizes[dims[-1]] = last_dim_size
     dtype = _C.float64 if x.dtype is _C.complex128 else _C.float32

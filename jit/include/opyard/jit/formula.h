@@ -48,8 +48,8 @@ OPYARD_API bool reads_elements(const Value& input);
 // Whether a formula says how it reads complex numbers: by conj() or another function of their
 // parts, or by an operator that is a backward. Others are for real numbers alone.
 OPYARD_API bool knows_complex(const Graph& formula);
-// The formula for real numbers, which are their own conjugates: takes each conj() out of its graph.
-// Whether there was one.
+// The formula for real numbers, which are their own conjugates: takes each conj() out of its graph
+// whose argument is real if the formula's inputs are. Whether there was one.
 OPYARD_API bool drop_conjugations(Graph& formula);
 
 }  // namespace opyard::jit
