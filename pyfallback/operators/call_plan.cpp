@@ -196,6 +196,9 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
     if (only_candidate) refuse_array(refused, mismatch);
     set_details(mismatch,
                 refused.place.empty() ? refused.what() : refused.place + ": " + refused.what());
+  } catch (const LostGradient& lost) {
+    mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
+    set_details(mismatch, lost.what());
   } catch (const NamesNothing& error) {
     if (only_candidate) throw;
     mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};

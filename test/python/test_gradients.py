@@ -1271,3 +1271,33 @@ def test_G7_a_formula_gets_zeros_for_a_result_that_no_gradient_came_for():
         assert x.grad.tolist() == [2, 2]
         opyard.ops.two_results.both(x)[1].sum().backward()
         assert x.grad.tolist() == [5, 5]
+
+
+def test_G8_a_tensor_that_requires_a_gradient_is_no_number():
+    x, by = leaf([1.0, 2.0]), leaf(3.0)
+    for call in (
+        lambda: aten.add(x, x, alpha=by),
+        lambda: aten.leaky_relu(x, by),
+        lambda: aten.full([2], by),
+        lambda: x.narrow(0, 0, by),
+    ):
+        with pytest.raises(TypeError, match=r"requires a gradient.*detach\(\) or item\(\)"):
+            call()
+    with autograd.no_grad():
+        assert aten.add(x, x, alpha=by).tolist() == [4.0, 8.0]
+    assert aten.add(x, x, alpha=by.detach()).tolist() == [4.0, 8.0]
+    assert aten.add(x, x, alpha=by.item()).tolist() == [4.0, 8.0]
+
+
+def test_G8_operators_that_take_a_tensor_for_a_number_give_it_a_gradient():
+    x, y, by = leaf([1.0, 2.0]), leaf([3.0, 5.0]), leaf(0.25)
+    mask = opyard.tensor([True, False])
+    assert autograd.gradcheck(lambda x, by: aten.masked_fill(x, mask, by), [x, by])
+    for weight in (by, leaf(0.75), leaf([0.25, -1.5])):
+        assert autograd.gradcheck(aten.lerp, [x, y, weight])
+        assert autograd.gradgradcheck(aten.lerp, [x, y, weight])
+    assert aten.masked_fill(opyard.tensor([1, 2]), mask, opyard.tensor(7)).tolist() == [7, 2]
+    with pytest.raises(TypeError, match="whose dtype has no higher category"):
+        aten.masked_fill(opyard.tensor([1, 2]), mask, opyard.tensor(7.5))
+    with pytest.raises(TypeError, match="accepted is a tensor without dimensions"):
+        aten.masked_fill(x, mask, y)

@@ -138,6 +138,23 @@ Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
       self, end);
 }
 
+Tensor lerp_by_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  constexpr const char* kOp = "aten::lerp.Tensor";
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "end", end);
+  require_defined(kOp, "weight", weight);
+  if (self.dtype() != end.dtype() || self.dtype() != weight.dtype()) {
+    refuse(ErrorKind::BadArgument, {kOp, ": self is ", self, ", end is ", end, " and weight is ",
+                                    weight, "; all need one dtype"});
+  }
+  return rounded_once(
+      [&](const Tensor& x, const Tensor& y, const Tensor& by) {
+        const Tensor apart = y - x;
+        return where(abs(by) < 0.5, x + apart * by, y - apart * (Scalar(1) - by));
+      },
+      self, end, weight);
+}
+
 // Each dimension gets one before it, which is expanded; a copy joins the two.
 Tensor repeat(const Tensor& self, IntSpan repeats) {
   constexpr const char* kOp = "aten::repeat";
@@ -282,6 +299,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
              "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
              "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
              "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+             "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
              "repeat(Tensor self, SymInt[] repeats) -> Tensor",
              "flip(Tensor self, int[] dims) -> Tensor",
              "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
@@ -317,6 +335,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("addcmul", &addcmul);
   m.impl("addcdiv", &addcdiv);
   m.impl("lerp.Scalar", &lerp);
+  m.impl("lerp.Tensor", &lerp_by_tensor);
   m.impl("repeat", &repeat);
   m.impl("flip", &flip);
   m.impl("roll", &roll);
@@ -328,8 +347,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("copy", &copy);
   m.impl("fill.Scalar", &fill);
   m.impl("fill.Tensor", &fill_by_tensor);
-  for (const char* name :
-       {"clamp_min", "clamp_max", "square", "addcmul", "addcdiv", "lerp.Scalar", "tril", "triu"}) {
+  for (const char* name : {"clamp_min", "clamp_max", "square", "addcmul", "addcdiv", "lerp.Scalar",
+                           "lerp.Tensor", "tril", "triu"}) {
     define_in_place(m, name);
   }
   for (const char* name :

@@ -6,6 +6,7 @@
 #include "common/builds.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
+#include "common/ops.h"
 #include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
@@ -29,12 +30,28 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
   return call.run({call.choose(loops().selection.where, self.dtype()), self.dtype(), self.dtype()});
 }
 
+// The same with the only element of a tensor, which has a gradient.
+Tensor masked_fill_by_tensor(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  constexpr const char* kOp = "aten::masked_fill.Tensor";
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "value", value);
+  if (value.dim() != 0 || !can_store(value.dtype(), self.dtype())) {
+    refuse(ErrorKind::BadArgument,
+           {kOp, ": value is ", value, " and self is ", self,
+            "; accepted is a tensor without dimensions, whose dtype has no higher category"});
+  }
+  return ops::where(mask, ops::to(value, self.dtype()), self);
+}
+
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor");
   m.def("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor");
   define_in_place(m, "masked_fill.Scalar", Form::WithFormula);
+  m.def("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+        &masked_fill_by_tensor);
+  define_in_place(m, "masked_fill.Tensor");
 }
 
 OPYARD_KERNELS(m) {

@@ -22,6 +22,8 @@
 #include "runtime/stack_end.h"
 #include "runtime/types.h"
 
+#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/parse.h"
 
@@ -34,12 +36,23 @@ std::int64_t int_of(PyObject* integer) {
   throw PastRange{kInt64Range};
 }
 
+// A number carries no gradient: one that is wanted would be lost without a word.
+void refuse_lost_gradient(const Tensor& tensor) {
+  if (!records_gradients() || !detail::may_need_gradient(*tensor.impl())) return;
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
+  if (functions == nullptr || !functions->needs(tensor)) return;
+  throw LostGradient(Error(ErrorKind::BadArgument,
+                           "it requires a gradient, which a number does not carry: give its "
+                           "detach() or item()"));
+}
+
 // The only element of a tensor without dimensions on the CPU. A trace is told: the number is one of
 // this run.
 bool is_zero_dim_number(Runtime& runtime, PyObject* object, Value& value) {
   if (!is_tensor(runtime, object)) return false;
   const Tensor& tensor = tensor_unchecked(object);
   if (tensor.dim() != 0 || !tensor.device().is_cpu() || tensor.raw() == nullptr) return false;
+  refuse_lost_gradient(tensor);
   try {
     note_read(object, "item()");
   } catch (const PythonErrorSet&) {

@@ -32,6 +32,11 @@ struct NamesNothing : Error {
   explicit NamesNothing(const Error& error) noexcept : Error(error) {}
 };
 
+// A Tensor that requires a gradient, given for a number, which carries none.
+struct LostGradient : NamesNothing {
+  explicit LostGradient(const Error& error) noexcept : NamesNothing(error) {}
+};
+
 // An array of another library that no tensor can stand for.
 struct RefusedArray : NamesNothing {
   explicit RefusedArray(const Error& error) noexcept : NamesNothing(error) {}
