@@ -61,7 +61,7 @@ Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, std::int64_t normalizat
   }
   return real(fft_c2c(whole, dim, normalization, false));
 }
-// What stands for its mirror image as well counts twice.
+// What is there for its mirror image as well counts twice.
 Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan, std::int64_t, bool)> op(
       "aten::_fft_r2c");

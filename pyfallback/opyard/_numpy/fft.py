@@ -259,7 +259,7 @@ def _require_number(normalization: int) -> None:
 
 
 def _require_half(sizes: "tuple[int, ...]", axis: int, whole: int) -> None:
-    """An axis without elements stands for zeros."""
+    """An axis without elements counts as one of zeros."""
     check(whole > 0, f"last_dim_size is {whole}; at least one is wanted")
     check(
         sizes[axis] == 0 or sizes[axis] > whole // 2,
