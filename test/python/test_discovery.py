@@ -54,7 +54,7 @@ def test_dir_of_a_tensor_shows_operators(y):
     y.note = 1
     assert "note" in dir(y)
     for name in names:
-        if not name.startswith("_"):
+        if not name.startswith("_") and name not in ("imag", "mT", "mH"):  # not of all tensors
             getattr(y, name)
 
 
