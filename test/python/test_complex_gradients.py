@@ -488,3 +488,12 @@ def test_X31_forms_of_aten_functions_for_parts():
     assert aten.polar(z.abs(), z.angle(), out=made).tolist() == pytest.approx(LINE)
     assert aten.conj_physical_(z.clone()).tolist() == [v.conjugate() for v in LINE]
     assert aten.sgn_(z.clone()).tolist() == pytest.approx([v / abs(v) for v in LINE])
+
+
+@pytest.mark.parametrize("stride", [2**62, 2**63 - 1, -(2**62) - 1])
+def test_a_stride_that_no_element_uses_may_be_any_number(stride):
+    z = aten.as_strided(opyard.tensor([1 + 2j]), [1], [stride], 0)
+    assert aten.view_as_real(z).tolist() == [[1.0, 2.0]] and z.imag.tolist() == [2.0]
+    leaf_of_it = z.detach().requires_grad_()
+    (leaf_of_it * leaf_of_it).real.sum().backward()
+    assert leaf_of_it.grad.tolist() == [2 - 4j]

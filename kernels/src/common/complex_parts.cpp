@@ -38,7 +38,8 @@ Tensor symbolic_as_complex(const Tensor& real) {
 Tensor as_real(const Tensor& complex) {
   if (has_symbolic_sizes(complex)) return symbolic_as_real(complex);
   DimVector sizes(complex.sizes()), strides(complex.strides());
-  for (std::int64_t& stride : strides) stride *= 2;
+  // One that no element uses may be any number, and wraps.
+  for (std::int64_t& stride : strides) stride = std::int64_t(2 * std::uint64_t(stride));
   sizes.push_back(2);
   strides.push_back(1);
   return complex.as_strided(sizes, strides, 2 * complex.storage_offset(),

@@ -60,7 +60,8 @@ struct Geometry {
 
  private:
   void split() {
-    for (std::int64_t& stride : strides) stride *= 2;
+    // One that no element uses may be any number, and wraps.
+    for (std::int64_t& stride : strides) stride = std::int64_t(2 * std::uint64_t(stride));
     offset *= 2;
     sizes.push_back(2);
     strides.push_back(1);
