@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "opyard/tensor/reinterpret.h"
 #include "tensor/geometry.h"
 #include "tensor/keys_on.h"
 
@@ -153,16 +154,17 @@ void* Tensor::mutable_raw() const {
 }
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const {
-  return as_strided(sizes, strides, offset, require().dtype());
+  return reinterpret(*this, require().dtype(), sizes, strides, offset);
 }
 
-Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset, DType dtype) const {
-  const TensorImpl& impl = require();
-  check_unrecorded("as_strided", *this);
+Tensor reinterpret(const Tensor& tensor, DType dtype, IntSpan sizes, IntSpan strides,
+                   std::int64_t offset) {
+  const TensorImpl& impl = *tensor.impl();
+  check_unrecorded("as_strided", tensor);
   auto view = make_counted<TensorImpl>(impl.storage(), dtype, sizes, strides, offset,
                                        keys_of_view(impl.keys()));
   view->inherit_marks(impl);
-  mark_if_inferred(*this, *view);
+  mark_if_inferred(tensor, *view);
   return Tensor(std::move(view));
 }
 

@@ -1,6 +1,8 @@
 // kernels/common/complex_parts.cpp: geometry in units of a part, and of both.
 #include "common/complex_parts.h"
 
+#include <opyard/tensor/reinterpret.h>
+
 #include "common/dtypes.h"
 #include "common/symbolic.h"
 
@@ -10,7 +12,7 @@ namespace {
 Tensor symbolic_with(const Tensor& tensor, DType dtype, std::vector<SymInt> sizes,
                      std::vector<SymInt> strides, SymInt offset) {
   const DimVector none(sizes.size(), 0);
-  const Tensor made = tensor.as_strided(none, none, 0, dtype);
+  const Tensor made = reinterpret(tensor, dtype, none, none, 0);
   make_symbolic(made, std::move(sizes), std::move(strides), std::move(offset));
   return made;
 }
@@ -42,8 +44,8 @@ Tensor as_real(const Tensor& complex) {
   for (std::int64_t& stride : strides) stride = std::int64_t(2 * std::uint64_t(stride));
   sizes.push_back(2);
   strides.push_back(1);
-  return complex.as_strided(sizes, strides, 2 * complex.storage_offset(),
-                            real_for(complex.dtype()));
+  return reinterpret(complex, real_for(complex.dtype()), sizes, strides,
+                     2 * complex.storage_offset());
 }
 
 Tensor as_complex(const Tensor& real) {
@@ -51,7 +53,7 @@ Tensor as_complex(const Tensor& real) {
   const std::size_t dims = real.sizes().size() - 1;
   DimVector sizes(real.sizes().first(dims)), strides(real.strides().first(dims));
   for (std::int64_t& stride : strides) stride /= 2;
-  return real.as_strided(sizes, strides, real.storage_offset() / 2, complex_for(real.dtype()));
+  return reinterpret(real, complex_for(real.dtype()), sizes, strides, real.storage_offset() / 2);
 }
 
 Tensor part_of(const Tensor& complex, std::int64_t which) {

@@ -68,8 +68,6 @@ class OPYARD_API Tensor {
   // the storage. It has this tensor's keys but for Python's, which stand for an object that a
   // view does not have. Raises BadShape if it leaves the storage.
   Tensor as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const;
-  // The same memory as elements of another dtype, of whose size are `strides` and `offset`.
-  Tensor as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset, DType dtype) const;
   // A view with the geometry that this tensor was made with, without an interpreter tag. Raises
   // BadValue if that is symbolic.
   Tensor alias() const;
