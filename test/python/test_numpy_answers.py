@@ -322,3 +322,38 @@ def test_places_of_a_trapezoid_are_along_the_dimension_of_the_values():
     assert aten.trapezoid(y, x, dim=1).tolist() == [[4.0, 14.0], [4.0, 6.0]]
     assert aten.trapezoid(y, x, dim=-2).tolist() == [[4.0, 14.0], [4.0, 6.0]]
     assert aten.cumulative_trapezoid(y, x, dim=1).tolist() == [[[4.0, 14.0]], [[4.0, 6.0]]]
+
+
+@pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_transforms_are_those_of_numpy(name, norm):
+    takes_real = name in ("rfft", "ihfft")
+    x = np.random.default_rng(5).standard_normal((4, 6))
+    x = x if takes_real else x + 1j * x[::-1]
+    given = opyard.from_numpy(x.copy())
+    one = getattr(np.fft, name)
+    for n, dim in ((None, -1), (3, -1), (8, 0), (5, 1)):
+        found = getattr(aten, f"fft_{name}")(given, n, dim, norm)
+        np.testing.assert_allclose(found.numpy(), one(x, n, dim, norm), atol=1e-12)
+    several = getattr(np.fft, name + "n", None)
+    if several is not None:
+        for s, dim in ((None, None), ([3, 5], [0, 1])):
+            found = getattr(aten, f"fft_{name}n")(given, s, dim, norm)
+            np.testing.assert_allclose(found.numpy(), several(x, s, dim, norm), atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(aten, f"fft_{name}2")(given, norm=norm).numpy(),
+            several(x, None, [-2, -1], norm),
+            atol=1e-12,
+        )
+
+
+def test_shifts_and_frequencies_are_those_of_numpy():
+    x = np.arange(15.0).reshape(3, 5)
+    for name in ("fftshift", "ifftshift"):
+        for dim in (None, [0], [-1]):
+            found = getattr(aten, f"fft_{name}")(opyard.from_numpy(x.copy()), dim)
+            np.testing.assert_array_equal(found.numpy(), getattr(np.fft, name)(x, dim))
+    for name in ("fftfreq", "rfftfreq"):
+        for n in (1, 2, 5, 8):
+            found = getattr(aten, f"fft_{name}")(n, 0.5, dtype=opyard.float64)
+            np.testing.assert_allclose(found.numpy(), getattr(np.fft, name)(n, 0.5))
