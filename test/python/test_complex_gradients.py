@@ -135,6 +135,7 @@ CASES = [
     ("_fft_r2c", lambda x: aten._fft_r2c(x, [1], 0, True), [REAL]),
     ("_fft_r2c whole", lambda x: aten._fft_r2c(x, [0, 1], 1, False), [REAL]),
     ("_fft_c2r", lambda x: aten._fft_c2r(x, [1], 2, 4), [Z]),
+    ("_fft_c2r of two columns", lambda x: aten._fft_c2r(x, [1], 2, 2), [Z]),
     ("_fft_c2r odd", lambda x: aten._fft_c2r(x, [0, 1], 2, 5), [Z]),
 ]
 TRANSFORMS = [

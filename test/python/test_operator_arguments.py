@@ -54,6 +54,10 @@ def gru_of(layers):
     return aten.gru(ones(1, 1, 2), ones(2, 1, 2), [], False, layers, 0.0, True, True, False)
 
 
+def spectrum_of(normalization, sizes, dim=1):
+    return inner.fft_r2c_backward(ones(2, 3), [dim], normalization, True, sizes)
+
+
 def group_norm_of(n, channels, hw):
     return aten.native_group_norm(ones(2, 4), None, None, n, channels, hw, 2, 1e-5)
 
@@ -120,6 +124,10 @@ REFUSED = [
     (lambda: aten.col2im(ones(3, 5), [2**40, 2**40], [1], [1], [0], [1]), *UNCOUNTED),
     (lambda: aten.unfold(on_meta(MOST, 0), 0, 0, 1), ValueError, "with windows that can be"),
     (lambda: inner.scatter_strided(ones(1), 3, [0, 9], [MOST, MOST], 0), ValueError, "same sizes"),
+    (lambda: spectrum_of(4, [4, 5, 1]), ValueError, "size has 3 numbers for grad of 2 dimensions"),
+    (lambda: spectrum_of(MOST, [-MOST - 1, 0]), ValueError, "a size must be 0 or more"),
+    (lambda: spectrum_of(0, [2, 2]), ValueError, "grad has 3 elements along dimension 1, and size"),
+    (lambda: spectrum_of(0, [2, 3], 2), IndexError, "dimension 2 is out of range"),
 ]
 
 # What wraps or turns as every other integer does, by numbers at their limits.

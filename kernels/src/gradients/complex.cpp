@@ -49,29 +49,44 @@ Tensor fft_c2c(const Tensor& self, IntSpan dim, std::int64_t normalization, bool
 Tensor fft_c2c_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization, bool forward) {
   return fft_c2c(grad, dim, normalization, !forward);
 }
+// `self` with zeros behind it, to be of these sizes, which differ along the last of `dim` alone.
+// Raises BadIndex, BadShape.
+Tensor with_zeros(const char* op, const Tensor& self, IntSpan dim, IntSpan sizes) {
+  const std::int64_t count = self.dim();
+  if (std::size_t(count) != sizes.size())
+    refuse(ErrorKind::BadShape, {op, ": size has ", sizes.size(), " numbers for grad of ", count,
+                                 " dimensions; one for each is wanted"});
+  require_sizes(op, sizes);
+  if (dim.empty() || count == 0) return self;
+  const auto last = std::size_t(wrap_dim(op, dim.back(), count));
+  const std::int64_t missing = sizes[last] - self.sizes()[last];
+  if (missing < 0)
+    refuse(ErrorKind::BadShape, {op, ": grad has ", self.sizes()[last], " elements along dimension ",
+                                 last, ", and size says ", sizes[last]});
+  if (missing == 0) return self;
+  DimVector behind(self.sizes());
+  behind[last] = missing;
+  return cat({self, zeros(self, behind)}, dim.back());
+}
 // The half that was left out has no gradient of its own.
 Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization, bool onesided,
-                        IntSpan size_of_self) {
-  Tensor whole = grad;
-  if (onesided && !dim.empty()) {
-    const auto last = std::size_t(wrap_dim("opyard::fft_r2c_backward", dim.back(), grad.dim()));
-    DimVector missing(grad.sizes());
-    missing[last] = size_of_self[last] - missing[last];
-    if (missing[last] > 0) whole = cat({grad, zeros(grad, missing)}, dim.back());
-  }
+                        IntSpan size) {
+  const Tensor whole = onesided ? with_zeros("opyard::fft_r2c_backward", grad, dim, size) : grad;
   return real(fft_c2c(whole, dim, normalization, false));
 }
-// What is there for its mirror image as well counts twice.
-Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization) {
+// What is there for its mirror image as well counts twice. Columns that were not read have none.
+Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, std::int64_t normalization, IntSpan size) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan, std::int64_t, bool)> op(
       "aten::_fft_r2c");
-  const Tensor half = op.call(grad, dim, normalization, true);
-  if (dim.empty()) return half;
-  const std::int64_t last = dim.back(), size = half.size(last), twice = grad.size(last) - size;
-  if (twice <= 0) return half;
-  return cat({narrow(half, last, 0, 1), narrow(half, last, 1, twice) * 2,
-              narrow(half, last, 1 + twice, size - 1 - twice)},
-             last);
+  Tensor half = op.call(grad, dim, normalization, true);
+  if (!dim.empty()) {
+    const std::int64_t last = dim.back(), read = half.size(last), twice = grad.size(last) - read;
+    if (twice > 0)
+      half = cat({narrow(half, last, 0, 1), narrow(half, last, 1, twice) * 2,
+                  narrow(half, last, 1 + twice, read - 1 - twice)},
+                 last);
+  }
+  return with_zeros("opyard::fft_c2r_backward", half, dim, size);
 }
 
 }  // namespace
@@ -81,7 +96,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("_fft_r2c", {{"self",
                              "fft_r2c_backward(grad, dim, normalization, onesided, "
                              "sizes(self))"}});
-  m.derivative("_fft_c2r", {{"self", "fft_c2r_backward(grad, dim, normalization)"}});
+  m.derivative("_fft_c2r", {{"self", "fft_c2r_backward(grad, dim, normalization, sizes(self))"}});
 }
 
 OPYARD_LIBRARY_FRAGMENT(opyard, m) {
@@ -91,7 +106,8 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
       "fft_r2c_backward(Tensor grad, int[] dim, int normalization, bool onesided, int[] size) "
       "-> Tensor",
       &fft_r2c_backward);
-  m.def("fft_c2r_backward(Tensor grad, int[] dim, int normalization) -> Tensor", &fft_c2r_backward);
+  m.def("fft_c2r_backward(Tensor grad, int[] dim, int normalization, int[] size) -> Tensor",
+        &fft_c2r_backward);
   m.def("sgn_backward(Tensor grad, Tensor self, Tensor result) -> Tensor", &sgn_backward);
   m.def("pow_exponent_backward(Tensor grad, Tensor self, Tensor exponent, Tensor result) -> Tensor",
         &pow_exponent_backward);
