@@ -75,6 +75,8 @@ SHAPES = [
 ]
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "int64", "float16", "bfloat16"]
 DTYPES += ["float32"] * 6 + ["float64"] * 2 + ["complex64", "complex128"]
+DIFFERENTIABLE = [opyard.float32, opyard.float64, opyard.complex64, opyard.complex128]
+UNUSED = (0, 1, 3, 2**31, 2**60, 2**62, 2**63 - 1)
 
 
 def tensor(rng):
@@ -100,9 +102,19 @@ def tensor(rng):
         made = opyard.ops.aten.slice(made, 0, 0, None, 2)
     elif how < 0.2:
         made = opyard.ops.aten.expand(made, [rng.choice((1, 2, 3)), *shape])
-    elif how < 0.25 and dtype in (opyard.float32, opyard.float64):
+    elif how < 0.25 and dtype in DIFFERENTIABLE:
         made.requires_grad_()
+    elif how < 0.3:
+        made = with_unused_strides(made, rng)
     return made
+
+
+def with_unused_strides(made, rng):
+    """The same elements, and strides of any size that no element uses."""
+    pairs = zip(made.shape, made.stride(), strict=True)
+    used = made.numel() > 0
+    strides = [step if used and size > 1 else rng.choice(UNUSED) for size, step in pairs]
+    return opyard.ops.aten.as_strided(made, list(made.shape), strides, 0)
 
 
 def elements_of(text):

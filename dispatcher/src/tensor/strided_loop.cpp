@@ -1,5 +1,6 @@
 // tensor/strided_loop.cpp: the dimensions that a loop steps through.
 #include "opyard/tensor/strided_loop.h"
+#include "opyard/tensor/wrapped_stride.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ void join_dimensions(DimVector& sizes, DimVector* strides, std::size_t count) {
     if (sizes[i] == 1) continue;
     bool seamless = left > 0;
     for (std::size_t k = 0; k < count && seamless; ++k) {
-      seamless = strides[k][left - 1] == strides[k][i] * sizes[i];
+      seamless = strides[k][left - 1] == wrapped_product(strides[k][i], sizes[i]);
     }
     if (!seamless) ++left;
     sizes[left - 1] = seamless ? sizes[left - 1] * sizes[i] : sizes[i];

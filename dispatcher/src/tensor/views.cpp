@@ -1,5 +1,6 @@
 // tensor/views.cpp: views for authors of kernels, and what each refuses.
 #include "opyard/tensor/views.h"
+#include "opyard/tensor/wrapped_stride.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +38,8 @@ Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
     sizes.push_back(x.sizes()[i]);
     strides.push_back(x.strides()[i]);
   }
-  const std::int64_t from = (index < 0 ? index + size : index) * x.strides()[at];
+  const std::int64_t place = index < 0 ? index + size : index;
+  const std::int64_t from = x.numel() == 0 ? 0 : place * x.strides()[at];
   return x.as_strided(sizes, strides, x.storage_offset() + from);
 }
 
@@ -53,7 +55,7 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_
   DimVector sizes(x.sizes());
   sizes[at] = length;
   // No step if nothing is left: past the last element there may be no memory.
-  const std::int64_t step = length == 0 ? 0 : from * x.strides()[at];
+  const std::int64_t step = length == 0 || x.numel() == 0 ? 0 : from * x.strides()[at];
   return x.as_strided(sizes, x.strides(), x.storage_offset() + step);
 }
 
@@ -91,7 +93,7 @@ Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
     const bool last = i == x.sizes().size();
     if (i == at) {
       sizes.push_back(1);
-      strides.push_back(last ? 1 : x.sizes()[i] * x.strides()[i]);
+      strides.push_back(last ? 1 : wrapped_product(x.strides()[i], x.sizes()[i]));
     }
     if (last) break;
     sizes.push_back(x.sizes()[i]);

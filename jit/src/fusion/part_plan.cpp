@@ -5,6 +5,7 @@
 //   3  chains
 //   4  a place for each value, and what may be in place of an input
 #include "fusion/part_plan.h"
+#include "opyard/tensor/wrapped_stride.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -228,7 +229,7 @@ void PartPlanner::add_tensor(std::uint16_t place, std::size_t index, PartPlan::R
   DimVector steps(sizes_.size(), 0);
   for (std::size_t back = 1; back <= value.sizes.size(); ++back) {
     const std::size_t from = value.sizes.size() - back;
-    if (value.sizes[from] != 1) steps[back - 1] = value.strides[from] * item;
+    if (value.sizes[from] != 1) steps[back - 1] = wrapped_product(value.strides[from], item);
   }
   plan_.tensors.push_back({place, std::uint16_t(index), role, offset, 0, std::move(steps)});
 }

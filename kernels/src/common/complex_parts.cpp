@@ -2,6 +2,7 @@
 #include "common/complex_parts.h"
 
 #include <opyard/tensor/reinterpret.h>
+#include <opyard/tensor/wrapped_stride.h>
 
 #include "common/dtypes.h"
 #include "common/symbolic.h"
@@ -40,8 +41,7 @@ Tensor symbolic_as_complex(const Tensor& real) {
 Tensor as_real(const Tensor& complex) {
   if (has_symbolic_sizes(complex)) return symbolic_as_real(complex);
   DimVector sizes(complex.sizes()), strides(complex.strides());
-  // One that no element uses may be any number, and wraps.
-  for (std::int64_t& stride : strides) stride = std::int64_t(2 * std::uint64_t(stride));
+  for (std::int64_t& stride : strides) stride = wrapped_product(stride, 2);
   sizes.push_back(2);
   strides.push_back(1);
   return reinterpret(complex, real_for(complex.dtype()), sizes, strides,

@@ -2,6 +2,7 @@
 #include "common/order.h"
 
 #include "common/symbolic_results.h"
+#include "opyard/tensor/wrapped_stride.h"
 
 #include <array>
 #include <cstdlib>
@@ -100,7 +101,7 @@ bool is_channels_last(const Tensor& tensor) {
   const auto reaches = [&](std::size_t dim) {
     if (sizes[dim] == 0 || strides[dim] < least) return false;
     if (dim == 0 && least == strides[1]) return false;
-    least = strides[dim] * (sizes[dim] > 1 ? sizes[dim] : 1);
+    least = wrapped_product(strides[dim], sizes[dim]);
     return true;
   };
   if (!reaches(1)) return false;

@@ -2,6 +2,7 @@
 #include "common/walk.h"
 
 #include <opyard/parallel.h>
+#include <opyard/tensor/wrapped_stride.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,9 +31,7 @@ void Walk::add(std::byte* data, IntSpan sizes, IntSpan strides, std::int64_t ite
   steps.resize(sizes_.size(), 0);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t from = sizes.size() - 1 - i;
-    // Of a tensor without elements any stride is right, and none is used.
-    const auto step = std::int64_t(std::uint64_t(strides[from]) * std::uint64_t(item_bytes));
-    steps[i] = sizes[from] == 1 ? 0 : step;
+    steps[i] = sizes[from] == 1 ? 0 : wrapped_product(strides[from], item_bytes);
   }
   data_[std::size_t(count_++)] = data;
 }

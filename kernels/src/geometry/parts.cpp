@@ -10,6 +10,7 @@
 #include "common/ops.h"
 #include "common/symbolic_results.h"
 #include "loops/element.h"
+#include "opyard/tensor/wrapped_stride.h"
 
 namespace opyard::kernels {
 namespace {
@@ -148,9 +149,10 @@ Tensor diagonal(const Tensor& self, std::int64_t offset, std::int64_t dim1, std:
     strides.push_back(self.strides()[i]);
   }
   sizes.push_back(length);
-  strides.push_back(self.strides()[a] + self.strides()[b]);
+  strides.push_back(wrapped_sum(self.strides()[a], self.strides()[b]));
   std::int64_t begin = self.storage_offset();
-  if (length > 0) begin += offset >= 0 ? offset * self.strides()[b] : -offset * self.strides()[a];
+  if (length > 0 && self.numel() != 0)
+    begin += offset >= 0 ? offset * self.strides()[b] : -offset * self.strides()[a];
   return self.as_strided(sizes, strides, begin);
 }
 

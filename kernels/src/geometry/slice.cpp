@@ -2,6 +2,7 @@
 //
 // Like all views they only touch geometry, and serve every backend.
 #include <opyard/library.h>
+#include <opyard/tensor/wrapped_stride.h>
 
 #include <algorithm>
 
@@ -28,7 +29,7 @@ Tensor part(const Tensor& self, std::size_t at, std::int64_t start, std::int64_t
   // A slice without elements: its offset must not move past an end of the storage.
   const std::int64_t skipped = self.numel() == 0 || length == 0 ? 0 : start * strides[at];
   sizes[at] = length;
-  if (length > 1) strides[at] *= step;
+  if (length > 1) strides[at] = wrapped_product(strides[at], step);
   return self.as_strided(sizes, strides, self.storage_offset() + skipped);
 }
 

@@ -4,6 +4,7 @@
 // A view shares its storage with self and never copies. These kernels only touch sizes and
 // strides, so they serve every backend.
 #include <opyard/library.h>
+#include <opyard/tensor/wrapped_stride.h>
 
 #include "common/check.h"
 #include "common/symbolic.h"
@@ -135,7 +136,7 @@ Tensor unsqueeze(const Tensor& self, std::int64_t dim) {
     if (i == at) {
       const bool last = i == self.sizes().size();
       sizes.push_back(1);
-      strides.push_back(last ? 1 : self.sizes()[i] * self.strides()[i]);
+      strides.push_back(last ? 1 : wrapped_product(self.strides()[i], self.sizes()[i]));
     }
     if (i == self.sizes().size()) break;
     sizes.push_back(self.sizes()[i]);

@@ -61,8 +61,9 @@ Tensor with_zeros(const char* op, const Tensor& self, IntSpan dim, IntSpan sizes
   const auto last = std::size_t(wrap_dim(op, dim.back(), count));
   const std::int64_t missing = sizes[last] - self.sizes()[last];
   if (missing < 0)
-    refuse(ErrorKind::BadShape, {op, ": grad has ", self.sizes()[last], " elements along dimension ",
-                                 last, ", and size says ", sizes[last]});
+    refuse(ErrorKind::BadShape,
+           {op, ": grad has ", self.sizes()[last], " elements along dimension ", last,
+            ", and size says ", sizes[last]});
   if (missing == 0) return self;
   DimVector behind(self.sizes());
   behind[last] = missing;

@@ -13,6 +13,7 @@
 #include "common/releasing.h"
 #include "common/walk.h"
 #include "loops/half.h"
+#include "opyard/tensor/wrapped_stride.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
@@ -55,7 +56,7 @@ void Selection::lay_out(const std::vector<Positions>& positions, const DimVector
   const std::size_t first = positions.front().dim;
   for (std::size_t i = 0; i < self_.sizes().size(); ++i) {
     if (indexed[i]) continue;
-    const Dim dim{self_.sizes()[i], self_.strides()[i] * item};
+    const Dim dim{self_.sizes()[i], wrapped_product(self_.strides()[i], item)};
     (neighbours && i < first ? before_ : after_).push_back(dim);
   }
   for (const Dim& dim : before_) {
@@ -74,7 +75,8 @@ void Selection::lay_out(const std::vector<Positions>& positions, const DimVector
 void Selection::add_offsets(const char* op, const Positions& p, const DimVector& common,
                             bool negative) {
   const std::int64_t size = self_.sizes()[p.dim];
-  const std::int64_t step = self_.strides()[p.dim] * std::int64_t(item_size(self_.dtype()));
+  const auto item = std::int64_t(item_size(self_.dtype()));
+  const std::int64_t step = wrapped_product(self_.strides()[p.dim], item);
   const Tensor flat = row_major(op, p.index);
   const auto* const index = static_cast<const std::int64_t*>(flat.impl()->data());
   const std::int64_t count = flat.numel();

@@ -13,6 +13,7 @@
 #include "reduction/rows.h"
 
 #include <opyard/parallel.h>
+#include <opyard/tensor/wrapped_stride.h>
 
 #include <algorithm>
 #include <cstring>
@@ -83,12 +84,12 @@ void Reduction::run(const Rows& loops, void* context, bool by_many) const {
     if (sizes[i] == 1) continue;
     if (!any) step = strides[i];
     joined = joined && (!any || strides[i] == reach);
-    reach = strides[i] * sizes[i];
+    reach = wrapped_product(strides[i], sizes[i]);
     any = true;
   }
   if (joined) {
     strides.resize(remaining);
-    for (std::int64_t& stride : strides) stride *= item;
+    for (std::int64_t& stride : strides) stride = wrapped_product(stride, item);
     const auto* data = static_cast<const std::byte*>(input_.impl()->data());
     return without_gil_for(input_.numel(), [&] {
       each_row_of(data, length_ <= 1 ? item : step * item, strides, loops, context, by_many);
@@ -97,7 +98,7 @@ void Reduction::run(const Rows& loops, void* context, bool by_many) const {
   const Tensor copy =
       row_major_copy(op_, input_.as_strided(sizes, strides, input_.storage_offset()));
   DimVector steps(IntSpan(copy.strides()).first(remaining));
-  for (std::int64_t& stride : steps) stride *= item;
+  for (std::int64_t& stride : steps) stride = wrapped_product(stride, item);
   const auto* const data = static_cast<const std::byte*>(copy.impl()->data());
   without_gil_for(copy.numel(), [&] { each_row_of(data, item, steps, loops, context, by_many); });
 }

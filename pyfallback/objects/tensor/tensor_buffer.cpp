@@ -7,6 +7,7 @@
 #include "objects/tensor/traced_read.h"
 #include "objects/values/element.h"
 #include "opyard/tensor/resize.h"
+#include "opyard/tensor/wrapped_stride.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -67,7 +68,7 @@ Py_ssize_t* copy_geometry(const Tensor& tensor) {
   if (words == nullptr) throw std::bad_alloc();
   for (std::size_t i = 0; i < dims; ++i) {
     words[i] = tensor.sizes()[i];
-    words[dims + i] = tensor.strides()[i] * Py_ssize_t(item_size(tensor.dtype()));
+    words[dims + i] = wrapped_product(tensor.strides()[i], std::int64_t(item_size(tensor.dtype())));
   }
   return words;
 }

@@ -13,6 +13,7 @@
 #include "objects/values/element.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/registry/found_operator.h"
+#include "opyard/tensor/wrapped_stride.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
 
@@ -52,7 +53,7 @@ std::byte* gather(const Tensor& tensor, std::size_t dim, const std::byte* from, 
     std::memcpy(to, from, item);
     return to + item;
   }
-  const std::int64_t step = tensor.strides()[dim] * std::int64_t(item);
+  const std::int64_t step = wrapped_product(tensor.strides()[dim], std::int64_t(item));
   for (std::int64_t i = 0; i < tensor.sizes()[dim]; ++i) {
     to = gather(tensor, dim + 1, from + i * step, to);
   }

@@ -31,6 +31,7 @@
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/function.h"
 #include "opyard/detail/base/set_once.h"
+#include "opyard/tensor/wrapped_stride.h"
 
 namespace opyard::autograd {
 
@@ -60,8 +61,7 @@ struct Geometry {
 
  private:
   void split() {
-    // One that no element uses may be any number, and wraps.
-    for (std::int64_t& stride : strides) stride = std::int64_t(2 * std::uint64_t(stride));
+    for (std::int64_t& stride : strides) stride = wrapped_product(stride, 2);
     offset *= 2;
     sizes.push_back(2);
     strides.push_back(1);
