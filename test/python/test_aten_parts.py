@@ -172,8 +172,19 @@ def test_X31_gradients_are_what_differences_say(case):
     assert autograd.gradgradcheck(fn, [t(values) for values in inputs])
 
 
-def test_the_gradient_of_a_product_by_scatter_is_refused():
-    x = t([1.0, 2.0])
-    result = aten.scatter_reduce(x, 0, opyard.tensor([0]), t([3.0]), "prod")
-    with pytest.raises(NotImplementedError, match='reduce is "prod", which has no gradient here'):
-        result.sum().backward()
+# Factors of which none, one, two and three are zero in a place; INTO begins with a factor itself.
+INTO, FACTORS = [[2.0, 0.0, 0.0, -1.0]], [[3.0, 0.0, 0.5, 0.0, 4.0, 0.0]]
+BY_FEW = opyard.tensor([[0, 0, 1, 1, 1]])
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("index", [[0, 1, 1, 3, 3, 3], [3, 3, 3, 3, 3, 3], [0, 0, 0, 1, 2, 3]])
+def test_gradients_of_products_by_scatter_are_right_at_zeros(include_self, index):
+    def product(a, b):
+        return aten.scatter_reduce(a, 1, at, b, "prod", include_self=include_self)
+
+    at = opyard.tensor([index])
+    assert autograd.gradcheck(product, [t(INTO), t(FACTORS)])
+    assert autograd.gradgradcheck(product, [t(INTO), t(FACTORS)])
+    at = BY_FEW
+    assert autograd.gradgradcheck(product, [t(INTO), t(FACTORS)])

@@ -54,19 +54,55 @@ Tensor pad_gradient(const Tensor& self, IntSpan sizes) {
   return result;
 }
 
+// The slope of a product by a factor is the product of the others: the result over the factor. Of a
+// factor that is zero it is the product of all that are not, if there is no other zero, and zero
+// else. The other zero of a pair is a factor of that, so that second gradients are right; third
+// ones by three zeros in one place are zero, which they are not.
+std::tuple<Tensor, Tensor> scatter_product_backward(const Tensor& grad, const Tensor& self,
+                                                    std::int64_t dim, const Tensor& index,
+                                                    const Tensor& src, bool include_self,
+                                                    const Tensor& result) {
+  using Reduce = Tensor(const Tensor&, std::int64_t, const Tensor&, const Tensor&,
+                        std::string_view, bool);
+  static constinit FoundOperator<Reduce> reduced("aten::scatter_reduce.two");
+  const Tensor zero_in_self = equals(detach(self), 0), zero_in_src = equals(detach(src), 0);
+  const auto scattered = [&](const Tensor& from_self, const Tensor& from_src, const char* how) {
+    return reduced.call(from_self, dim, index, from_src, how, include_self);
+  };
+  const auto zeros_of = [&](const Tensor& x, const Tensor& zero) {
+    return masked(x, negation(zero), 0);
+  };
+  const Tensor others = scattered(masked(self, zero_in_self, 1), masked(src, zero_in_src, 1), "prod");
+  const Tensor count =
+      scattered(to(zero_in_self, DType::Int64), to(zero_in_src, DType::Int64), "sum");
+  const Tensor pair = masked(others, differs(count, 2), 0);
+  const Tensor zeros_there =
+      scattered(zeros_of(self, zero_in_self), zeros_of(src, zero_in_src), "sum");
+  const Tensor single = masked(others, differs(count, 1), 0) + pair * zeros_there;
+  // The slope by factors, from what is there in the place of each.
+  const auto slope = [&](const Tensor& x, const Tensor& zero, const auto& at_place) {
+    return where(zero, at_place(single) - at_place(pair) * x,
+                 at_place(result) / masked(x, zero, 1));
+  };
+  const auto itself = [](const Tensor& x) { return x; };
+  const auto at_index = [&](const Tensor& x) {
+    return pad_gradient(gather(x, dim, index), src.sizes());
+  };
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, const Tensor&, const Scalar&)>
+      scatter("aten::scatter.value");
+  return {include_self ? grad * conj(slope(self, zero_in_self, itself))
+                       : scatter.call(grad, dim, index, 0),
+          at_index(grad) * conj(slope(src, zero_in_src, at_index))};
+}
+
 std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Tensor& self,
                                                    std::int64_t dim, const Tensor& index,
                                                    const Tensor& src, std::string_view reduce,
                                                    bool include_self, const Tensor& result) {
-  constexpr const char* kOp = "opyard::scatter_reduce_backward";
   using Scatter = Tensor(const Tensor&, std::int64_t, const Tensor&, const Scalar&);
   static constinit FoundOperator<Scatter> scatter("aten::scatter.value");
-  if (reduce == "prod") {
-    refuse(ErrorKind::Unsupported,
-           {kOp,
-            ": reduce is \"prod\", which has no gradient here; accepted are \"sum\", "
-            "\"mean\", \"amax\" and \"amin\""});
-  }
+  if (reduce == "prod")
+    return scatter_product_backward(grad, self, dim, index, src, include_self, result);
   const auto without = [&](const Tensor& x) {
     return include_self ? x : scatter.call(x, dim, index, 0);
   };

@@ -5,10 +5,15 @@ registered there, and a module of this package that it was importing could never
 before os.fork() the forking thread waits until no one is inside of either, and who would begin
 meanwhile waits until the fork is done. No one waits for long: a load that itself waits for the
 forking thread is left alone after a while, and the child then says what is missing.
+
+An import asks no one whether it may begin, so one may begin between that look and the fork. Its
+child imports the module anew.
 """
 
 import os
+import sys
 from _frozen_importlib import _module_locks
+from _imp import acquire_lock, release_lock
 from _thread import get_ident
 from time import monotonic, sleep
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT = 10.0
 _PAUSE = 0.0005
+_OURS = ("opyard.", "numpy")  # what begins like this is waited for
 
 _by_thread: list[dict] = []
 
@@ -54,15 +60,26 @@ def while_loading(load: "Callable[[], Result]") -> "Result":
             _loading[me] = depth
 
 
-def _importing() -> "set[int]":
-    """The threads that import a module of this package or of NumPy, or are about to.
+def _importing() -> "set[int | None]":
+    """The threads that import a module of this package or of NumPy; None if one is about to.
 
-    Python keeps a lock for each module that is being imported, also before that is in sys.modules.
     A load in the middle of an import waits for no fork, since that fork waits for the import.
     """
-    ours = ("opyard.", "numpy")
-    locks = [find() for name, find in list(_module_locks.items()) if name.startswith(ours)]
-    return {lock.owner for lock in locks if lock is not None and lock.owner is not None}
+    return {owner for _, owner in _importers()}
+
+
+def _importers() -> "list[tuple[str, int | None]]":
+    """The modules that are being imported, and by which thread.
+
+    Python keeps a lock for each of them, also before it is in sys.modules.
+    """
+    acquire_lock()  # no one is in the middle of making one
+    try:
+        locks = [(name, find()) for name, find in list(_module_locks.items())]
+    finally:
+        release_lock()
+    ours = [(name, lock) for name, lock in locks if name.startswith(_OURS)]
+    return [(name, lock.owner) for name, lock in ours if lock is not None]
 
 
 def _before() -> None:
@@ -87,6 +104,17 @@ def _after_in_child() -> None:
         for thread in list(notes):
             if thread != me:
                 notes.pop(thread, None)
+    for name, owner in _importers():
+        if owner != me:
+            _forget(name)
+
+
+def _forget(name: str) -> None:
+    """Gives up an import whose thread is not in this process; its lock is held for ever."""
+    _module_locks.pop(name, None)
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    if getattr(spec, "_initializing", False):
+        del sys.modules[name]
 
 
 os.register_at_fork(
