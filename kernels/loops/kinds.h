@@ -13,6 +13,7 @@ extern const LogicalLoops kLogical;
 extern const SelectionLoops kSelection;
 extern const UnaryLoops kUnary;
 extern const TranscendentalLoops kTranscendental;
+extern const ActivationLoops kActivations;
 extern const SumLoops kSums;
 extern const ExtremeLoops kExtremes;
 extern const SoftmaxLoops kSoftmax;

@@ -285,6 +285,28 @@ Packet error_function(const Packet& x) {
   return pselect(pcmp_lt_or_nan(size, constant<Packet>(0.96F)), near, outer);
 }
 
+// erfc(x): 6 units. It is exp(-x^2) R(t) / (1 + 2 x) of a positive x, where t = (x - 3) / (x + 3),
+// and 2 less that of -x for others. R is to 2e-9. The square of x is in two parts: rounded to one,
+// it would be a hundred units off.
+template <typename Packet>
+Packet complementary_error_function(const Packet& x) {
+  const Packet one = constant<Packet>(1), three = constant<Packet>(3), most = constant<Packet>(11);
+  const Packet given = pabs(x);
+  const Packet size = pselect(pcmp_lt(given, most), given, most);
+  const Packet t = pdiv(psub(size, three), padd(size, three));
+  const Packet ratio = polynomial(t, -0x1.182832p-12F, -0x1.96624ap-11F, 0x1.069560p-9F,
+                                  0x1.506772p-9F, -0x1.85ea4ep-6F, 0x1.17bd48p-4F, -0x1.e8887ep-4F,
+                                  0x1.098412p-3F, -0x1.85a19ap-5F, -0x1.15c08ap-3F, 0x1.40c522p+0F);
+  const Packet scaled = pmul(size, constant<Packet>(4097));
+  const Packet upper = psub(scaled, psub(scaled, size));  // 12 bits, whose square is exact
+  const Packet rest = pmul(psub(upper, size), padd(upper, size));
+  const Packet of_rest = polynomial(rest, 0x1.555556p-5F, 0x1.555556p-3F, 0.5F, 1.0F, 1.0F);
+  const Packet power = pmul(exponential(pnegate(pmul(upper, upper))), of_rest);
+  const Packet above = pmul(power, pdiv(ratio, padd(one, padd(size, size))));
+  const Packet result = pselect(pcmp_lt(x, pzero(x)), psub(constant<Packet>(2), above), above);
+  return pselect(pcmp_eq(x, x), result, x);
+}
+
 // |x| as quarters of a turn, and an angle of at most pi / 4 on either side of 0.
 template <typename Packet>
 struct Turn {
@@ -393,6 +415,22 @@ Packet arc_tangent(const Packet& x) {
   return with_sign_of(x, padd(base, padd(base_rest, angle)));
 }
 
+// atan2(y, x): 4 units. That of |y / x| or what is missing to half a turn.
+template <typename Packet>
+Packet angle(const Packet& y, const Packet& x) {
+  const Packet one = constant<Packet>(1), high = pabs(y), wide = pabs(x);
+  Packet slope = pdiv(high, wide);
+  slope = pselect(pcmp_eq(high, wide), one, slope);  // of two infinities, too
+  slope = pselect(pcmp_eq(high, pzero(high)), pzero(high), slope);
+  const Packet acute = arc_tangent(slope);
+  constexpr float kPi = 3.14159274F, kPiRest = -8.74227766e-8F;  // in two parts
+  const Packet obtuse = psub(constant<Packet>(kPi), psub(acute, constant<Packet>(kPiRest)));
+  const Packet is_left = pcmp_lt(with_sign_of(x, one), pzero(x));  // of -0, too
+  const Packet result = with_sign_of(y, pselect(is_left, obtuse, acute));
+  const Packet sum = padd(high, wide);
+  return pselect(pcmp_eq(sum, sum), result, sum);
+}
+
 // sinh(x) and cosh(x): 3 units. From e^|x|; where that overflows before they do, from its root.
 template <typename Packet>
 Packet half_of_exponential(const Packet& size) {
@@ -426,6 +464,16 @@ Packet hyperbolic_arc_tangent(const Packet& x) {
   const Packet size = pabs(x);
   const Packet quotient = pdiv(padd(size, size), psub(constant<Packet>(1), size));
   return with_sign_of(x, pmul(constant<Packet>(0.5F), logarithm_of_one_more(quotient)));
+}
+
+// 1 / (1 + exp(-x)): 3 units, of float64 3.
+template <typename Packet>
+Packet logistic(const Packet& x) {
+  // By exp(-|x|), which does not overflow.
+  const Packet zero = constant<Packet>(0), one = constant<Packet>(1);
+  const Packet small = exponential(pnegate(pabs(x)));
+  const Packet above = pselect(pcmp_lt(x, zero), small, one);
+  return pdiv(above, padd(one, small));
 }
 
 }  // namespace packets

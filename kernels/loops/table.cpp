@@ -7,8 +7,9 @@
 
 const opyard::kernels::LoopBuild* opyard_loops_v1() {
   using namespace opyard::kernels;
-  static const LoopBuild build{sizeof(LoopBuild), OPYARD_LOOPS_BUILD,
-                               LoopTable{kArithmetic, kComparison, kLogical, kSelection, kUnary,
-                                         kTranscendental, kSums, kExtremes, kSoftmax, kProducts}};
+  static const LoopBuild build{
+      sizeof(LoopBuild), OPYARD_LOOPS_BUILD,
+      LoopTable{kArithmetic, kComparison, kLogical, kSelection, kUnary, kTranscendental,
+                kActivations, kSums, kExtremes, kSoftmax, kProducts}};
   return &build;
 }

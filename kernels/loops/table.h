@@ -39,10 +39,13 @@ struct UnaryLoops {
   Loops ceiling, floor, nearest, truncated, fraction, sign;
 };
 struct TranscendentalLoops {
-  Loops arc_tangent, binary_logarithm, cosine, decimal_logarithm, error_function, exponential;
-  Loops exponential_less_one, hyperbolic_arc_tangent, hyperbolic_cosine, hyperbolic_sine;
+  Loops angle, arc_tangent, binary_logarithm, complementary_error_function, cosine;
+  Loops decimal_logarithm, error_function, exponential, exponential_less_one,
+      hyperbolic_arc_tangent, hyperbolic_cosine, hyperbolic_sine;
   Loops hyperbolic_tangent, logarithm, logarithm_of_one_more, logistic, power_of_two, sine, tangent;
-  Loops gelu, gelu_by_tanh, silu;
+};
+struct ActivationLoops {
+  Loops gelu, gelu_by_tanh, hard_logistic, hard_swish, leaky, log_logistic, silu;
 };
 
 struct SumLoops {
@@ -69,6 +72,7 @@ struct LoopTable {
   SelectionLoops selection;
   UnaryLoops unary;
   TranscendentalLoops transcendental;
+  ActivationLoops activations;
   SumLoops sums;
   ExtremeLoops extremes;
   SoftmaxLoops softmax;

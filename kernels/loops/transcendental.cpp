@@ -51,93 +51,41 @@ T log_to_base_two(T x) {
   }
 }
 
-template <typename Packet>
-Packet logistic(const Packet& x) {
-  using namespace Eigen::internal;
-  // By exp(-|x|), which does not overflow.
-  const Packet zero = packets::constant<Packet>(0), one = packets::constant<Packet>(1);
-  const Packet small = packets::exponential(pnegate(pabs(x)));
-  const Packet above = pselect(pcmp_lt(x, zero), small, one);
-  return pdiv(above, padd(one, small));
-}
-
-// x (erf(x / sqrt(2)) + 1) / 2, and nearly so by tanh.
-template <typename Packet>
-Packet gelu_by(const Packet& x, const Packet& of_x) {
-  using namespace Eigen::internal;
-  const Packet half = packets::constant<Packet>(0.5F), one = packets::constant<Packet>(1);
-  return pmul(pmul(x, half), padd(of_x, one));
-}
-template <typename Packet>
-Packet gelu(const Packet& x) {
-  using namespace Eigen::internal;
-  const Packet scaled = pmul(x, packets::constant<Packet>(0.707106781F));
-  return gelu_by(x, packets::error_function(scaled));
-}
-constexpr double kTanhCubic = 0.044715, kTanhFactor = 0.7978845608028654;
-template <typename Packet>
-Packet gelu_by_tanh(const Packet& x) {
-  using namespace Eigen::internal;
-  const Packet cube = pmul(pmul(x, x), x);
-  const Packet inner = padd(x, pmul(cube, packets::constant<Packet>(float(kTanhCubic))));
-  const Packet scaled = pmul(inner, packets::constant<Packet>(float(kTanhFactor)));
-  return gelu_by(x, generic_fast_tanh_float(scaled));
-}
-template <typename T>
-T gelu_of(T x) {
-  return x * T(0.5) * (std::erf(x * T(0.7071067811865476)) + 1);
-}
-template <typename T>
-T gelu_by_tanh_of(T x) {
-  return x * T(0.5) * (std::tanh((x + x * x * x * T(kTanhCubic)) * T(kTanhFactor)) + 1);
-}
-
-// FUNCTION(name, of a packet x, of an element x)
-#define FUNCTION(name, of_packet, of_element)     \
-  struct name {                                   \
-    template <typename Packet>                    \
-    static Packet apply(const Packet& x) {        \
-      return of_packet;                           \
-    }                                             \
-  };                                              \
-  template <typename T>                           \
-  struct name##OfElement {                        \
-    static T apply(T x) { return T(of_element); } \
-  };
+#define FUNCTION OPYARD_PACKET_FUNCTION
 FUNCTION(ArcTangent, packets::arc_tangent(x), std::atan(x))
 FUNCTION(BinaryLogarithm, packets::binary_logarithm(x), log_to_base_two(x))
+FUNCTION(ComplementaryErrorFunction, packets::complementary_error_function(x), std::erfc(x))
 FUNCTION(Cosine, packets::cosine(x), std::cos(x))
 FUNCTION(DecimalLogarithm, packets::decimal_logarithm(x), std::log10(x))
 FUNCTION(ErrorFunction, packets::error_function(x), std::erf(x))
 FUNCTION(Exponential, packets::exponential(x), std::exp(x))
 FUNCTION(ExponentialLessOne, packets::exponential_less_one(x), less_one(x))
-FUNCTION(Gelu, gelu(x), gelu_of(x))
-FUNCTION(GeluByTanh, gelu_by_tanh(x), gelu_by_tanh_of(x))
 FUNCTION(HyperbolicArcTangent, packets::hyperbolic_arc_tangent(x), std::atanh(x))
 FUNCTION(HyperbolicCosine, packets::hyperbolic_cosine(x), std::cosh(x))
 FUNCTION(HyperbolicSine, packets::hyperbolic_sine(x), std::sinh(x))
 FUNCTION(HyperbolicTangent, Eigen::internal::generic_fast_tanh_float(x), std::tanh(x))
 FUNCTION(Logarithm, packets::logarithm(x), std::log(x))
 FUNCTION(LogarithmOfOneMore, packets::logarithm_of_one_more(x), log_of_one_more(x))
-FUNCTION(Logistic, logistic(x), divide(T(1), T(1) + std::exp(-x)))
+FUNCTION(Logistic, packets::logistic(x), divide(T(1), T(1) + std::exp(-x)))
 FUNCTION(PowerOfTwo, packets::power_of_two(x), two_to_the(x))
-FUNCTION(Silu, Eigen::internal::pmul(x, logistic(x)), x / (1 + std::exp(-x)))
 FUNCTION(Sine, packets::sine(x), std::sin(x))
 FUNCTION(Tangent, packets::tangent(x), std::tan(x))
 #undef FUNCTION
 
-// float32 over packets, the other types element by element.
-template <typename Packets, template <typename> typename Elements, typename... T>
-constexpr Loops packets_and() {
-  Loops loops = unary_loops<Elements, T...>();
-  loops.of[std::size_t(computed_index(DType::Float32))] = &packet_loop<Packets, float>;
-  return loops;
-}
-// float64 over packets, too.
-template <typename Packets, template <typename> typename Elements, typename... T>
-constexpr Loops both_packets_and() {
-  Loops loops = packets_and<Packets, Elements, T...>();
-  loops.of[std::size_t(computed_index(DType::Float64))] = &packet_loop<Packets, double>;
+// Of the point (x, y): atan2.
+struct Angle {
+  template <typename Packet>
+  static Packet apply(const Packet& y, const Packet& x) {
+    return packets::angle(y, x);
+  }
+};
+template <typename T>
+struct AngleOfElements {
+  static T apply(T y, T x) { return std::atan2(y, x); }
+};
+constexpr Loops angle_loops() {
+  Loops loops = binary_loops<AngleOfElements, double>();
+  loops.of[std::size_t(computed_index(DType::Float32))] = &packet_loop_of_two<Angle, float>;
   return loops;
 }
 
@@ -146,8 +94,11 @@ constexpr Loops both_packets_and() {
 #define ANALYTIC(Name) packets_and<Name, Name##OfElement, double, Complex64, Complex128>()
 #define BOTH(Name) both_packets_and<Name, Name##OfElement, Complex64, Complex128>()
 constexpr TranscendentalLoops kTranscendental = {
+    .angle = angle_loops(),
     .arc_tangent = ANALYTIC(ArcTangent),
     .binary_logarithm = ANALYTIC(BinaryLogarithm),
+    .complementary_error_function =
+        packets_and<ComplementaryErrorFunction, ComplementaryErrorFunctionOfElement, double>(),
     .cosine = ANALYTIC(Cosine),
     .decimal_logarithm = ANALYTIC(DecimalLogarithm),
     .error_function = packets_and<ErrorFunction, ErrorFunctionOfElement, double>(),
@@ -163,9 +114,6 @@ constexpr TranscendentalLoops kTranscendental = {
     .power_of_two = ANALYTIC(PowerOfTwo),
     .sine = ANALYTIC(Sine),
     .tangent = ANALYTIC(Tangent),
-    .gelu = packets_and<Gelu, GeluOfElement, double>(),
-    .gelu_by_tanh = packets_and<GeluByTanh, GeluByTanhOfElement, double>(),
-    .silu = both_packets_and<Silu, SiluOfElement>(),
 };
 #undef ANALYTIC
 #undef BOTH

@@ -168,3 +168,145 @@ def test_running_sums_and_products_of_complex_numbers():
     assert aten.cumprod(x, 0).tolist() == [1 + 1j, -2 + 2j, -6 + 6j]
     assert aten.prod(x).item() == -6 + 6j
     assert aten.nonzero(opyard.tensor([0j, 1j])).tolist() == [[1]]
+
+
+EXACTLY = {
+    "mul": (lambda x, by: x * by, lambda x, by: x * by),
+    "mul_": (lambda x, by: aten.mul_(aten.clone(x), by), lambda x, by: x * by),
+    "div": (lambda x, by: x / by, lambda x, by: x / by),
+    "div_": (lambda x, by: aten.div_(aten.clone(x), by), lambda x, by: x / by),
+    "div, trunc": (
+        lambda x, by: aten.div(x, by, rounding_mode="trunc"),
+        lambda x, by: np.trunc(x / by),
+    ),
+    "leaky_relu": (lambda x, by: aten.leaky_relu(x, by), lambda x, by: np.where(x > 0, x, x * by)),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("op", EXACTLY)
+def test_factors_and_divisors_are_not_rounded_to_halves(op, name):
+    """As in PyTorch: 0.1 is a thousandth off as a bfloat16, and so would be all products by it."""
+    call, in_float32 = EXACTLY[op]
+    x = image(40, 10).to(getattr(opyard, name))
+    by = np.float32(0.1)
+    wanted = opyard.from_numpy(in_float32(x.to(opyard.float32).numpy(), by)).to(x.dtype)
+    assert call(x, 0.1).tolist() == wanted.tolist()
+    assert call(x.t(), 0.1).tolist() == wanted.t().tolist()
+
+
+def large(*sizes):
+    """So large that squares are past float16."""
+    return opyard.ops.aten.mul(image(*sizes), 400.0)
+
+
+COMPOSED = {
+    "std": (lambda x: aten.std(x, [1]), large(4, 30)),
+    "std of all": (lambda x: aten.std(x), large(4, 30)),
+    "var of an outlier": (
+        lambda x: aten.var(x),
+        opyard.from_numpy(np.array([300.0] + [0.0] * 199, "float32")),
+    ),
+    "linalg_vector_norm": (lambda x: aten.linalg_vector_norm(x), large(4, 30)),
+    "linalg_vector_norm of rows": (lambda x: aten.linalg_vector_norm(x, 3, [1]), large(4, 30)),
+    "norm": (lambda x: aten.norm(x), large(4, 30)),
+    "layer_norm": (lambda x, w: aten.layer_norm(x, [30], w), large(4, 30), image(30)),
+    "rms_norm": (lambda x, w: aten.rms_norm(x, [30], w, 1e-5), large(4, 30), image(30)),
+    "group_norm": (lambda x, w: aten.group_norm(x, 2, w), large(2, 4, 5), image(4)),
+    "native_group_norm": (
+        lambda x: aten.native_group_norm(x, None, None, 2, 4, 5, 2, 1e-5),
+        large(2, 4, 5),
+    ),
+    "batch_norm": (
+        lambda x, w: aten.batch_norm(x, w, None, None, None, True, 0.1, 1e-5, False),
+        large(6, 4, 5),
+        image(4),
+    ),
+    "batch_norm by running moments": (
+        lambda x, m, v: aten.batch_norm(x, None, None, m, v, False, 0.1, 1e-5, False),
+        large(6, 4, 5),
+        image(4),
+        aten.abs(image(4)),
+    ),
+    "instance_norm": (
+        lambda x: aten.instance_norm(x, None, None, None, None, True, 0.1, 1e-5, False),
+        large(2, 4, 5),
+    ),
+    "native_layer_norm_backward": (
+        lambda g, x, w, m, r: aten.native_layer_norm_backward(
+            g, x, [30], m, r, w, None, [True, True, True]
+        ),
+        image(4, 30),
+        large(4, 30),
+        image(30),
+        image(4, 1),
+        aten.mul(aten.abs(image(4, 1)), 0.01),
+    ),
+    "softplus": (lambda x: aten.softplus(x), aten.mul(image(4, 30), 15.0)),
+    "mish": (lambda x: aten.mish(x), aten.mul(image(4, 30), 15.0)),
+    "logit": (lambda x: aten.logit(x), aten.sigmoid(image(4, 30))),
+    "sinc": (lambda x: aten.sinc(x), image(4, 30)),
+    "baddbmm": (
+        lambda x, a, b: aten.baddbmm(x, a, b, beta=0.3, alpha=0.7),
+        image(2, 3, 4),
+        image(2, 3, 5),
+        image(2, 5, 4),
+    ),
+    "addbmm": (lambda x, a, b: aten.addbmm(x, a, b), image(3, 4), image(2, 3, 5), image(2, 5, 4)),
+    "addmv": (lambda x, a, b: aten.addmv(x, a, b), image(3), image(3, 5), image(5)),
+    "cross_entropy_loss": (
+        lambda x: aten.cross_entropy_loss(x, opyard.tensor([0] * 5000)),
+        aten.mul(image(5000, 20), 8.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("op", COMPOSED)
+def test_what_is_composed_is_rounded_once(op, name):
+    call, *inputs = COMPOSED[op]
+    dtype = getattr(opyard, name)
+    halves = [x.to(dtype) for x in inputs]
+    found, wanted = call(*halves), call(*(x.to(opyard.float32) for x in halves))
+    several = isinstance(found, (tuple, list))
+    for one, whole in zip(*((found, wanted) if several else ([found], [wanted])), strict=True):
+        assert one.dtype is dtype and one.tolist() == whole.to(dtype).tolist()
+        assert np.isfinite(whole.to(dtype).to(opyard.float32).numpy()).all()
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_moments_are_of_the_dtype_of_the_weight(name):
+    x = image(6, 4, 5).to(getattr(opyard, name))
+    weight = opyard.ones(4)
+    _, mean, rstd = aten.native_batch_norm(x, weight, weight, None, None, True, 0.1, 1e-5)
+    assert {mean.dtype, rstd.dtype} == {opyard.float32}
+    result, mean, rstd = aten.native_group_norm(x, weight, weight, 6, 4, 5, 2, 1e-5)
+    assert [result.dtype, mean.dtype, rstd.dtype] == [x.dtype, opyard.float32, opyard.float32]
+    running = opyard.ones(4)
+    aten.batch_norm(x, weight, weight, opyard.zeros(4), running, True, 0.5, 1e-5, False)
+    assert running.dtype is opyard.float32 and running.tolist() != [1.0] * 4
+
+
+GRADIENTS = {
+    "gather": lambda x: aten.gather(x, 1, opyard.tensor([[0, 0, 1], [2, 2, 2]])),
+    "max": lambda x: aten.max(x, 1)[0],
+    "sort": lambda x: aten.sort(x, 1)[0] * opyard.tensor([[1.0, 2.0, 3.0]], dtype=x.dtype),
+    "unfold": lambda x: aten.unfold(x, 1, 2, 1),
+    "std": lambda x: aten.std(x, [1]),
+    "layer_norm": lambda x: aten.layer_norm(x, [3]) * x,
+    "batch_norm": lambda x: aten.batch_norm(x, *[None] * 4, True, 0.1, 1e-5, False) * x,
+    "linalg_vector_norm": lambda x: aten.linalg_vector_norm(x),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("op", GRADIENTS)
+def test_gradients_of_halves_are_those_of_float32_nearly(op, name):
+    dtype = getattr(opyard, name)
+    half = large(2, 3).to(dtype).requires_grad_()
+    whole = half.detach().to(opyard.float32).requires_grad_()
+    for x in (half, whole):
+        aten.sum(GRADIENTS[op](x)).backward()
+    assert half.grad.dtype is dtype
+    found, wanted = half.grad.to(opyard.float32).numpy(), whole.grad.numpy()
+    np.testing.assert_allclose(found, wanted, rtol=0.03, atol=0.03)

@@ -251,6 +251,27 @@ def test_X31_forms_that_write_have_the_gradient_of_the_form_that_does_not():
         assert autograd.gradcheck(lambda x, op=op, rest=rest: op(x * 1, *rest), [t(SMALL)])
 
 
+def test_slopes_of_activations_at_their_corners_are_those_of_pytorch():
+    wanted = {
+        "hardswish": [0, 0, 0.5, 1, 1],
+        "hardsigmoid": [0, 0, 1 / 6, 0, 0],
+        "leaky_relu": [0.01, 0.01, 0.01, 1, 1],
+    }
+    for name, slopes in wanted.items():
+        x = opyard.tensor([-4.0, -3.0, 0.0, 3.0, 4.0], dtype=opyard.float64).requires_grad_()
+        getattr(aten, name)(x).sum().backward()
+        assert x.grad.tolist() == pytest.approx(slopes), name
+
+
+def test_the_slope_of_a_leaky_relu_is_known_by_its_result_unless_that_hides_the_sign():
+    x = opyard.tensor([-2.0, 3.0])
+    ones = opyard.ones(2)
+    by_result = aten.leaky_relu_backward(ones, aten.leaky_relu(x, 0.5), 0.5, True)
+    assert by_result.tolist() == [0.5, 1.0]
+    with pytest.raises(ValueError, match="negative_slope is -0.5, and self is the result"):
+        aten.leaky_relu_backward(ones, x, -0.5, True)
+
+
 def test_gradients_of_activations_far_out_are_finite():
     for name in ("elu", "selu", "softplus", "silu", "mish", "log_sigmoid"):
         x = opyard.tensor([800.0, -800.0]).requires_grad_()

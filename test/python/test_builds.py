@@ -97,11 +97,12 @@ PACKETS = """
     import opyard
 
     aten = opyard.ops.aten
-    most = dict(atan=3, atanh=3, cos=3, cosh=3, erf=2, exp=3, exp2=3, expm1=3, log=1, log10=3,
-                log1p=3, log2=2, sigmoid=3, sin=3, sinh=3, tan=5, tanh=7)
+    most = dict(atan=3, atanh=3, cos=3, cosh=3, erf=2, erfc=6, exp=3, exp2=3, expm1=3, log=1,
+                log10=3, log1p=3, log2=2, log_sigmoid=4, sigmoid=3, sin=3, sinh=3, tan=5, tanh=7)
     odd = {"atan", "atanh", "erf", "expm1", "log1p", "sin", "sinh", "tan", "tanh"}
     true = dict(atan=np.arctan, atanh=np.arctanh, erf=np.vectorize(math.erf, otypes="d"),
-                sigmoid=lambda x: 1 / (1 + np.exp(-x)))
+                erfc=np.vectorize(math.erfc, otypes="d"), sigmoid=lambda x: 1 / (1 + np.exp(-x)),
+                log_sigmoid=lambda x: np.minimum(x, 0) - np.log1p(np.exp(-abs(x))))
     rng = np.random.default_rng(3)
     for name, limit in most.items():
         for dtype in (np.float32, np.float64):
@@ -152,6 +153,43 @@ PACKETS = """
 @pytest.mark.parametrize("build", BUILDS)
 def test_packets_are_exact_to_some_units_and_do_not_depend_on_place(build):
     ended = run(PACKETS, build, limit=60)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
+
+
+ANGLES = """
+    import os, sys
+    os.environ["OPYARD_CPU"] = sys.argv[1]
+    import numpy as np
+    import opyard
+
+    aten = opyard.ops.aten
+    ends = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 1e-38]
+    rng = np.random.default_rng(5)
+    y = [rng.standard_normal(3000) * scale for scale in (1e-3, 1, 1e3)] + [np.repeat(ends, 12)]
+    x = [rng.standard_normal(9000), np.tile(ends, 12)]
+    y, x = (np.concatenate(each).astype("float32") for each in (y, x))
+    result = aten.atan2(opyard.from_numpy(y), opyard.from_numpy(x)).numpy()
+    wanted = np.arctan2(y.astype("d"), x.astype("d"))
+    rounded = wanted.astype("float32")
+    plain = ~np.isnan(wanted)
+    assert np.isnan(result[~plain]).all() and (~plain).any()
+    off = np.abs(result - wanted) / np.spacing(np.abs(rounded)).astype("d")
+    assert off[plain].max() <= 4, (off[plain].max(), y[plain][off[plain].argmax()])
+    assert (np.signbit(result) == np.signbit(rounded))[plain].all()
+    # Parts, gaps and numbers give the same bits.
+    for part in (slice(1, 2), slice(3, 3000), slice(5, 9000, 3)):
+        some = aten.atan2(opyard.from_numpy(y[part]), opyard.from_numpy(x[part])).numpy()
+        assert some.tobytes() == result[part].tobytes(), part
+    one = aten.atan2(opyard.from_numpy(y[:50]), opyard.from_numpy(x[7:8])).numpy()
+    many = aten.atan2(opyard.from_numpy(y[:50]), opyard.from_numpy(np.repeat(x[7:8], 50))).numpy()
+    assert one.tobytes() == many.tobytes()
+    print("ok")
+"""
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_angles_are_exact_to_four_units_and_right_at_the_ends(build):
+    ended = run(ANGLES, build, limit=60)
     assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
 
 

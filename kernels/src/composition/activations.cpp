@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "common/define.h"
+#include "common/halves.h"
 #include "common/ops.h"
 
 namespace opyard::kernels {
@@ -44,10 +45,6 @@ Tensor celu(const Tensor& self, const Scalar& alpha) {
 Tensor selu(const Tensor& self) {
   return elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
 }
-Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
-  require_float("aten::leaky_relu", self);
-  return where(self > 0, self, self * negative_slope);
-}
 Tensor prelu(const Tensor& self, const Tensor& weight) {
   require_float("aten::_prelu_kernel", self);
   return where(self > 0, self, weight * self);
@@ -64,26 +61,15 @@ Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
 Tensor log_one_plus_exp(const Tensor& x) { return relu(x) + log1p(exp(-abs(x))); }
 Tensor mish(const Tensor& self) {
   require_float("aten::mish", self);
-  return self * tanh(log_one_plus_exp(self));
+  return rounded_once([](const Tensor& x) { return x * tanh(log_one_plus_exp(x)); }, self);
 }
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
   require_float("aten::softplus", self);
+  if (is_half(self)) return to(softplus(widened(self), beta, threshold), self.dtype());
   const Tensor scaled = times(self, beta);
   const Tensor small = log1p(exp(clamp(scaled, std::nullopt, threshold)));
   const bool is_scaled = beta.is_complex() || beta.to_double() != 1;
   return where(scaled > threshold, self, is_scaled ? small / beta : small);
-}
-Tensor log_sigmoid(const Tensor& self) {
-  require_float("aten::log_sigmoid", self);
-  return clamp(self, std::nullopt, 0) - log1p(exp(-abs(self)));
-}
-Tensor hardsigmoid(const Tensor& self) {
-  require_float("aten::hardsigmoid", self);
-  return clamp(self + 3, 0, 6) / 6;
-}
-Tensor hardswish(const Tensor& self) {
-  require_float("aten::hardswish", self);
-  return self * clamp(self + 3, 0, 6) / 6;
 }
 Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
   require_float("aten::hardshrink", self);
@@ -118,12 +104,14 @@ Tensor glu(const Tensor& self, std::int64_t dim) {
 }
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   require_defined("aten::logit", "self", self);
+  if (is_half(self)) return to(logit(widened(self), eps), self.dtype());
   const Tensor x = is_integral(self.dtype()) ? to(self, DType::Float32) : self;
   const Tensor p = eps ? clamp(x, *eps, 1 - *eps) : x;
   return log(p / (Scalar(1) - p));
 }
 Tensor sinc(const Tensor& self) {
   require_defined("aten::sinc", "self", self);
+  if (is_half(self)) return to(sinc(widened(self)), self.dtype());
   const Tensor x = masked(self * M_PI, equals(self, 0), 1);
   return masked(sin(x) / x, equals(self, 0), 1);
 }
@@ -134,13 +122,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(m,
          {"elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
           "celu(Tensor self, Scalar alpha=1.0) -> Tensor", "selu(Tensor self) -> Tensor",
-          "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
           "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
           "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
           "relu6(Tensor self) -> Tensor", "mish(Tensor self) -> Tensor",
           "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-          "log_sigmoid(Tensor self) -> Tensor", "hardsigmoid(Tensor self) -> Tensor",
-          "hardswish(Tensor self) -> Tensor", "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+          "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
           "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
           "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
           "glu(Tensor self, int dim=-1) -> Tensor", "logit(Tensor self, float? eps=None) -> Tensor",
@@ -149,28 +135,23 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("elu", &elu);
   m.impl("celu", &celu);
   m.impl("selu", &selu);
-  m.impl("leaky_relu", &leaky_relu);
   m.impl("_prelu_kernel", &prelu);
   m.impl("hardtanh", &hardtanh);
   m.impl("relu6", &relu6);
   m.impl("mish", &mish);
   m.impl("softplus", &softplus);
-  m.impl("log_sigmoid", &log_sigmoid);
-  m.impl("hardsigmoid", &hardsigmoid);
-  m.impl("hardswish", &hardswish);
   m.impl("hardshrink", &hardshrink);
   m.impl("softshrink", &softshrink);
   m.impl("threshold", &threshold);
   m.impl("glu", &glu);
   m.impl("logit", &logit);
   m.impl("sinc", &sinc);
-  for (const char* name : {"elu", "celu", "selu", "leaky_relu", "hardtanh", "relu6", "mish",
-                           "hardsigmoid", "hardswish", "threshold", "logit", "sinc"}) {
+  for (const char* name :
+       {"elu", "celu", "selu", "hardtanh", "relu6", "mish", "threshold", "logit", "sinc"}) {
     define_in_place(m, name);
   }
-  for (const char* name :
-       {"elu", "leaky_relu", "hardtanh", "mish", "softplus", "log_sigmoid", "hardsigmoid",
-        "hardswish", "hardshrink", "softshrink", "threshold", "logit", "sinc", "glu"}) {
+  for (const char* name : {"elu", "hardtanh", "mish", "softplus", "hardshrink", "softshrink",
+                           "threshold", "logit", "sinc", "glu"}) {
     define_out(m, name);
   }
 }

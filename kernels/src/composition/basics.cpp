@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "common/define.h"
+#include "common/halves.h"
 #include "common/ops.h"
 #include "common/symbolic.h"
 
@@ -24,6 +25,7 @@ Tensor var(const char* op, const Tensor& self, MaybeDims dim, double correction,
     refuse(ErrorKind::BadArgument,
            {op, ": self is ", self, "; a float is needed, to which aten::to.dtype converts"});
   }
+  if (is_half(self)) return to(var(op, widened(self), dim, correction, keepdim), self.dtype());
   DimVector dims(dim.value_or(IntSpan()));
   if (dims.empty()) {
     for (std::int64_t i = 0; i < self.dim(); ++i) dims.push_back(i);
@@ -47,15 +49,27 @@ Tensor var_correction(const Tensor& self, MaybeDims dim, const std::optional<Sca
   return var("aten::var.correction", self, dim, correction ? correction->to_double() : 1, keepdim);
 }
 Tensor std_all(const Tensor& self, bool unbiased) {
-  return root(var("aten::std", self, std::nullopt, unbiased ? 1 : 0, false), 2);
+  return rounded_once(
+      [&](const Tensor& x) {
+        return root(var("aten::std", x, std::nullopt, unbiased ? 1 : 0, false), 2);
+      },
+      self);
 }
 Tensor std_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
-  return root(var("aten::std.dim", self, dim, unbiased ? 1 : 0, keepdim), 2);
+  return rounded_once(
+      [&](const Tensor& x) {
+        return root(var("aten::std.dim", x, dim, unbiased ? 1 : 0, keepdim), 2);
+      },
+      self);
 }
 Tensor std_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
                       bool keepdim) {
   const double number = correction ? correction->to_double() : 1;
-  return root(var("aten::std.correction", self, dim, number, keepdim), 2);
+  return rounded_once(
+      [&](const Tensor& x) {
+        return root(var("aten::std.correction", x, dim, number, keepdim), 2);
+      },
+      self);
 }
 
 // Along one dimension after another, the last first. An empty list names no dimension.
@@ -97,18 +111,6 @@ Tensor clamp_max(const Tensor& self, const Scalar& max) { return clamp(self, std
 Tensor square(const Tensor& self) {
   require_defined("aten::square", "self", self);
   return self.dtype() == DType::Bool ? to(self, DType::Int64) : self * self;
-}
-// What `of` gives for these, which are float32 meanwhile if they are one half, so that the result
-// is rounded once.
-template <typename Of, typename... More>
-Tensor rounded_once(const Of& of, const Tensor& self, const More&... more) {
-  const bool is_half =
-      self.defined() && is_floating_point(self.dtype()) && carrier_of(self.dtype()) != self.dtype();
-  if (!is_half || !((more.defined() && more.dtype() == self.dtype()) && ...)) {
-    return of(self, more...);
-  }
-  const DType carrier = carrier_of(self.dtype());
-  return to(of(to(self, carrier), to(more, carrier)...), self.dtype());
 }
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {

@@ -6,9 +6,11 @@
 
 #include "common/define.h"
 #include "common/dtypes.h"
+#include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/options.h"
+#include "common/symbolic.h"
 
 namespace opyard::kernels {
 namespace {
@@ -94,10 +96,23 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   return squeeze_dims.call(total, all_or("aten::logsumexp", self, dim));
 }
 
+// Of all elements in a row without their squares in memory.
+Tensor sum_of_squares(const Tensor& x, IntSpan dims, bool keepdim) {
+  const bool is_row = !keepdim && dims.size() == x.sizes().size() && !has_symbolic_sizes(x);
+  if (!is_row || !x.is_contiguous()) return sum(x * x, dims, keepdim);
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> dot("aten::dot");
+  const Tensor row = reshape(x, DimVector({-1}));
+  return dot.call(row, row);
+}
+
 Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim, bool keepdim,
                    MaybeDType dtype) {
   const DimVector dims = all_or(op, self, dim);
   const Tensor x = dtype ? to(self, *dtype) : self;
+  if (is_half(x)) {
+    const Tensor norm = vector_norm(op, widened(x), ord, dim, keepdim, std::nullopt);
+    return to(norm, x.dtype());
+  }
   if (is_complex(x.dtype()) && ord == 2 &&
       x.dim() > 0) {  // which has slopes at zeros, as abs() has not
     const Tensor a = real(x), b = imag(x);
@@ -109,7 +124,7 @@ Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim
            {op, ": self is ", x, "; a float is needed, to which aten::to.dtype converts"});
   }
   if (self.dim() == 0) return ord == 0 ? to(differs(x, 0), x.dtype()) : abs(x);
-  if (ord == 2) return root(sum(x * x, dims, keepdim), 2);
+  if (ord == 2) return root(sum_of_squares(x, dims, keepdim), 2);
   if (std::isinf(ord)) return extremes(ord > 0, abs(x), dims, keepdim);
   if (ord == 0) return sum(to(differs(x, 0), x.dtype()), dims, keepdim);
   if (ord == 1) return sum(abs(x), dims, keepdim);

@@ -12,6 +12,8 @@
 
 #include "common/check.h"
 #include "common/copy.h"
+#include "common/dtypes.h"
+#include "common/halves.h"
 #include "common/kernels_block.h"
 #include "common/ops.h"
 #include "common/releasing.h"
@@ -296,9 +298,8 @@ void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
     case DType::ComplexDouble:
       return add(Complex128{});
     default:
-      refuse(ErrorKind::Unsupported,
-             {op, ": the gradient is ", tensor,
-              "; accepted are float32, float64, int64, complex64 and complex128"});
+      refuse(ErrorKind::Unsupported, {op, ": the gradient is ", tensor,
+                                      "; accepted are floats, int64, complex64 and complex128"});
   }
 }
 
@@ -310,6 +311,10 @@ DimVector with_dim(IntSpan sizes) {
 }
 Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, const Tensor& index) {
   constexpr const char* kOp = "opyard::gather_backward";
+  if (is_half(values)) {  // whose sums are rounded once
+    const Tensor wide = converted(kOp, values, DType::Float32);
+    return converted(kOp, gather_backward(wide, size, dim, index), values.dtype());
+  }
   const Tensor result = zeros_of(size, values);
   const Tensor from = row_major(kOp, values);
   const Tensor where = row_major(kOp, as_int64(index));
@@ -392,6 +397,10 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
     return result;
   }
   if (is_meta(result)) return result;
+  if (is_half(values)) {
+    const Tensor wide = converted(kOp, values, DType::Float32);
+    return converted(kOp, scatter_strided(wide, count, size, stride, offset), values.dtype());
+  }
   const Tensor from = row_major(kOp, values);
   visit_floats(kOp, values, [&](auto sample) {
     using T = decltype(sample);

@@ -62,8 +62,8 @@ std::tuple<Tensor, Tensor> scatter_product_backward(const Tensor& grad, const Te
                                                     std::int64_t dim, const Tensor& index,
                                                     const Tensor& src, bool include_self,
                                                     const Tensor& result) {
-  using Reduce = Tensor(const Tensor&, std::int64_t, const Tensor&, const Tensor&,
-                        std::string_view, bool);
+  using Reduce =
+      Tensor(const Tensor&, std::int64_t, const Tensor&, const Tensor&, std::string_view, bool);
   static constinit FoundOperator<Reduce> reduced("aten::scatter_reduce.two");
   const Tensor zero_in_self = equals(detach(self), 0), zero_in_src = equals(detach(src), 0);
   const auto scattered = [&](const Tensor& from_self, const Tensor& from_src, const char* how) {
@@ -72,7 +72,8 @@ std::tuple<Tensor, Tensor> scatter_product_backward(const Tensor& grad, const Te
   const auto zeros_of = [&](const Tensor& x, const Tensor& zero) {
     return masked(x, negation(zero), 0);
   };
-  const Tensor others = scattered(masked(self, zero_in_self, 1), masked(src, zero_in_src, 1), "prod");
+  const Tensor others =
+      scattered(masked(self, zero_in_self, 1), masked(src, zero_in_src, 1), "prod");
   const Tensor count =
       scattered(to(zero_in_self, DType::Int64), to(zero_in_src, DType::Int64), "sum");
   const Tensor pair = masked(others, differs(count, 2), 0);

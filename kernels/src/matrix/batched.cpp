@@ -9,6 +9,7 @@
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
+#include "common/halves.h"
 #include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -149,24 +150,36 @@ void require_broadcast(const char* op, const Tensor& self, const Tensor& product
 
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                const Scalar& alpha) {
-  const Tensor product = bmm(batch1, batch2);
-  require_broadcast("aten::baddbmm", self, product);
-  return weighted_sum(self, product, beta, alpha);
+  return rounded_once(
+      [&](const Tensor& added, const Tensor& a, const Tensor& b) {
+        const Tensor product = bmm(a, b);
+        require_broadcast("aten::baddbmm", self, product);
+        return weighted_sum(added, product, beta, alpha);
+      },
+      self, batch1, batch2);
 }
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
               const Scalar& alpha) {
   const std::array<std::int64_t, 1> batch = {0};
-  const Tensor products = bmm(batch1, batch2);
-  const Tensor product = to(sum(products, batch), products.dtype());  // a sum of ints is int64
-  require_broadcast("aten::addbmm", self, product);
-  return weighted_sum(self, product, beta, alpha);
+  return rounded_once(
+      [&](const Tensor& added, const Tensor& a, const Tensor& b) {
+        const Tensor products = bmm(a, b);
+        const Tensor product = to(sum(products, batch), products.dtype());  // a sum of ints: int64
+        require_broadcast("aten::addbmm", self, product);
+        return weighted_sum(added, product, beta, alpha);
+      },
+      self, batch1, batch2);
 }
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> mv("aten::mv");
-  const Tensor product = mv.call(mat, vec);
-  require_broadcast("aten::addmv", self, product);
-  return weighted_sum(self, product, beta, alpha);
+  return rounded_once(
+      [&](const Tensor& added, const Tensor& a, const Tensor& b) {
+        const Tensor product = mv.call(a, b);
+        require_broadcast("aten::addmv", self, product);
+        return weighted_sum(added, product, beta, alpha);
+      },
+      self, mat, vec);
 }
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   constexpr const char* kOp = "aten::outer";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/define.h"
+#include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
 
@@ -52,9 +53,24 @@ struct Norm {
     if (bias) normal = normal + by_channel(*bias, input.dim());
     return normal;
   }
+  // See common/halves.h. The moments are float32 if the weight or the bias is.
+  template <typename Of>
+  Three in_float32(const Of& of) const {
+    const Tensor wide = widened(input);
+    const MaybeTensor factor = widened(weight), added = widened(bias);
+    const auto [normal, middle, rstd] = of(Norm{op, wide, factor, added});
+    const MaybeTensor& other = weight ? weight : bias;
+    const DType dtype = other ? other->dtype() : input.dtype();
+    return {to(normal, input.dtype()), to(middle, dtype), to(rstd, dtype)};
+  }
   Three with(const Tensor& running_mean, const Tensor& running_var, double eps) const {
     check_one("running_mean", running_mean);
     check_one("running_var", running_var);
+    if (is_half(input)) {
+      return in_float32([&](const Norm& norm) {
+        return norm.with(widened(running_mean), widened(running_var), eps);
+      });
+    }
     const Tensor scale = rsqrt(running_var + eps);
     const Tensor apart = input - by_channel(running_mean, input.dim());
     const std::array<std::int64_t, 1> none = {0};
@@ -62,6 +78,11 @@ struct Norm {
   }
   Three of_batch(const MaybeTensor& running_mean, const MaybeTensor& running_var, double momentum,
                  double eps) const {
+    if (is_half(input)) {
+      return in_float32([&](const Norm& norm) {
+        return norm.of_batch(running_mean, running_var, momentum, eps);
+      });
+    }
     const DimVector dims = all_but_channels(input);
     const std::array<std::int64_t, 1> channels = {input.sizes()[1]};
     const Tensor middle = mean(input, dims, true);
@@ -136,6 +157,14 @@ Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
                                     "; save_mean and save_invstd are needed if it is True, "
                                     "running_mean and running_var if not"});
   }
+  if (is_half(input)) {
+    const auto [of_input, of_weight, of_bias] = native_batch_norm_backward(
+        widened(grad_out), widened(input), widened(weight), widened(running_mean),
+        widened(running_var), widened(save_mean), widened(save_invstd), train, eps, output_mask);
+    const auto as = [](const Tensor& x, DType dtype) { return x.defined() ? to(x, dtype) : x; };
+    const DType other = weight ? weight->dtype() : input.dtype();
+    return {as(of_input, input.dtype()), as(of_weight, other), as(of_bias, other)};
+  }
   const std::int64_t dims = input.dim();
   const DimVector over = all_but_channels(input);
   const Tensor rstd = by_channel(train ? *save_invstd : rsqrt(*running_var + eps), dims);
@@ -161,6 +190,11 @@ Tensor instance_norm(const Tensor& input, const MaybeTensor& weight, const Maybe
   if (!use_input_stats) {
     return batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps,
                       cudnn_enabled);
+  }
+  if (is_half(input)) {
+    return to(instance_norm(widened(input), widened(weight), widened(bias), running_mean,
+                            running_var, true, momentum, eps, cudnn_enabled),
+              input.dtype());
   }
   const std::int64_t batch = input.sizes()[0], channels = input.sizes()[1];
   DimVector sizes(input.sizes());

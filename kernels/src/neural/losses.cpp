@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/define.h"
+#include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
 
@@ -130,9 +131,9 @@ std::tuple<Tensor, Tensor> nll_loss_of(const char* op, const Tensor& self, const
                                        std::int64_t ignore_index) {
   const Likelihoods all = likelihoods(op, self, target, weight, ignore_index);
   if (reduction == 0 && self.dim() > 1) return {all.losses, zeros(self, {})};
-  const Tensor total = sum(all.weights);
-  if (reduction == 1) return {sum(all.losses) / total, total};
-  return {reduced(op, all.losses, reduction), total};
+  const Tensor total = sum(widened(all.weights)), rounded = to(total, all.weights.dtype());
+  if (reduction == 1) return {to(sum(widened(all.losses)) / total, self.dtype()), rounded};
+  return {reduced(op, all.losses, reduction), rounded};
 }
 std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target,
                                             const MaybeTensor& weight, std::int64_t reduction,
@@ -172,6 +173,11 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const MaybeT
   if (!(label_smoothing >= 0 && label_smoothing <= 1)) {
     refuse(ErrorKind::BadValue,
            {kOp, ": label_smoothing is ", label_smoothing, "; accepted are 0 to 1"});
+  }
+  if (is_half(self)) {
+    return to(cross_entropy_loss(widened(self), widened(target), widened(weight), reduction,
+                                 ignore_index, label_smoothing),
+              self.dtype());
   }
   const std::int64_t dim = self.dim() == 1 ? 0 : 1;
   const Tensor logs = log_softmax(self, dim);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "common/define.h"
+#include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
 
@@ -15,6 +16,17 @@ namespace {
 using namespace ops;
 using MaybeTensor = std::optional<Tensor>;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+// See common/halves.h. The moments are float32 if the weight or the bias is.
+template <typename Of>
+Three in_float32(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+                 const Of& of) {
+  if (!is_half(input)) return of(input, weight, bias);
+  const auto [normal, middle, rstd] = of(widened(input), widened(weight), widened(bias));
+  const MaybeTensor& other = weight ? weight : bias;
+  const DType dtype = other ? other->dtype() : input.dtype();
+  return {to(normal, input.dtype()), to(middle, dtype), to(rstd, dtype)};
+}
 
 struct Moments {
   Tensor apart;  // from the mean
@@ -62,9 +74,13 @@ Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, const May
                         const MaybeTensor& bias, double eps) {
   const DimVector dims =
       last_dims("aten::native_layer_norm", input, normalized_shape, weight ? weight : bias);
-  const Moments m = moments(input, dims);
-  const Tensor rstd = rsqrt(m.variance + eps);
-  return {scaled(m.apart * rstd, weight, bias), m.mean, rstd};
+  return in_float32(
+      input, weight, bias,
+      [&](const Tensor& x, const MaybeTensor& factor, const MaybeTensor& added) -> Three {
+        const Moments m = moments(x, dims);
+        const Tensor rstd = rsqrt(m.variance + eps);
+        return {scaled(m.apart * rstd, factor, added), m.mean, rstd};
+      });
 }
 Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
                   const MaybeTensor& bias, double eps, bool /*cudnn_enable*/) {
@@ -79,12 +95,26 @@ Tensor through_moments(const Tensor& scaled_grad, const Tensor& normal, const Te
          rstd;
 }
 
+// Gradients of the input, the weight and the bias in their dtypes.
+Three gradients_as(const Three& gradients, const Tensor& input, const MaybeTensor& weight) {
+  const auto as = [](const Tensor& x, DType dtype) { return x.defined() ? to(x, dtype) : x; };
+  const DType other = weight ? weight->dtype() : input.dtype();
+  return {as(std::get<0>(gradients), input.dtype()), as(std::get<1>(gradients), other),
+          as(std::get<2>(gradients), other)};
+}
+
 Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
                                  IntSpan normalized_shape, const Tensor& middle, const Tensor& rstd,
                                  const MaybeTensor& weight, const MaybeTensor& /*bias*/,
                                  const std::array<bool, 3>& output_mask) {
   const DimVector dims =
       last_dims("aten::native_layer_norm_backward", input, normalized_shape, weight);
+  if (is_half(input)) {
+    const Three wide = native_layer_norm_backward(widened(grad_out), widened(input),
+                                                  normalized_shape, widened(middle), widened(rstd),
+                                                  widened(weight), {}, output_mask);
+    return gradients_as(wide, input, weight);
+  }
   const Tensor normal = (input - middle) * rstd;
   DimVector lead;
   for (std::int64_t i = 0; i < input.dim() - std::int64_t(dims.size()); ++i) lead.push_back(i);
@@ -103,8 +133,10 @@ Tensor rms_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor
                 std::optional<double> eps) {
   const DimVector dims = last_dims("aten::rms_norm", input, normalized_shape, weight);
   const double least = input.dtype() == DType::Float64 ? 0x1p-52 : 0x1p-23;
-  const Tensor scale = rsqrt(mean(input * input, dims, true) + eps.value_or(least));
-  return scaled(input * scale, weight, std::nullopt);
+  const Tensor x = widened(input);
+  const Tensor scale = rsqrt(mean(x * x, dims, true) + eps.value_or(least));
+  const Tensor result = scaled(x * scale, is_half(input) ? widened(weight) : weight, std::nullopt);
+  return is_half(input) ? to(result, input.dtype()) : result;
 }
 
 constexpr std::int64_t kLast[] = {2};
@@ -131,11 +163,15 @@ Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const Ma
   require_groups("aten::native_group_norm", input, n, c, hw, group);
   const std::array parts = {n, group, c / group * hw};
   const std::array flat = {n, group};
-  const Moments m = moments(reshape(input, parts), kLast);
-  const Tensor rstd = rsqrt(m.variance + eps);
-  const Tensor normal = reshape(m.apart * rstd, input.sizes());
-  return {scaled(normal, spread(weight, input.dim()), spread(bias, input.dim())),
-          reshape(m.mean, flat), reshape(rstd, flat)};
+  return in_float32(
+      input, weight, bias,
+      [&](const Tensor& x, const MaybeTensor& factor, const MaybeTensor& added) -> Three {
+        const Moments m = moments(reshape(x, parts), kLast);
+        const Tensor rstd = rsqrt(m.variance + eps);
+        const Tensor normal = reshape(m.apart * rstd, x.sizes());
+        return {scaled(normal, spread(factor, x.dim()), spread(added, x.dim())),
+                reshape(m.mean, flat), reshape(rstd, flat)};
+      });
 }
 Tensor group_norm(const Tensor& input, std::int64_t num_groups, const MaybeTensor& weight,
                   const MaybeTensor& bias, double eps, bool /*cudnn_enabled*/) {
@@ -155,6 +191,12 @@ Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, co
                                  const std::array<bool, 3>& output_mask) {
   require_defined("aten::native_group_norm_backward", "input", input);
   require_groups("aten::native_group_norm_backward", input, n, c, hw, group);
+  if (is_half(input)) {
+    const Three wide =
+        native_group_norm_backward(widened(grad_out), widened(input), widened(middle),
+                                   widened(rstd), widened(weight), n, c, hw, group, output_mask);
+    return gradients_as(wide, input, weight);
+  }
   const std::array parts = {n, group, c / group * hw}, single = {n, group, std::int64_t{1}};
   const std::array channels = {n, c, hw};
   const Tensor scale = reshape(rstd, single);

@@ -38,7 +38,7 @@ Computation difference(const Elementwise& call, const Scalar& alpha) {
 }
 Computation product(const Elementwise& call) {
   const DType dtype = call.common();
-  return {call.choose(loops().arithmetic.multiply, dtype), dtype, dtype};
+  return {call.choose(loops().arithmetic.multiply, dtype), dtype, dtype, {}, true};
 }
 
 Tensor add_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {

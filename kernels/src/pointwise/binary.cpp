@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/builds.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
@@ -15,10 +16,6 @@
 namespace opyard::kernels {
 namespace {
 
-template <typename T>
-struct Arctangent {
-  static T apply(T y, T x) { return std::atan2(y, x); }
-};
 template <typename T>
 struct Hypotenuse {
   static T apply(T a, T b) { return std::hypot(a, b); }
@@ -72,7 +69,7 @@ Computation in_floats(const Elementwise& call, const Loops& loops) {
     const Elementwise call("aten::" #name ".out", self, other);              \
     return call.run_into("out", out, in_floats(call, loops));                \
   }
-FORMS(atan2, kFloats<Arctangent>)
+FORMS(atan2, loops().transcendental.angle)
 FORMS(hypot, kFloats<Hypotenuse>)
 #undef FORMS
 

@@ -54,16 +54,17 @@ constexpr Loops kFloor = binary_loops<Floor, std::int64_t, float, double>();
 constexpr Loops kRemainder = binary_loops<Remainder, std::int64_t, float, double>();
 
 template <typename Divisor>
-Computation rounded(const Elementwise& call, const Loops& loops, const Divisor& divisor) {
+Computation rounded(const Elementwise& call, const Loops& loops, const Divisor& divisor,
+                    bool divides = true) {
   const DType dtype = call.common();
   const Loop loop = call.choose(loops, dtype);
   require_divisor(call, divisor, dtype);
-  return {loop, dtype, dtype};
+  return {loop, dtype, dtype, {}, divides};
 }
 
 Computation true_quotient(const Elementwise& call) {
   const DType dtype = float_for(call.common());
-  return {call.choose(loops().arithmetic.divide, dtype), dtype, dtype};
+  return {call.choose(loops().arithmetic.divide, dtype), dtype, dtype, {}, true};
 }
 
 template <typename Divisor>
@@ -124,11 +125,11 @@ Tensor floor_divide_scalar(const Tensor& self, const Scalar& other) {
 }
 Tensor remainder_tensor(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::remainder.Tensor", self, other);
-  return call.run(rounded(call, kRemainder, other));
+  return call.run(rounded(call, kRemainder, other, false));
 }
 Tensor remainder_scalar(const Tensor& self, const Scalar& other) {
   const Elementwise call("aten::remainder.Scalar", self, other);
-  return call.run(rounded(call, kRemainder, other));
+  return call.run(rounded(call, kRemainder, other, false));
 }
 
 }  // namespace

@@ -14,6 +14,11 @@
 namespace opyard::kernels {
 namespace {
 
+DType dtype_of_numbers(const Computation& computation) {
+  const DType dtype = computation.computed;
+  return computation.exact_numbers && is_floating_point(dtype) ? carrier_of(dtype) : dtype;
+}
+
 [[noreturn]] OPYARD_COLD void refuse_shapes(const char* op, const char* name_a, const Tensor& a,
                                             const char* name_b, const Tensor& b) {
   const auto at = [](IntSpan sizes, std::size_t back) { return sizes[sizes.size() - back]; };
@@ -167,6 +172,10 @@ Number Elementwise::number(const char* name, const Scalar& scalar, DType dtype) 
                             : number_in(op_, name, scalar, DType::Float32);
 }
 
+Number Elementwise::number_for(const Input& input, const Computation& computation) const {
+  return number_in(op_, input.name, *input.number, dtype_of_numbers(computation));
+}
+
 DimVector Elementwise::sizes() const {
   DimVector sizes;
   const Input* before = nullptr;
@@ -205,7 +214,7 @@ bool Elementwise::compute_plainly(const Tensor& result, const Computation& compu
   for (std::size_t i = 0; i < count_; ++i) {
     const Input& input = inputs_[i];
     if (input.role == Role::Number) {
-      numbers[i] = number_in(op_, input.name, *input.number, computation.computed);
+      numbers[i] = number_for(input, computation);
       data[i + 1] = numbers[i].bytes;
       steps[i + 1] = 0;
       continue;
@@ -243,7 +252,10 @@ void Elementwise::compute_carried(const Tensor& result, const Computation& compu
   Carrying carrying(computation.loop, &computation.context);
   carrying.add(computation.result);
   for (std::size_t i = 0; i < count_; ++i) {
-    carrying.add(inputs_[i].role == Role::Mask ? DType::Bool : computation.computed);
+    const Role role = inputs_[i].role;
+    carrying.add(role == Role::Mask     ? DType::Bool
+                 : role == Role::Number ? dtype_of_numbers(computation)
+                                        : computation.computed);
   }
   compute_with(result, computation, &Carrying::run, &carrying, shares_memory);
 }
@@ -258,7 +270,7 @@ void Elementwise::compute_with(const Tensor& result, const Computation& computat
   for (std::size_t i = 0; i < count_; ++i) {
     const Input& input = inputs_[i];
     if (input.role == Role::Number) {
-      numbers[i] = number_in(op_, input.name, *input.number, computation.computed);
+      numbers[i] = number_for(input, computation);
       walk.add_number(numbers[i].bytes);
       continue;
     }
@@ -340,7 +352,7 @@ Tensor Elementwise::run_alike(const Computation& computation) const {
   for (std::size_t i = 0; i < count_; ++i) {
     const Input& input = inputs_[i];
     if (input.role == Role::Number) {
-      numbers[i] = number_in(op_, input.name, *input.number, computation.computed);
+      numbers[i] = number_for(input, computation);
       data[i + 1] = numbers[i].bytes;
       steps[i + 1] = 0;
     } else {
@@ -378,7 +390,7 @@ Tensor& Elementwise::run_into(const char* name, Tensor& written,
     // Numbers that do not fit must be refused before the version says that something changed.
     for (std::size_t i = 0; i < count_; ++i) {
       if (inputs_[i].role == Role::Number) {
-        number_in(op_, inputs_[i].name, *inputs_[i].number, computation.computed);
+        number_for(inputs_[i], computation);
       }
     }
     written.mutable_raw();

@@ -26,6 +26,7 @@ struct Computation {
   DType computed;  // what the inputs are converted to
   DType result;    // what the loop writes
   Number context{};
+  bool exact_numbers = false;  // float16 and bfloat16 meet numbers in float32, not in their dtype
 };
 
 // [Small calls] What comes before the loop is most of the work of a small call. So tensors that are
@@ -97,6 +98,7 @@ class Elementwise {
                        bool shares_memory) const;
   void compute_with(const opyard::Tensor& result, const Computation& computation, Loop loop,
                     const void* context, bool shares_memory) const;
+  Number number_for(const Input& input, const Computation& computation) const;
   bool is_symbolic() const;
   opyard::Tensor symbolic_result(DType dtype) const;
   bool are_alike(const Computation& computation) const;
