@@ -112,16 +112,23 @@ Tensor square(const Tensor& self) {
   require_defined("aten::square", "self", self);
   return self.dtype() == DType::Bool ? to(self, DType::Int64) : self * self;
 }
+// x + d * factor in one loop, if that is of floats.
+Tensor plus_scaled(const Tensor& x, const Tensor& d, const Scalar& factor) {
+  if (!is_floating_point(d.dtype()) || factor.is_complex()) return x + d * factor;
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&, const Scalar&)> add(
+      "aten::add.Tensor");
+  return add.call(x, d, factor);
+}
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   return rounded_once(
-      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return x + a * b * value; }, self,
+      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return plus_scaled(x, a * b, value); }, self,
       tensor1, tensor2);
 }
 Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   return rounded_once(
-      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return x + a / b * value; }, self,
+      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return plus_scaled(x, a / b, value); }, self,
       tensor1, tensor2);
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
@@ -134,8 +141,8 @@ Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
   }
   return rounded_once(
       [&](const Tensor& x, const Tensor& y) {
-        if (weight.to_double() < 0.5) return x + (y - x) * weight;
-        return y - (y - x) * (1 - weight.to_double());
+        if (weight.to_double() < 0.5) return plus_scaled(x, y - x, weight);
+        return plus_scaled(y, y - x, weight.to_double() - 1);
       },
       self, end);
 }
