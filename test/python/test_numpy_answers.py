@@ -357,3 +357,104 @@ def test_shifts_and_frequencies_are_those_of_numpy():
         for n in (1, 2, 5, 8):
             found = getattr(aten, f"fft_{name}")(n, 0.5, dtype=opyard.float64)
             np.testing.assert_allclose(found.numpy(), getattr(np.fft, name)(n, 0.5))
+
+
+def on_meta(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(on_meta(each) for each in value)
+    if not isinstance(value, opyard.Tensor):
+        return value
+    sizes, strides = list(value.shape), list(value.stride())
+    return aten.empty_strided(sizes, strides, dtype=value.dtype, device="meta")
+
+
+def geometry(results):
+    results = results if isinstance(results, (list, tuple)) else [results]
+    return [(each.dtype, tuple(each.shape), tuple(each.stride())) for each in results]
+
+
+TALL = opyard.tensor(np.random.default_rng(4).standard_normal((2, 6, 4)))
+GRAM = TALL.transpose(1, 2) @ TALL
+CALLS_ON_BOTH = [
+    (lambda x: aten.linalg_inv(x), GRAM),
+    (lambda x: aten.linalg_qr(x), TALL),
+    (lambda x: aten.linalg_svd(x, full_matrices=False), TALL),
+    (lambda x: aten.linalg_svd(x), TALL.transpose(1, 2)),
+    (lambda x: aten.linalg_cholesky(x), GRAM),
+    (lambda x: aten.linalg_solve(x, x[:, :, :3]), GRAM),
+    (lambda x: aten.linalg_eig(x), GRAM),
+    (lambda x: aten.linalg_slogdet(x), GRAM),
+    (lambda x: aten.linalg_matrix_rank(x), TALL),
+    (lambda x: aten.linalg_pinv(x), TALL),
+    (lambda x: aten.median.dim(x, 1, True), TALL),
+    (lambda x: aten.nanmean(x, [0, 2]), TALL),
+    (lambda x: aten.var_mean.correction(x, [1], correction=0, keepdim=True), TALL),
+    (lambda x: aten.quantile(x, opyard.tensor([0.2, 0.7], dtype=x.dtype), 1), TALL),
+    (lambda x: aten.cummax(x, 2), TALL),
+    (lambda x: aten.histc(x, 7), TALL),
+    (lambda x: aten.cov(x[0]), TALL),
+    (lambda x: aten.aminmax(x, dim=0), TALL),
+    (lambda x: aten.searchsorted(x[0, 0], x[:, 0]), TALL),
+    (lambda x: aten.msort(x), TALL.transpose(0, 2)),
+    (lambda x: aten.fmax(x, x[:, :1]), TALL),
+    (lambda x: aten.fmax(x[0].int(), x[0, 0]), TALL),
+    (lambda x: aten.nan_to_num(x), TALL.transpose(0, 2)),
+    (lambda x: aten.frexp(x), TALL),
+    (lambda x: aten.fmin(x, x), TALL.to(opyard.bfloat16)),
+    (lambda x: aten.fmax(x, x), opyard.tensor(3.0)),
+    (lambda x: aten.fmax(x, x), opyard.zeros(3, 0, 2)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CALLS_ON_BOTH)))
+def test_answers_are_on_meta_with_the_geometry_that_they_have_on_the_cpu(case):
+    call, x = CALLS_ON_BOTH[case]
+    there = call(on_meta(x))
+    assert geometry(there) == geometry(call(x))
+    results = there if isinstance(there, (list, tuple)) else [there]
+    assert {str(each.device) for each in results} == {"meta"}
+
+
+def test_an_answer_on_meta_needs_no_memory():
+    huge = aten.empty([2**40, 3, 3], device="meta")
+    assert tuple(aten.linalg_inv(huge).shape) == (2**40, 3, 3)
+    assert aten.linalg_det(huge).shape[0] == 2**40
+
+
+def test_a_size_that_no_argument_has_is_refused_on_meta():
+    from opyard._numpy import answers, stand_ins
+
+    def kernel_of(function):
+        kernel = answers.Kernel("f(Tensor x, Tensor y) -> Tensor", lambda x, y: function(x, y))
+        return stand_ins.meta_kernel(kernel)
+
+    x, y = aten.empty([8, 5], device="meta"), aten.empty([5, 1], device="meta")
+    same = kernel_of(lambda x, y: x @ y)
+    assert tuple(same(x, y).shape) == (8, 1)
+    assert tuple(kernel_of(lambda x, y: np.zeros((4, x.shape[0])))(x, y).shape) == (4, 8)
+    for shape in (
+        lambda x: (x.shape[0] + x.shape[1],),
+        lambda x: (x.shape[0] * 2,),
+        lambda x: (x.shape[0] - 1,),
+        lambda x: (x.size,),
+        lambda x: (1,) * (x.shape[0] % 3),
+    ):
+        function = kernel_of(lambda x, y, shape=shape: np.zeros(shape(x)))
+        with pytest.raises(NotImplementedError, match=r"aten::f\(float32\[8, 5\], .*\) on meta: "):
+            function(x, y)
+    with pytest.raises(NotImplementedError, match="a number that depends on elements"):
+        kernel_of(lambda x, y: bool(x.any()))(x, y)
+    many = aten.empty(list(range(2, 11)), device="meta")
+    with pytest.raises(NotImplementedError, match="there are 9 sizes; up to 8 are accepted"):
+        same(many, many)
+
+
+def test_what_an_answer_refuses_it_refuses_on_meta():
+    with pytest.raises(ValueError) as error:
+        aten.linalg_inv(aten.empty([200, 300], device="meta"))
+    assert str(error.value) == (
+        "aten::linalg_inv(float32[200, 300]) on meta, as NumPy answers it with small tensors in "
+        "their place: square matrices are wanted, not [3, 7]"
+    )
+    with pytest.raises(NotImplementedError, match="aten::_unique2 has no kernel at Meta"):
+        aten._unique2(aten.empty([3], device="meta"))

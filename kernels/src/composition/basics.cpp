@@ -121,15 +121,15 @@ Tensor plus_scaled(const Tensor& x, const Tensor& d, const Scalar& factor) {
 }
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
-  return rounded_once(
-      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return plus_scaled(x, a * b, value); }, self,
-      tensor1, tensor2);
+  return rounded_once([&](const Tensor& x, const Tensor& a,
+                          const Tensor& b) { return plus_scaled(x, a * b, value); },
+                      self, tensor1, tensor2);
 }
 Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
-  return rounded_once(
-      [&](const Tensor& x, const Tensor& a, const Tensor& b) { return plus_scaled(x, a / b, value); }, self,
-      tensor1, tensor2);
+  return rounded_once([&](const Tensor& x, const Tensor& a,
+                          const Tensor& b) { return plus_scaled(x, a / b, value); },
+                      self, tensor1, tensor2);
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
   constexpr const char* kOp = "aten::lerp.Scalar";

@@ -96,6 +96,12 @@ def in_own_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def depends_on_elements(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Says that sizes or dtypes of its results depend on elements, so that it is not on meta."""
+    depending.add(function)
+    return function
+
+
 def columns(x: np.ndarray) -> np.ndarray:
     """The matrices column after column, as LAPACK gives them to PyTorch."""
     return np.swapaxes(np.ascontiguousarray(np.swapaxes(x, -1, -2)), -1, -2)
@@ -107,6 +113,7 @@ compositions: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
 meta: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
 _keeping: set[Callable[..., Any]] = set()
 _in_own_dtype: set[Callable[..., Any]] = set()
+depending: set[Callable[..., Any]] = set()
 _HALVES = (_C.float16, _C.bfloat16)
 
 
@@ -129,7 +136,7 @@ class Kernel:
 
     def __init__(self, schema: str, function: Callable[..., Any]) -> None:
         parsed = parse(schema)
-        self._name = f"aten::{schema.partition('(')[0]}"
+        self.name = f"aten::{schema.partition('(')[0]}"
         self._function = function
         self._order = "K" if function in _keeping else "C"
         self._array = _array_in_own_dtype if function in _in_own_dtype else _array
@@ -159,15 +166,15 @@ class Kernel:
         """The error with the operator's name; also LinAlgError, AxisError and others of NumPy."""
         kinds = (IndexError, TypeError, OverflowError, ValueError)
         kind = next(each for each in kinds if isinstance(error, each))
-        shown = ", ".join(_shown(each) for each in values)
-        return kind(f"{self._name}({shown}), as NumPy answers it: {error}")
+        call = f"{self.name}({', '.join(map(shown, values))})"
+        return kind(f"{call}, as NumPy answers it: {error}")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, _C.Tensor):
         return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(shown, value))}]"
     return repr(value)
 
 
@@ -192,16 +199,16 @@ def _half_of(values: list[Any]) -> Any:
     chosen = [each for each in values if isinstance(each, _C.dtype)]
     if chosen:
         return chosen[0] if chosen[0] in _HALVES else None
-    floats = [each for each in _tensors(values) if each.dtype.is_floating_point]
+    floats = [each for each in tensors_of(values) if each.dtype.is_floating_point]
     ranked = [each for each in floats if each.dim() > 0] or floats
     found = {each.dtype for each in ranked}
     return found.pop() if len(found) == 1 and found <= set(_HALVES) else None
 
 
-def _tensors(values: list[Any]) -> Iterator[_C.Tensor]:
+def tensors_of(values: list[Any]) -> Iterator[_C.Tensor]:
     for value in values:
         if isinstance(value, (list, tuple)):
-            yield from _tensors(value)
+            yield from tensors_of(value)
         elif isinstance(value, _C.Tensor):
             yield value
 
@@ -226,6 +233,8 @@ def _result(result: Any, given: list[np.ndarray], order: str, half: Any) -> Any:
     if not own or any(np.may_share_memory(array, each) for each in given):
         array = array.copy(order=order)
     made = _C.from_numpy(array)
+    if order == "C" and 1 in array.shape:  # along which an array may have any stride
+        made = ops.aten.view(made, list(array.shape))
     return made if half is None or made.dtype != _C.float32 else ops.aten.to(made, half)
 
 

@@ -88,11 +88,13 @@ def _load(module: str) -> None:
 
 def _define(module: str) -> object:
     from .._library.library import Library
-    from .answers import Kernel, compositions, meta, table
+    from .answers import Kernel, compositions, depending, meta, table
+    from .stand_ins import meta_kernel
 
     provenance = _provenance(module)
     made = Library("aten", "FRAGMENT")
     answered = set()
+    by_hand = {name for name, _ in meta.get(f"{__package__}.{module}", ())}
     for schema, function in table[f"{__package__}.{module}"]:
         name, _, overload = schema.partition("(")[0].partition(".")
         there = _overloads(name)
@@ -103,6 +105,8 @@ def _define(module: str) -> object:
         kernel = Kernel(schema, function)
         full = f"{name}.{overload}" if overload else name
         made._target().impl(full, kernel, "CPU", 0, 1, provenance)
+        if full not in by_hand and function not in depending:
+            made._target().impl(full, meta_kernel(kernel), "Meta", 0, 1, provenance)
         answered.add(full)
     for name, function in meta.get(f"{__package__}.{module}", ()):
         if name in answered:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .answers import answer, check
+from .answers import answer, check, depends_on_elements
 from .promotion import common, together
 from .reductions import line, ordered
 
@@ -124,6 +124,7 @@ def _three(values: Any, inverse: Any, counts: Any, asks: tuple[bool, bool], shap
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
     f"bool return_counts=False) -> {_THREE}"
 )
+@depends_on_elements
 def unique(x: np.ndarray, sorted: bool, inverse: bool, counts: bool) -> _Three:
     ordered(x)
     made = np.unique(x.reshape(-1), False, True, True, equal_nan=False)
@@ -134,6 +135,7 @@ def unique(x: np.ndarray, sorted: bool, inverse: bool, counts: bool) -> _Three:
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "
     f"bool return_counts=False) -> {_THREE}"
 )
+@depends_on_elements
 def unique_dim(x: np.ndarray, dim: int, sorted: bool, inverse: bool, counts: bool) -> _Three:
     ordered(x)
     line(x, dim)
@@ -146,6 +148,7 @@ def unique_dim(x: np.ndarray, dim: int, sorted: bool, inverse: bool, counts: boo
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, "
     f"int? dim=None) -> {_THREE}"
 )
+@depends_on_elements
 def unique_consecutive(x: np.ndarray, inverse: bool, counts: bool, dim: Any) -> _Three:
     if dim == 0 and x.ndim == 1:
         dim = None
@@ -164,6 +167,7 @@ def unique_consecutive(x: np.ndarray, inverse: bool, counts: bool, dim: Any) -> 
 
 
 @answer("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor")
+@depends_on_elements
 def bincount(x: np.ndarray, weights: Any, minlength: int) -> np.ndarray:
     check(x.ndim == 1 and x.dtype.kind in "iu", "integers in one dimension are wanted")
     check(x.size == 0 or x.min() >= 0, "no number is below 0")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .answers import answer, check, in_own_dtype
+from .answers import answer, check, depends_on_elements, in_own_dtype
 from .promotion import category, common, complex_of, floating, real_of, together
 
 _BINARY = "(Tensor self, Tensor other) -> Tensor"
@@ -197,5 +197,6 @@ def isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> np
 
 
 @answer(f"allclose(Tensor self, Tensor other, {_CLOSE}) -> bool")
+@depends_on_elements
 def allclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> bool:
     return bool(isclose(x, other, rtol, atol, equal_nan).all())

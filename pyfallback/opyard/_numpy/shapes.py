@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .answers import answer, check, keeps_order
+from .answers import answer, check, depends_on_elements, keeps_order
 from .promotion import category, common, floating, together
 from .reductions import line
 
@@ -227,6 +227,7 @@ def _sized(made: np.ndarray, dim: int, output_size: "int | None") -> np.ndarray:
 
 
 @answer("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor")
+@depends_on_elements
 def repeat_indices(repeats: np.ndarray, output_size: "int | None") -> np.ndarray:
     repeats = _times(repeats, output_size)
     check(repeats.ndim == 1, f"repeats has one dimension, not {repeats.ndim}")
@@ -253,6 +254,7 @@ def repeat_number(x: np.ndarray, repeats: int, dim: Any, output_size: Any) -> np
     "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, "
     "SymInt? output_size=None) -> Tensor"
 )
+@depends_on_elements
 def repeat_each(x: np.ndarray, repeats: np.ndarray, dim: Any, output_size: Any) -> np.ndarray:
     return _repeated(x, _times(repeats, output_size), dim, output_size)
 
