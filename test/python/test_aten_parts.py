@@ -47,6 +47,18 @@ def test_parts_are_views_that_cover_the_dimension(array, parts, data):
     same(aten.repeat(x, [parts] * array.ndim), np.tile(array, [parts] * array.ndim))
 
 
+def test_flip_keeps_the_order_of_dimensions_and_repeat_gives_rows():
+    turned = opyard.ones(3, 2).t()
+    assert aten.flip(turned, [0]).stride() == turned.stride() == (1, 2)
+    cube = opyard.arange(24).reshape(2, 3, 4).permute(2, 0, 1)
+    flipped = aten.flip(cube, [0, 2])
+    assert flipped.stride() == cube.stride() == (1, 12, 4)
+    same(flipped, np.flip(cube.numpy(), (0, 2)))
+    for number in (opyard.tensor(1.0), opyard.tensor([1.0])):
+        assert not np.shares_memory(aten.flip(number, [0]).numpy(), number.numpy())
+    assert aten.repeat(turned, [1, 1]).is_contiguous()
+
+
 @given(array=arrays(), offset=st.integers(-4, 4))
 @settings(max_examples=60)
 def test_diagonals_and_triangles_are_numpys(array, offset):

@@ -6,6 +6,7 @@
 #include "common/define.h"
 #include "common/halves.h"
 #include "common/ops.h"
+#include "common/order.h"
 #include "common/symbolic.h"
 
 namespace opyard::kernels {
@@ -164,7 +165,7 @@ Tensor lerp_by_tensor(const Tensor& self, const Tensor& end, const Tensor& weigh
       self, end, weight);
 }
 
-// Each dimension gets one before it, which is expanded; a copy joins the two.
+// Each dimension gets one before it, which is expanded; a copy, which is row-major, joins the two.
 Tensor repeat(const Tensor& self, IntSpan repeats) {
   constexpr const char* kOp = "aten::repeat";
   require_defined(kOp, "self", self);
@@ -192,19 +193,39 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
                                  "; their products must fit in 64 bits"});
   }
   require_sizes_of(kOp, "the result", joined, self.dtype());
-  return reshape(clone(expand(reshape(self, split), spread)), joined);
+  using Clone = Tensor(const Tensor&, std::optional<MemoryFormat>);
+  static constinit FoundOperator<Clone> copy_of("aten::clone");
+  const Tensor whole = expand(reshape(self, split), spread);
+  return reshape(copy_of.call(whole, MemoryFormat::Contiguous), joined);
 }
+// The dimensions in the order of their strides, the largest first.
+DimVector outermost_first(const DimVector& strides) {
+  DimVector order;
+  for (std::size_t i = 0; i < strides.size(); ++i) order.push_back(std::int64_t(i));
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    return strides[std::size_t(a)] > strides[std::size_t(b)];
+  });
+  return order;
+}
+// A copy keeps the order of dimensions in memory, so it is made in that order.
 Tensor flip(const Tensor& self, IntSpan dims) {
   constexpr const char* kOp = "aten::flip";
   require_defined(kOp, "self", self);
   const SmallVector<bool, 8> flags = dim_flags(kOp, dims, self.dim());
-  Tensor result = self;
-  for (std::size_t i = 0; i < self.sizes().size(); ++i) {
-    if (!flags[i]) continue;
-    const std::int64_t size = self.sizes()[i];
+  if (std::ranges::find(flags, true) == flags.end()) return clone(self);
+  const std::array<Laid, 1> laid = {{{self.sizes(), self.strides()}}};
+  const DimVector strides = ordered_strides(self.sizes(), laid), order = outermost_first(strides);
+  DimVector back(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) back[std::size_t(order[i])] = std::int64_t(i);
+  const bool is_ordered = std::ranges::is_sorted(order);
+  Tensor result = is_ordered ? self : permute(self, order);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (!flags[std::size_t(order[i])]) continue;
+    const std::int64_t size = result.sizes()[i];
     result = index_select(result, std::int64_t(i), Scalar(size - 1) - arange(self, size));
   }
-  return result.same(self) ? clone(self) : result;
+  if (result.same(self)) return clone(self);  // without dimensions
+  return is_ordered ? result : permute(result, back);
 }
 Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
   constexpr const char* kOp = "aten::roll";
