@@ -68,7 +68,7 @@ def test_there_are_at_least_a_hundred():
 def test_an_answer_computes_and_explain_says_whose_it_is():
     x = opyard.tensor(MATRIX)
     assert np.allclose(aten.linalg_inv(x).numpy(), np.linalg.inv(np.array(MATRIX)))
-    assert x.trace().item() == 5.0  # as a method of Tensor, too
+    assert round(x.det().item(), 4) == 5.0  # as a method of Tensor, too
     route = dispatch.explain(aten.linalg_inv, x)
     assert route.kernel == (
         f"registered at opyard/_numpy/linalg.py, computed by NumPy {np.__version__} "
@@ -90,7 +90,7 @@ def test_tensors_are_taken_without_a_copy_and_given_memory_of_their_own():
     made = kernel(x, [x])
     assert seen[0][0].ctypes.data == seen[0][1][0].ctypes.data == x.data_ptr()
     assert made.data_ptr() != x.data_ptr() and made.tolist() == MATRIX
-    turned = aten.fliplr(x)
+    turned = answers.Kernel("f(Tensor x) -> Tensor", np.fliplr)(x)
     assert turned.is_contiguous() and turned.data_ptr() != x.data_ptr()
 
 
@@ -118,8 +118,8 @@ def test_what_is_refused_names_operator_and_arguments():
     )
     with pytest.raises(ValueError, match="Singular matrix"):
         aten.linalg_inv(opyard.zeros(2, 2))
-    with pytest.raises(ValueError, match="need more bytes than fit in 64 bits"):
-        aten.tile(opyard.ones(4, 3, 2, dtype=opyard.complex128), [4, 3, 2, 2**62])
+    with pytest.raises(ValueError, match="to more bytes than fit in 64 bits"):
+        aten.repeat_interleave(opyard.ones(4, 3, 2, dtype=opyard.complex128), 2**62, 0)
     with pytest.raises(IndexError, match="dim 3 is out of range for 1 dimensions"):
         aten.cummax(opyard.ones(2), 3)
 
@@ -128,11 +128,8 @@ def test_dtypes_are_those_of_pytorch_and_not_of_numpy():
     ints, floats = opyard.tensor([1, 2, 3]), opyard.tensor([0.5, 1.5, 2.5])
     wide = opyard.tensor(2.0, dtype=opyard.float64)
     assert aten.fft_fft(floats).dtype is opyard.complex64
-    assert aten.deg2rad(ints).dtype is opyard.float32
     assert aten.fmax(ints, floats).dtype is opyard.float32
     assert aten.fmax(floats, wide).dtype is opyard.float32  # a tensor without dimensions
-    assert aten.vander(floats).dtype is opyard.float32
-    assert aten.trace(opyard.ones(2, 2).int()).dtype is opyard.int64
     assert aten.quantile(floats, 0.5).dtype is opyard.float32
 
 
@@ -148,7 +145,6 @@ def test_some_values():
     assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1, 2], [1, 0, 1], [1, 2])
     variance, mean = aten.var_mean(opyard.tensor([1.0, 2.0, 3.0]), False)
     assert (mean.item(), round(variance.item(), 4)) == (2.0, 0.6667)
-    assert aten.kron(opyard.tensor([1, 2]), opyard.tensor([1, 10])).tolist() == [1, 10, 2, 20]
 
 
 def strides_of(tensors):
@@ -172,14 +168,13 @@ def test_matrices_of_lapack_lie_column_after_column():
     assert aten.linalg_inv(x).tolist()[0] == np.linalg.inv(np.float32(MATRIX)).tolist()
 
 
-def test_transforms_and_turns_keep_the_order_of_dimensions_that_pytorch_gives():
+def test_transforms_keep_the_order_of_dimensions_that_pytorch_gives():
     x = opyard.ones(2, 3, 4)
     assert strides_of([aten._fft_r2c(x, [1], 0, True)]) == [(8, 1, 2)]
     assert strides_of([aten._fft_r2c(x, [0, 2], 0, False)]) == [(4, 8, 1)]
     z = aten._fft_r2c(x, [1], 0, False)
     assert strides_of([aten._fft_c2c(z, [0, 2], 0, True)]) == [(4, 8, 1)]
     assert strides_of([aten._fft_c2r(z, [1], 0, 3)]) == [(12, 1, 3)]
-    assert strides_of([opyard.ones(2, 3).rot90(), opyard.ones(2, 3).rot90(2)]) == [(1, 3), (3, 1)]
 
 
 def test_forms_with_info_say_which_matrix_has_no_answer():
@@ -219,18 +214,18 @@ LAZY = """
 import sys
 import opyard
 
-assert "trace" in dir(opyard.ops.aten)
+assert "det" in dir(opyard.ops.aten)
 assert not hasattr(opyard.ones(2), "no_such_operator")
 assert not {"numpy", "scipy"} & set(sys.modules)
-opyard.ops.aten.trace
+opyard.ops.aten.det
 assert "numpy" in sys.modules and "scipy" not in sys.modules
 """
 OFF = """
 import opyard
 
-assert "trace" not in dir(opyard.ops.aten) and not hasattr(opyard.ops.aten, "trace")
+assert "det" not in dir(opyard.ops.aten) and not hasattr(opyard.ops.aten, "det")
 try:
-    opyard.ones(2, 2).trace()
+    opyard.ones(2, 2).det()
 except AttributeError as error:
     print(error)
 """
@@ -239,8 +234,8 @@ import sys
 sys.modules["numpy"] = None
 import opyard
 
-assert not hasattr(opyard.ops.aten, "trace")
-assert not hasattr(opyard.ops.aten, "trace")
+assert not hasattr(opyard.ops.aten, "det")
+assert not hasattr(opyard.ops.aten, "det")
 """
 OF_A_USER = """
 import opyard
@@ -264,9 +259,9 @@ def test_a_switch_turns_all_answers_off(run_program, monkeypatch):
     monkeypatch.setenv("OPYARD_NUMPY", "off")
     done = run_program(OFF)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    assert "trace" in done.stdout
+    assert "det" in done.stdout
     monkeypatch.setenv("OPYARD_NUMPY", "no")
-    done = run_program("import opyard; opyard.ops.aten.trace")
+    done = run_program("import opyard; opyard.ops.aten.det")
     assert "ignoring invalid value for OPYARD_NUMPY: no; valid values are on or off" in done.stderr
 
 
@@ -289,39 +284,6 @@ def test_a_transform_of_nothing_reads_nothing(call):
     [np.full(size, 7.0, "complex64") for size in range(1, 40)]  # what a read beyond memory finds
     assert (call() == 0).all().item()
     assert call().shape == (2, 5)
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: aten.chain_matmul([aten.ones([3, 3]), aten.ones([2, 3, 4])]), "matrix 1 has 3"),
-        (lambda: aten.chain_matmul([aten.ones([2])]), "matrix 0 has 1"),
-        (lambda: aten.linalg_multi_dot([aten.ones([2, 2])]), "two factors or more"),
-        (lambda: aten.linalg_multi_dot([aten.ones([2, 2])] * 2 + [aten.ones([])]), "factor 2 has"),
-        (lambda: aten.trapezoid(opyard.tensor(1.0)), "a dimension is wanted"),
-        (lambda: aten.cumulative_trapezoid(opyard.tensor(1.0)), "a dimension is wanted"),
-    ],
-)
-def test_what_numpy_would_take_for_something_else_is_refused(call, said):
-    with pytest.raises(ValueError, match=said):
-        call()
-
-
-def test_nothing_times_infinity_is_not_a_number_in_inner():
-    infinite = opyard.tensor([float("inf"), float("nan"), 2.0])
-    for answer in (
-        aten.inner(opyard.tensor(0.0), infinite),
-        aten.inner(infinite, opyard.tensor(0.0)),
-    ):
-        assert np.isnan(answer.numpy()).tolist() == [True, True, False]
-
-
-def test_places_of_a_trapezoid_are_along_the_dimension_of_the_values():
-    y = opyard.tensor([[[1.0, 2.0], [3.0, 5.0]], [[0.0, 1.0], [4.0, 2.0]]])
-    x = opyard.tensor([[0.0, 1.0], [2.0, 5.0]])  # along dimension 1 of y, its own dimension 0
-    assert aten.trapezoid(y, x, dim=1).tolist() == [[4.0, 14.0], [4.0, 6.0]]
-    assert aten.trapezoid(y, x, dim=-2).tolist() == [[4.0, 14.0], [4.0, 6.0]]
-    assert aten.cumulative_trapezoid(y, x, dim=1).tolist() == [[[4.0, 14.0]], [[4.0, 6.0]]]
 
 
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])

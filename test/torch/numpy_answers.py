@@ -1,4 +1,4 @@
-"""numpy_answers.py: compares the operators that NumPy and SciPy answer with PyTorch's own.
+"""numpy_answers.py: compares what NumPy and SciPy answer, and compositions, with PyTorch's own.
 
     python test/torch/numpy_answers.py [--only NAME,...] [--list]
 
@@ -26,12 +26,22 @@ from opyard._numpy.names import MODULES
 
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.int32, torch.bool, torch.complex64)
 ANSWERED = {name for names in MODULES.values() for name in names.split()}
+# Compositions, of which PyTorch's dispatch modes see the parts alone, so operator_samples.py does.
+COMPOSED = set(
+    """
+    block_diag cartesian_prod chain_matmul channel_shuffle column_stack combinations cross
+    cumulative_trapezoid diag diag_embed diagflat diff dstack fliplr flipud hstack inner kron
+    linalg_cross linalg_matmul linalg_matrix_power linalg_multi_dot linalg_vander linalg_vecdot
+    matrix_power pixel_shuffle pixel_unshuffle rot90 take take_along_dim tensordot tile trace
+    trapezoid trapz vander vstack
+    """.split()
+)
 # What is meant to be refused here, by the beginning of its reason after the name and arguments.
 REFUSED = (
     "Singular matrix",
     "Matrix is not positive definite",
     "degrees up to 1000 are computed",
-    "at least one dimension is wanted",
+    "aten::linalg_vander: x is ",  # without dimensions
     # The sample of pinv gives the two factors of a matrix.
     "Overloaded operator invoked from Python failed to match any schema",
     # SciPy has no complex ones of these.
@@ -41,7 +51,11 @@ REFUSED = (
 # Calls of operators that no sample is named after.
 MATRIX, ROW = torch.randn(3, 3), torch.tensor([1.0, 2.0, 3.0])
 OTHERS = {
+    "block_diag": [([MATRIX, ROW],), ([ROW.long(), MATRIX],)],
     "cartesian_prod": [([ROW, ROW + 1],), ([ROW],)],
+    "channel_shuffle": [(torch.randn(2, 6, 3, 2), 3)],
+    "pixel_shuffle": [(torch.randn(2, 8, 3, 2), 2)],
+    "pixel_unshuffle": [(torch.randn(2, 3, 4, 2), 2)],
     "chain_matmul": [([MATRIX, MATRIX, MATRIX],), ([MATRIX],)],
     "slogdet": [(MATRIX,), (torch.randn(2, 3, 3, dtype=torch.complex64),)],
     "special_gammainc": [(ROW, ROW + 1)],
@@ -231,7 +245,7 @@ def main() -> int:
     parser.add_argument("--only", help="names of aten, with commas between")
     parser.add_argument("--list", action="store_true", help="every operator with its counts")
     options = parser.parse_args()
-    wanted = set(options.only.split(",")) if options.only else ANSWERED
+    wanted = set(options.only.split(",")) if options.only else ANSWERED | COMPOSED
     load_all()
     compared = Compared()
     torch.manual_seed(0)
@@ -253,7 +267,7 @@ def main() -> int:
                 args = (sample.input, *sample.args)
                 for name in names:
                     packet = getattr(opyard.ops.aten, name)
-                    if is_answered(packet):
+                    if name in COMPOSED or is_answered(packet):
                         theirs = getattr(torch.ops.aten, name)
                         compared.call(name, packet, theirs, args, sample.kwargs)
                 try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .answers import answer, check, columns, keeps_order
-from .promotion import category, complex_of, real_of, together
+from .promotion import category, complex_of, real_of
 
 _Pair = tuple[np.ndarray, np.ndarray]
 _Three = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -267,31 +267,6 @@ def matrix_rank_limits(x: np.ndarray, atol: Any, rtol: Any, hermitian: bool) -> 
     return np.sum(values > _limit(values, x, atol, rtol), -1, dtype=np.int64)
 
 
-@answer(
-    "linalg_matrix_power(Tensor self, int n) -> Tensor",
-    "matrix_power(Tensor self, int n) -> Tensor",
-)
-def matrix_power(x: np.ndarray, n: int) -> np.ndarray:
-    return np.linalg.matrix_power(square(x), n)
-
-
-@answer("linalg_multi_dot(Tensor[] tensors) -> Tensor")
-def multi_dot(tensors: list[np.ndarray]) -> np.ndarray:
-    check(len(tensors) > 1, f"two factors or more are wanted, not {len(tensors)}")
-    for i, each in enumerate(tensors):
-        alike(tensors[0], each)
-        least = 1 if i in (0, len(tensors) - 1) else 2
-        check(least <= each.ndim <= 2, f"factor {i} has {each.ndim} dimensions; 2 are wanted")
-    return np.linalg.multi_dot(tensors)
-
-
-@answer("chain_matmul(Tensor[] matrices) -> Tensor")
-def chain_matmul(matrices: list[np.ndarray]) -> np.ndarray:
-    for i, each in enumerate(matrices):
-        check(each.ndim == 2, f"matrix {i} has {each.ndim} dimensions; 2 are wanted")
-    return multi_dot(matrices) if len(matrices) > 1 else matrices[0]
-
-
 def _norm(x: np.ndarray, kind: Any, dim: Any, keepdim: bool, dtype: Any) -> np.ndarray:
     x = x if dtype is None else x.astype(dtype)
     check(category(x.dtype) >= 2, f"floating point numbers are wanted, not {x.dtype.name}")
@@ -333,16 +308,3 @@ def tensorsolve(x: np.ndarray, other: np.ndarray, dims: "list[int] | None") -> n
     alike(x, other)
     check(category(x.dtype) >= 2, f"floating point numbers are wanted, not {x.dtype.name}")
     return np.linalg.tensorsolve(x, other, dims)
-
-
-@answer("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
-def vecdot(x: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
-    check(category(x.dtype) >= 2, f"floating point numbers are wanted, not {x.dtype.name}")
-    x, y = together(x, y)
-    return np.sum(np.conj(x) * y, axis=dim)
-
-
-@answer("linalg_matmul(Tensor self, Tensor other) -> Tensor")
-def matmul(x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    alike(x, other)
-    return np.matmul(x, other)

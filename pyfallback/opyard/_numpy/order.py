@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .answers import answer, check, depends_on_elements
-from .promotion import common, together
+from .promotion import together
 from .reductions import line, ordered
 
 _SEARCH = "bool out_int32=False, bool right=False"
@@ -191,20 +191,3 @@ def histc(x: np.ndarray, bins: int, min: Any, max: Any) -> np.ndarray:
     inside = x[(x >= low) & (x <= high)]
     found = ((inside - low) * bins / (high - low)).astype(np.int64)
     return np.bincount(np.minimum(found, bins - 1), minlength=bins).astype(x.dtype)
-
-
-def _edges(x: np.ndarray, prepend: Any, append: Any) -> list[np.ndarray]:
-    return [each for each in (prepend, x, append) if each is not None]
-
-
-@answer(
-    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"
-)
-def diff(x: np.ndarray, n: int, dim: int, prepend: Any, append: Any) -> np.ndarray:
-    check(x.ndim > 0, "a number has no differences")
-    check(n >= 0, f"n is at least 0, not {n}")
-    line(x, dim)
-    parts = _edges(x, prepend, append)
-    dtype = common(*parts)
-    x = np.concatenate([each.astype(dtype) for each in parts], dim) if len(parts) > 1 else x
-    return np.diff(x, min(n, x.shape[dim]), dim)
