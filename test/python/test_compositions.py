@@ -275,6 +275,40 @@ def test_places_of_a_trapezoid_are_along_the_dimension_of_the_values():
     assert aten.cumulative_trapezoid(y, x, dim=1).tolist() == [[[4.0, 14.0]], [[4.0, 6.0]]]
 
 
+SPECIAL = {
+    "digamma": aten.digamma, "erf": aten.erf, "erfc": aten.erfc, "exp2": aten.exp2,
+    "expit": aten.sigmoid, "expm1": aten.expm1, "gammaln": aten.lgamma, "log1p": aten.log1p,
+    "logit": aten.logit, "psi": aten.digamma, "sinc": aten.sinc,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_names_are_of_the_same_operators(name):
+    x = opyard.tensor([0.25, 0.75], dtype=opyard.float64).requires_grad_()
+    special = getattr(aten, f"special_{name}")
+    assert special(x).tolist() == SPECIAL[name](x).tolist()
+    assert special(opyard.tensor([2, 3])).dtype is opyard.float32
+    assert geometry(special(on_meta(x))) == geometry(x)
+    assert autograd.gradcheck(special, [x])
+
+
+def test_special_names_take_what_their_operators_take():
+    x, y = t(2, 3), t(2, 3) * t(2, 3) + 0.5
+    same = {
+        aten.special_softmax(x, 1, opyard.float32): aten.softmax(x, 1, opyard.float32),
+        aten.special_log_softmax(x, 0, dtype=opyard.float32): aten.log_softmax(
+            x, 0, opyard.float32
+        ),
+        aten.special_logsumexp(x, [1], True): aten.logsumexp(x, [1], True),
+        aten.special_logit(y, 0.1): aten.logit(y, 0.1),
+        aten.special_xlogy(x, y): aten.xlogy(x, y),
+        aten.special_xlogy(x, 2): aten.xlogy(x, 2),
+        aten.special_xlogy(2, y): aten.xlogy(2, y),
+    }
+    for found, wanted in same.items():
+        assert geometry(found) == geometry(wanted) and found.tolist() == wanted.tolist()
+
+
 REFUSED = {
     "hstack": (lambda: aten.hstack([]), "aten::hstack: tensors is an empty list"),
     "vstack": (lambda: aten.vstack([t(2), t(3)]), "aten::cat: "),

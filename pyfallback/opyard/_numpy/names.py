@@ -36,17 +36,13 @@ MODULES = {
         erfinv i0 igamma igammac linalg_lu linalg_lu_factor linalg_matrix_exp
         linalg_solve_triangular matrix_exp mvlgamma polygamma special_airy_ai special_bessel_j0
         special_bessel_j1 special_bessel_y0 special_bessel_y1 special_chebyshev_polynomial_t
-        special_chebyshev_polynomial_u special_chebyshev_polynomial_v
-        special_chebyshev_polynomial_w special_digamma special_entr special_erf special_erfc
-        special_erfcx special_erfinv special_exp2 special_expit special_expm1 special_gammainc
-        special_gammaincc special_gammaln special_hermite_polynomial_h
-        special_hermite_polynomial_he special_i0 special_i0e special_i1 special_i1e
-        special_laguerre_polynomial_l special_legendre_polynomial_p special_log1p
-        special_log_ndtr special_log_softmax special_logit special_logsumexp
+        special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w
+        special_entr special_erfcx special_erfinv special_gammainc special_gammaincc
+        special_hermite_polynomial_h special_hermite_polynomial_he special_i0 special_i0e special_i1
+        special_i1e special_laguerre_polynomial_l special_legendre_polynomial_p special_log_ndtr
         special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0
-        special_modified_bessel_k1 special_multigammaln special_ndtr special_ndtri
-        special_polygamma special_psi special_scaled_modified_bessel_k0
-        special_scaled_modified_bessel_k1 special_sinc special_softmax
-        special_spherical_bessel_j0 special_xlog1py special_xlogy special_zeta
+        special_modified_bessel_k1 special_multigammaln special_ndtr special_ndtri special_polygamma
+        special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+        special_spherical_bessel_j0 special_xlog1py special_zeta
     """,
 }

@@ -9,7 +9,6 @@ from scipy import special
 from .answers import answer, check, columns, keeps_order
 from .linalg import alike, matrices, square
 from .promotion import category, floating, together
-from .reductions import axes_of
 
 _UNARY = "(Tensor self) -> Tensor"
 _BINARY = "(Tensor self, Tensor other) -> Tensor"
@@ -56,16 +55,6 @@ for _name, _function in {
     "special_modified_bessel_i1": special.i1,
     "special_modified_bessel_k0": special.k0,
     "special_modified_bessel_k1": special.k1,
-    "special_psi": special.psi,
-    "special_digamma": special.psi,
-    "special_gammaln": special.gammaln,
-    "special_erf": special.erf,
-    "special_erfc": special.erfc,
-    "special_exp2": special.exp2,
-    "special_expm1": special.expm1,
-    "special_expit": special.expit,
-    "special_log1p": special.log1p,
-    "special_sinc": np.sinc,
 }.items():
     _unary(_name, _function)
 
@@ -80,7 +69,6 @@ for _name, _function in {
 for _name, _function in {
     "special_zeta": special.zeta,
     "special_xlog1py": special.xlog1py,
-    "special_xlogy": special.xlogy,
     "special_gammainc": special.gammainc,
     "special_gammaincc": special.gammaincc,
     "igamma": special.gammainc,
@@ -107,32 +95,6 @@ def polygamma(n: int, x: np.ndarray) -> np.ndarray:
     check(n >= 0, f"n is at least 0, not {n}")
     x = _real(x)
     return special.polygamma(n, x).astype(x.dtype)
-
-
-@answer("special_logit(Tensor self, float? eps=None) -> Tensor")
-def logit(x: np.ndarray, eps: "float | None") -> np.ndarray:
-    x = _real(x)
-    return special.logit(x if eps is None else np.clip(x, eps, 1 - eps)).astype(x.dtype)
-
-
-@answer("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
-def logsumexp(x: np.ndarray, dim: list[int], keepdim: bool) -> np.ndarray:
-    x = _real(x)
-    axes = axes_of(x, dim)
-    made = np.asarray(special.logsumexp(x, axes, keepdims=keepdim)).astype(x.dtype)
-    return made if x.ndim else made.reshape(())
-
-
-@answer("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
-def softmax(x: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
-    x = _real(x if dtype is None else x.astype(dtype))
-    return special.softmax(x, dim).astype(x.dtype) if x.size else x
-
-
-@answer("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
-def log_softmax(x: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
-    x = _real(x if dtype is None else x.astype(dtype))
-    return special.log_softmax(x, dim).astype(x.dtype) if x.size else x
 
 
 @answer("linalg_matrix_exp(Tensor self) -> Tensor", "matrix_exp(Tensor self) -> Tensor")

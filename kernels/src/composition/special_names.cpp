@@ -1,0 +1,57 @@
+// kernels/composition/special_names.cpp: operators of torch.special that are another name of one
+// that is here. They call it with what they get.
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "common/define.h"
+#include "opyard/library.h"
+
+namespace opyard::kernels {
+namespace {
+
+struct Name {
+  std::string_view schema, of;
+};
+constexpr std::array kNames = std::to_array<Name>({
+    {"special_digamma(Tensor self) -> Tensor", "aten::digamma"},
+    {"special_erf(Tensor self) -> Tensor", "aten::erf"},
+    {"special_erfc(Tensor self) -> Tensor", "aten::erfc"},
+    {"special_exp2(Tensor self) -> Tensor", "aten::exp2"},
+    {"special_expit(Tensor self) -> Tensor", "aten::sigmoid"},
+    {"special_expm1(Tensor self) -> Tensor", "aten::expm1"},
+    {"special_gammaln(Tensor self) -> Tensor", "aten::lgamma"},
+    {"special_log1p(Tensor self) -> Tensor", "aten::log1p"},
+    {"special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+     "aten::log_softmax.int"},
+    {"special_logit(Tensor self, float? eps=None) -> Tensor", "aten::logit"},
+    {"special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "aten::logsumexp"},
+    {"special_psi(Tensor self) -> Tensor", "aten::digamma"},
+    {"special_sinc(Tensor self) -> Tensor", "aten::sinc"},
+    {"special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     "aten::softmax.int"},
+    {"special_xlogy(Tensor self, Tensor other) -> Tensor", "aten::xlogy.Tensor"},
+    {"special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", "aten::xlogy.Scalar_Other"},
+    {"special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", "aten::xlogy.Scalar_Self"},
+});
+
+std::string_view name_of(const Name& each) { return each.schema.substr(0, each.schema.find('(')); }
+
+void call_other(const Operator& op, DispatchKeySet, Stack& stack) {
+  std::string own = to_string(op.name()).substr(std::string_view("aten::").size());
+  const auto* const found = std::ranges::find(kNames, own, &name_of);
+  require_operator(found->of).call_boxed(stack);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  for (const Name& each : kNames) {
+    define(m, each.schema,
+           name_of(each).find('.') == std::string_view::npos ? Tagged::None : Tagged::Overlapping);
+    m.impl(name_of(each), DispatchKey::CompositeImplicitAutograd, &call_other);
+  }
+}
+
+}  // namespace opyard::kernels
