@@ -156,10 +156,20 @@ ROWS = {
         lambda y, x: aten.cumulative_trapezoid(y, x, dim=0), [t(3, 2), t(3)],
         lambda y, x: np.cumsum((y[1:] + y[:-1]) * np.diff(x)[:, None] / 2, 0),
     ),
+    # nearness.cpp
+    "float_power": (
+        aten.float_power, [t(2) * t(2) + 0.5, t(2)], lambda x, y: np.power(x, y)
+    ),
+    "float_power by 3": (lambda x: aten.float_power(x, 3), [t(2)], lambda x: x * x * x),
 }  # fmt: skip
+REAL = {
+    "deg2rad": (aten.deg2rad, [t(2)], np.deg2rad),
+    "rad2deg": (aten.rad2deg, [t(2)], np.rad2deg),
+    "float_power of 2": (lambda x: aten.float_power(2, x), [t(2)], lambda x: 2.0**x),
+}
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("row", [*ROWS.values(), *REAL.values()], ids=[*ROWS, *REAL])
 def test_values_are_numpys_and_gradients_right(row):
     function, inputs, wanted = row
     found, expected = function(*inputs), wanted(*(each.numpy() for each in inputs))
@@ -186,7 +196,7 @@ def geometry(x):
     return x.dtype, tuple(x.shape), tuple(x.stride())
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("row", [*ROWS.values(), *REAL.values()], ids=[*ROWS, *REAL])
 def test_on_meta_they_are_of_the_same_geometry(row, monkeypatch):
     function, inputs, _ = row
     monkeypatch.setitem(globals(), "ints", lambda values: on_meta(opyard.tensor(values)))
@@ -200,7 +210,9 @@ def test_dtypes_are_those_of_pytorch():
     flags = opyard.tensor([True, False, True])
     assert aten.trace(opyard.ones(2, 2).int()).dtype is opyard.int64
     assert aten.vander(flags).dtype is opyard.int64
-    assert aten.vander(halves).dtype is opyard.float16
+    assert aten.vander(halves).dtype is aten.deg2rad(halves).dtype is opyard.float16
+    assert aten.deg2rad(whole).dtype is opyard.float32
+    assert aten.float_power(halves, 2).dtype is opyard.float64
     assert aten.diff(flags).tolist() == [True, True]
     assert aten.trapezoid(whole).item() == 4.0 and aten.trapezoid(whole).dtype is opyard.float32
     assert aten.kron(ints([1, 2]), ints([1, 10])).tolist() == [1, 10, 2, 20]
@@ -273,6 +285,17 @@ def test_places_of_a_trapezoid_are_along_the_dimension_of_the_values():
     assert aten.trapezoid(y, x, dim=1).tolist() == [[4.0, 14.0], [4.0, 6.0]]
     assert aten.trapezoid(y, x, dim=-2).tolist() == [[4.0, 14.0], [4.0, 6.0]]
     assert aten.cumulative_trapezoid(y, x, dim=1).tolist() == [[[4.0, 14.0]], [[4.0, 6.0]]]
+
+
+def test_nearness_is_of_finite_numbers_and_of_equal_ones():
+    a, b = opyard.tensor([1.0, INF, NAN, INF, 1.0]), opyard.tensor([1.0 + 1e-6, INF, NAN, -INF, 2])
+    assert aten.isclose(a, b).tolist() == [True, True, False, False, False]
+    assert aten.isclose(a, b, equal_nan=True).tolist() == [True, True, True, False, False]
+    assert aten.isclose(ints([10, 11]), ints([11, 13]), 0, 1).tolist() == [True, False]
+    assert aten.isclose(a, b, 0, 0).tolist() == [False, True, False, False, False]
+    assert aten.allclose(a[:2], b[:2]) is True and aten.allclose(a, b) is False
+    assert aten.isreal(opyard.tensor([1 + 0j, 1j])).tolist() == [True, False]
+    assert aten.isreal(a).tolist() == [True] * 5
 
 
 SPECIAL = {
@@ -357,6 +380,9 @@ REFUSED = {
     "trapezoid at": (lambda: aten.trapezoid(t(2), t(3)), "each of the 2 values"),
     "trapezoid of bool": (lambda: aten.trapezoid(t(2) > 0), "numbers are needed"),
     "cumulative_trapezoid": (lambda: aten.cumulative_trapezoid(t()), "a dimension is needed"),
+    "deg2rad": (lambda: aten.deg2rad(t(2, dtype="complex128")), "complex numbers are no angles"),
+    "isclose": (lambda: aten.isclose(t(2), t(2), -1), "rtol is -1"),
+    "allclose": (lambda: aten.allclose(t(1), ints([1])), "aten::allclose: .*both need one dtype"),
 }  # fmt: skip
 
 

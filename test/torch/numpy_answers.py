@@ -29,13 +29,14 @@ ANSWERED = {name for names in MODULES.values() for name in names.split()}
 # Compositions, of which PyTorch's dispatch modes see the parts alone, so operator_samples.py does.
 COMPOSED = set(
     """
-    block_diag cartesian_prod chain_matmul channel_shuffle column_stack combinations cross
-    cumulative_trapezoid diag diag_embed diagflat diff dstack fliplr flipud hstack inner kron
-    linalg_cross linalg_matmul linalg_matrix_power linalg_multi_dot linalg_vander linalg_vecdot
-    matrix_power pixel_shuffle pixel_unshuffle rot90 special_digamma special_erf special_erfc
-    special_exp2 special_expit special_expm1 special_gammaln special_log1p special_log_softmax
-    special_logit special_logsumexp special_psi special_sinc special_softmax special_xlogy take
-    take_along_dim tensordot tile trace trapezoid trapz vander vstack
+    allclose block_diag cartesian_prod chain_matmul channel_shuffle column_stack combinations cross
+    cumulative_trapezoid deg2rad diag diag_embed diagflat diff dstack fliplr flipud float_power
+    hstack inner isclose isreal kron linalg_cross linalg_matmul linalg_matrix_power linalg_multi_dot
+    linalg_vander linalg_vecdot matrix_power pixel_shuffle pixel_unshuffle rad2deg rot90
+    special_digamma special_erf special_erfc special_exp2 special_expit special_expm1
+    special_gammaln special_log1p special_log_softmax special_logit special_logsumexp special_psi
+    special_sinc special_softmax special_xlogy take take_along_dim tensordot tile trace trapezoid
+    trapz vander vstack
     """.split()
 )
 # What is meant to be refused here, by the beginning of its reason after the name and arguments.

@@ -22,8 +22,8 @@ MODULES = {
         unique_dim
     """,
     "pointwise": """
-        allclose bitwise_left_shift bitwise_right_shift deg2rad float_power fmax fmin frexp gcd
-        heaviside isclose isreal lcm ldexp logaddexp2 nan_to_num nextafter rad2deg
+        bitwise_left_shift bitwise_right_shift fmax fmin frexp gcd heaviside lcm ldexp logaddexp2
+        nan_to_num nextafter
     """,
     "reductions": """
         aminmax corrcoef count_nonzero cov cummax cummin cumprod kthvalue logcumsumexp median

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .answers import answer, check, depends_on_elements, in_own_dtype
-from .promotion import category, common, complex_of, floating, real_of, together
+from .answers import answer, check, in_own_dtype
+from .promotion import category, complex_of, floating, real_of, together
 
 _BINARY = "(Tensor self, Tensor other) -> Tensor"
 _UNARY = "(Tensor self) -> Tensor"
@@ -26,18 +26,6 @@ def _number(value: Any, beside: np.ndarray) -> np.ndarray:
 def _no_complex(*arrays: np.ndarray) -> None:
     for each in arrays:
         check(category(each.dtype) < 3, f"complex numbers have no order: {each.dtype.name}")
-
-
-@answer("deg2rad" + _UNARY)
-def deg2rad(x: np.ndarray) -> np.ndarray:
-    _no_complex(x)
-    return np.deg2rad(floating(x))
-
-
-@answer("rad2deg" + _UNARY)
-def rad2deg(x: np.ndarray) -> np.ndarray:
-    _no_complex(x)
-    return np.rad2deg(floating(x))
 
 
 @answer(
@@ -125,26 +113,6 @@ def logaddexp2(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.logaddexp2(x, other)
 
 
-def _double(*arrays: np.ndarray) -> list[np.ndarray]:
-    dtype = np.complex128 if category(common(*arrays)) == 3 else np.float64
-    return [each.astype(dtype) for each in arrays]
-
-
-@answer("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
-def float_power(x: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    return np.power(*_double(x, exponent))
-
-
-@answer("float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor")
-def float_power_number(x: np.ndarray, exponent: Any) -> np.ndarray:
-    return np.power(*_double(x, np.asarray(exponent)))
-
-
-@answer("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor")
-def float_power_of(x: Any, exponent: np.ndarray) -> np.ndarray:
-    return np.power(*_double(np.asarray(x), exponent))
-
-
 def _shifted(shift: Any, x: np.ndarray, other: np.ndarray) -> np.ndarray:
     """By less than nothing, or by all bits and more: no bit is left, but for copies of the sign."""
     x, other = _integers(x, other)
@@ -172,31 +140,3 @@ def left_shift_number(x: np.ndarray, other: Any) -> np.ndarray:
 @answer("bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor")
 def right_shift_number(x: np.ndarray, other: Any) -> np.ndarray:
     return _shifted(np.right_shift, x, _number(other, x))
-
-
-@answer("isreal" + _UNARY)
-def isreal(x: np.ndarray) -> np.ndarray:
-    return np.isreal(x)
-
-
-_CLOSE = "float rtol=1e-05, float atol=1e-08, bool equal_nan=False"
-
-
-@answer(f"isclose(Tensor self, Tensor other, {_CLOSE}) -> Tensor")
-def isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> np.ndarray:
-    check(x.dtype == other.dtype, f"both have one dtype, not {x.dtype.name}, {other.dtype.name}")
-    check(rtol >= 0 and atol >= 0, f"rtol and atol are at least 0, not {rtol} and {atol}")
-    exact = x == other
-    if x.dtype.kind not in "fc":
-        wide = x.astype(np.float64), other.astype(np.float64)
-    else:
-        wide = x, other
-    near = np.abs(wide[0] - wide[1]) <= atol + np.abs(rtol * wide[1])
-    close = exact | (near & np.isfinite(wide[0]) & np.isfinite(wide[1]))
-    return close | (np.isnan(wide[0]) & np.isnan(wide[1])) if equal_nan else close
-
-
-@answer(f"allclose(Tensor self, Tensor other, {_CLOSE}) -> bool")
-@depends_on_elements
-def allclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> bool:
-    return bool(isclose(x, other, rtol, atol, equal_nan).all())
