@@ -98,8 +98,8 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
 
 // Of all elements in a row without their squares in memory.
 Tensor sum_of_squares(const Tensor& x, IntSpan dims, bool keepdim) {
-  const bool is_row = !keepdim && dims.size() == x.sizes().size() && !has_symbolic_sizes(x);
-  if (!is_row || !x.is_contiguous()) return sum(x * x, dims, keepdim);
+  if (keepdim || has_symbolic_sizes(x) || dims.size() != x.sizes().size() || !x.is_contiguous())
+    return sum(x * x, dims, keepdim);
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> dot("aten::dot");
   const Tensor row = reshape(x, DimVector({-1}));
   return dot.call(row, row);
