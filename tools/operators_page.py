@@ -44,8 +44,8 @@ ANSWERS = """\
 If NumPy is installed, and SciPy for special functions, these are computed by them on the
 CPU if no kernel of the package does it, which then is listed above; see [arrays](arrays.md). They
 are methods of Tensor, too. They run on Meta, unless sizes of their results depend on elements.
-Fourier transforms have gradients: they are made of three that have formulas. The others have none,
-since they are computed outside of the package, from arrays alone: backward() through one raises.
+Gradients are those of the formulas that they have, which call operators as all others do; Fourier
+transforms are made of three that have one. backward() through one without a formula raises.
 """
 
 

@@ -5,8 +5,10 @@ also the rows of operators that only formulas and other operators call, and of s
 """
 
 import contextlib
+import importlib.util
 
 import pytest
+import test_answered_gradients
 import test_aten_convolution
 import test_aten_neural
 import test_aten_order
@@ -144,6 +146,12 @@ def rows_of_all_files():
         yield getattr(aten, name), [t(pointwise.SMALL), t([1.1, 0.8, 1.7])]
     for _, fn, inputs in test_complex_gradients.CASES:
         yield fn, [test_complex_gradients.leaf(values) for values in inputs]
+    answered = test_answered_gradients
+    rows = [*answered.MATRICES, *answered.REAL]
+    if importlib.util.find_spec("scipy") is not None:
+        rows += answered.BY_SCIPY
+    for _, fn, inputs in rows:
+        yield fn, [answered.leaf(values) for values in inputs]
     for fn, inputs in ROWS.values():
         yield fn, leaves_of(inputs)
 

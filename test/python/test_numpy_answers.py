@@ -61,7 +61,7 @@ def test_each_schema_is_defined_and_fits_its_function(module):
 
 
 def test_there_are_at_least_a_hundred():
-    total = sum(len(answers_of(module)) for module in names.MODULES if module != "special")
+    total = sum(len(answers_of(module)) for module in names.MODULES)
     assert total >= 100
 
 
@@ -199,8 +199,8 @@ def test_forms_with_info_say_which_matrix_has_no_answer():
 
 def test_a_gradient_through_an_answer_is_refused_with_words():
     x = opyard.tensor(MATRIX).requires_grad_()
-    with pytest.raises(NotImplementedError, match="linalg_inv, which has no autograd formula"):
-        aten.linalg_inv(x).sum().backward()
+    with pytest.raises(NotImplementedError, match="quantile.scalar, which has no autograd formula"):
+        aten.quantile(x, 0.5).backward()
 
 
 def test_the_kernels_of_the_package_go_first():

@@ -39,38 +39,72 @@ Tensor var(const char* op, const Tensor& self, MaybeDims dim, double correction,
   const Tensor apart = self - mean(self, dims, true);
   return sum(apart * apart, dims, keepdim) / std::max(0.0, count - correction);
 }
+DimVector every_dim(const Tensor& self) {
+  DimVector dims;
+  for (std::int64_t i = 0; i < self.dim(); ++i) dims.push_back(i);
+  return dims;
+}
 Tensor var_all(const Tensor& self, bool unbiased) {
   return var("aten::var", self, std::nullopt, unbiased ? 1 : 0, false);
 }
 Tensor var_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
   return var("aten::var.dim", self, dim, unbiased ? 1 : 0, keepdim);
 }
+double number_of(const char* op, const std::optional<Scalar>& correction) {
+  if (!correction) return 1;
+  require_real(op, "correction", *correction);
+  return correction->to_double();
+}
 Tensor var_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
                       bool keepdim) {
-  return var("aten::var.correction", self, dim, correction ? correction->to_double() : 1, keepdim);
+  constexpr const char* kOp = "aten::var.correction";
+  return var(kOp, self, dim, number_of(kOp, correction), keepdim);
+}
+// The root of the variance, of halves in float32.
+Tensor deviation(const char* op, const Tensor& self, MaybeDims dim, double correction,
+                 bool keepdim) {
+  return rounded_once(
+      [&](const Tensor& x) { return root(var(op, x, dim, correction, keepdim), 2); }, self);
+}
+using Two = std::tuple<Tensor, Tensor>;
+Two var_mean_all(const Tensor& self, bool unbiased) {
+  return {var("aten::var_mean", self, std::nullopt, unbiased ? 1 : 0, false), mean(self)};
+}
+Tensor mean_of(const Tensor& self, MaybeDims dim, bool keepdim) {
+  return dim && !dim->empty() ? mean(self, *dim, keepdim) : mean(self, every_dim(self), keepdim);
+}
+Two var_mean_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
+  return {var("aten::var_mean.dim", self, dim, unbiased ? 1 : 0, keepdim),
+          mean_of(self, dim, keepdim)};
+}
+Two var_mean_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
+                        bool keepdim) {
+  constexpr const char* kOp = "aten::var_mean.correction";
+  return {var(kOp, self, dim, number_of(kOp, correction), keepdim), mean_of(self, dim, keepdim)};
 }
 Tensor std_all(const Tensor& self, bool unbiased) {
-  return rounded_once(
-      [&](const Tensor& x) {
-        return root(var("aten::std", x, std::nullopt, unbiased ? 1 : 0, false), 2);
-      },
-      self);
+  return deviation("aten::std", self, std::nullopt, unbiased ? 1 : 0, false);
 }
 Tensor std_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
-  return rounded_once(
-      [&](const Tensor& x) {
-        return root(var("aten::std.dim", x, dim, unbiased ? 1 : 0, keepdim), 2);
-      },
-      self);
+  return deviation("aten::std.dim", self, dim, unbiased ? 1 : 0, keepdim);
 }
 Tensor std_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
                       bool keepdim) {
-  const double number = correction ? correction->to_double() : 1;
-  return rounded_once(
-      [&](const Tensor& x) {
-        return root(var("aten::std.correction", x, dim, number, keepdim), 2);
-      },
-      self);
+  constexpr const char* kOp = "aten::std.correction";
+  return deviation(kOp, self, dim, number_of(kOp, correction), keepdim);
+}
+Two std_mean_all(const Tensor& self, bool unbiased) {
+  return {deviation("aten::std_mean", self, std::nullopt, unbiased ? 1 : 0, false), mean(self)};
+}
+Two std_mean_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
+  return {deviation("aten::std_mean.dim", self, dim, unbiased ? 1 : 0, keepdim),
+          mean_of(self, dim, keepdim)};
+}
+Two std_mean_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
+                        bool keepdim) {
+  constexpr const char* kOp = "aten::std_mean.correction";
+  return {deviation(kOp, self, dim, number_of(kOp, correction), keepdim),
+          mean_of(self, dim, keepdim)};
 }
 
 // Along one dimension after another, the last first. An empty list names no dimension.
@@ -356,6 +390,24 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("std", &std_all);
   m.impl("std.dim", &std_dim);
   m.impl("std.correction", &std_correction);
+  define(m, {"var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+             "std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+             "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
+             "(Tensor, Tensor)",
+             "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
+             "(Tensor, Tensor)"});
+  define(m,
+         {"var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+          "keepdim=False) -> (Tensor, Tensor)",
+          "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+          "keepdim=False) -> (Tensor, Tensor)"},
+         Tagged::Overlapping);
+  m.impl("var_mean", &var_mean_all);
+  m.impl("var_mean.dim", &var_mean_dim);
+  m.impl("var_mean.correction", &var_mean_correction);
+  m.impl("std_mean", &std_mean_all);
+  m.impl("std_mean.dim", &std_mean_dim);
+  m.impl("std_mean.correction", &std_mean_correction);
   m.impl("any.dims", &any_dims);
   m.impl("all.dims", &all_dims);
   m.impl("clamp.Tensor", &clamp_between);

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .answers import answer, check, columns, keeps_order
-from .promotion import category, complex_of, real_of
+from .promotion import category, complex_of
 
 _Pair = tuple[np.ndarray, np.ndarray]
 _Three = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -265,36 +265,6 @@ def matrix_rank(x: np.ndarray, tol: float, hermitian: bool) -> np.ndarray:
 def matrix_rank_limits(x: np.ndarray, atol: Any, rtol: Any, hermitian: bool) -> np.ndarray:
     values = _values(x, hermitian)
     return np.sum(values > _limit(values, x, atol, rtol), -1, dtype=np.int64)
-
-
-def _norm(x: np.ndarray, kind: Any, dim: Any, keepdim: bool, dtype: Any) -> np.ndarray:
-    x = x if dtype is None else x.astype(dtype)
-    check(category(x.dtype) >= 2, f"floating point numbers are wanted, not {x.dtype.name}")
-    if kind is None and (dim is None or len(dim) != 1):
-        axes = None if dim is None else tuple(dim)
-        made = np.sqrt(np.sum(np.abs(x) ** 2, axis=axes, keepdims=keepdim))
-        return made.astype(real_of(x.dtype))
-    axes = tuple(range(x.ndim)) if dim is None else tuple(dim)
-    check(len(axes) in (1, 2), f"a norm of this kind is over 1 or 2 dimensions, not {len(axes)}")
-    axis = axes if len(axes) == 2 else axes[0]
-    return np.asarray(np.linalg.norm(x, kind, axis, keepdim)).astype(real_of(x.dtype))
-
-
-_NORM = "int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
-_MATRIX_NORM = "int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
-
-
-@answer(f"linalg_norm(Tensor self, Scalar? ord=None, {_NORM}")
-@answer(f"linalg_norm.ord_str(Tensor self, str ord, {_NORM}")
-def norm(x: np.ndarray, kind: Any, dim: Any, keepdim: bool, dtype: Any) -> np.ndarray:
-    return _norm(x, kind, dim, keepdim, dtype)
-
-
-@answer(f"linalg_matrix_norm(Tensor self, Scalar ord, {_MATRIX_NORM}")
-@answer(f'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", {_MATRIX_NORM}')
-def matrix_norm(x: np.ndarray, kind: Any, dim: Any, keepdim: bool, dtype: Any) -> np.ndarray:
-    check(x.ndim >= 2 and len(dim) == 2, f"two dimensions of {list(x.shape)} are wanted")
-    return _norm(x, kind, dim, keepdim, dtype)
 
 
 @answer("linalg_tensorinv(Tensor self, int ind=2) -> Tensor")

@@ -1,20 +1,15 @@
 """Reductions and running results that are NumPy's."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from .answers import answer, check
-from .promotion import category, floating, real_of
+from .promotion import category, floating
 
 _DIM = "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"
 _SUM = "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
 _RUNNING = "(Tensor self, int dim) -> (Tensor values, Tensor indices)"
-_CORRECTED = (
-    "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
-    "(Tensor, Tensor)"
-)
 _Pair = tuple[np.ndarray, np.ndarray]
 
 
@@ -236,55 +231,6 @@ def aminmax(x: np.ndarray, dim: "int | None", keepdim: bool) -> _Pair:
         not_empty(line(x, dim), dim)
     axis = dim if x.ndim else None
     return np.min(x, axis=axis, keepdims=keepdim), np.max(x, axis=axis, keepdims=keepdim)
-
-
-def _moments(x: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> _Pair:
-    check(category(x.dtype) >= 2, f"floating point numbers are wanted, not {x.dtype.name}")
-    axes = axes_of(x, dim)
-    mean = np.mean(x, axis=axes, keepdims=True)
-    count = x.size if axes is None else math.prod(x.shape[each] for each in axes)
-    total = np.sum(np.abs(x - mean) ** 2, axis=axes, keepdims=keepdim)
-    share = max(float(count) - (1 if correction is None else correction), 0.0)
-    variance = (total / np.float64(share)).astype(real_of(x.dtype))
-    return variance, mean if keepdim else mean.reshape(variance.shape)
-
-
-_UNBIASED = "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)"
-_UNBIASED_OF = (
-    "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"
-)
-
-
-# Before the overload with a correction, which would take a bool for a dimension.
-@answer("var_mean" + _UNBIASED)
-def var_mean_all(x: np.ndarray, unbiased: bool) -> _Pair:
-    return _moments(x, None, int(unbiased), False)
-
-
-@answer("std_mean" + _UNBIASED)
-def std_mean_all(x: np.ndarray, unbiased: bool) -> _Pair:
-    return std_mean(x, None, int(unbiased), False)
-
-
-@answer("var_mean.dim" + _UNBIASED_OF)
-def var_mean_of(x: np.ndarray, dim: Any, unbiased: bool, keepdim: bool) -> _Pair:
-    return _moments(x, dim, int(unbiased), keepdim)
-
-
-@answer("std_mean.dim" + _UNBIASED_OF)
-def std_mean_of(x: np.ndarray, dim: Any, unbiased: bool, keepdim: bool) -> _Pair:
-    return std_mean(x, dim, int(unbiased), keepdim)
-
-
-@answer("var_mean.correction" + _CORRECTED)
-def var_mean(x: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> _Pair:
-    return _moments(x, dim, correction, keepdim)
-
-
-@answer("std_mean.correction" + _CORRECTED)
-def std_mean(x: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> _Pair:
-    variance, mean = _moments(x, dim, correction, keepdim)
-    return np.sqrt(variance), mean
 
 
 @answer("count_nonzero(Tensor self, int? dim=None) -> Tensor")
