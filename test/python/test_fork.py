@@ -129,6 +129,44 @@ def test_T11_a_child_that_waits_for_a_lock_would_be_found():
     assert run(program, limit=1).code == "hung"
 
 
+# An import that begins when the forking thread has looked already: hooks of earlier ones run later.
+BETWEEN = """
+import os, sys, threading
+from _frozen_importlib import _ModuleLockManager
+
+begun, wanted = threading.Event(), False
+
+def begin():
+    kept = _ModuleLockManager("opyard.nn")
+    kept.__enter__()
+    begun.set()
+    threading.Event().wait()
+
+def before():
+    if wanted:
+        threading.Thread(target=begin, daemon=True).start()
+        begun.wait()
+
+os.register_at_fork(before=before)
+import opyard
+wanted = True
+child = os.fork()
+if child == 0:
+    import opyard.nn
+    os._exit(7 if opyard.nn.Linear(2, 3)(opyard.ones(1, 2)).shape == (1, 3) else 8)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(
+    os.environ.get("OPYARD_SANITIZER") == "thread", reason="libtsan ends a child of several threads"
+)
+def test_P10_T11_a_child_imports_what_another_thread_began_to_import_at_the_last_moment():
+    done = run(BETWEEN, limit=20)
+    assert done.code == 0, done.stderr
+
+
 # What the process has not loaded yet when it forks: another thread makes the first call of all.
 FIRST_USE = """
 import os, random, sys, threading, time

@@ -9,6 +9,9 @@
 #include <opyard/library.h>
 #include <opyard/registry/found_operator.h>
 
+#include <algorithm>
+#include <complex>
+
 #include "common/check.h"
 #include "common/ops.h"
 

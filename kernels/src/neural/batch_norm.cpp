@@ -5,16 +5,14 @@
 #include <algorithm>
 
 #include "common/define.h"
-#include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "neural/half_moments.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeTensor = std::optional<Tensor>;
-using Three = std::tuple<Tensor, Tensor, Tensor>;
 
 Tensor by_channel(const Tensor& x, std::int64_t dims) {
   DimVector sizes(std::size_t(dims), 1);
@@ -53,21 +51,20 @@ struct Norm {
     if (bias) normal = normal + by_channel(*bias, input.dim());
     return normal;
   }
-  // See common/halves.h. The moments are float32 if the weight or the bias is.
+  // See half_moments.h.
   template <typename Of>
-  Three in_float32(const Of& of) const {
-    const Tensor wide = widened(input);
-    const MaybeTensor factor = widened(weight), added = widened(bias);
-    const auto [normal, middle, rstd] = of(Norm{op, wide, factor, added});
-    const MaybeTensor& other = weight ? weight : bias;
-    const DType dtype = other ? other->dtype() : input.dtype();
-    return {to(normal, input.dtype()), to(middle, dtype), to(rstd, dtype)};
+  Three widely(const Of& of) const {
+    return in_float32(
+        input, weight, bias,
+        [&](const Tensor& x, const MaybeTensor& factor, const MaybeTensor& added) -> Three {
+          return of(Norm{op, x, factor, added});
+        });
   }
   Three with(const Tensor& running_mean, const Tensor& running_var, double eps) const {
     check_one("running_mean", running_mean);
     check_one("running_var", running_var);
     if (is_half(input)) {
-      return in_float32([&](const Norm& norm) {
+      return widely([&](const Norm& norm) {
         return norm.with(widened(running_mean), widened(running_var), eps);
       });
     }
@@ -79,7 +76,7 @@ struct Norm {
   Three of_batch(const MaybeTensor& running_mean, const MaybeTensor& running_var, double momentum,
                  double eps) const {
     if (is_half(input)) {
-      return in_float32([&](const Norm& norm) {
+      return widely([&](const Norm& norm) {
         return norm.of_batch(running_mean, running_var, momentum, eps);
       });
     }
@@ -158,12 +155,10 @@ Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
                                     "running_mean and running_var if not"});
   }
   if (is_half(input)) {
-    const auto [of_input, of_weight, of_bias] = native_batch_norm_backward(
+    const Three wide = native_batch_norm_backward(
         widened(grad_out), widened(input), widened(weight), widened(running_mean),
         widened(running_var), widened(save_mean), widened(save_invstd), train, eps, output_mask);
-    const auto as = [](const Tensor& x, DType dtype) { return x.defined() ? to(x, dtype) : x; };
-    const DType other = weight ? weight->dtype() : input.dtype();
-    return {as(of_input, input.dtype()), as(of_weight, other), as(of_bias, other)};
+    return gradients_as(wide, input, weight);
   }
   const std::int64_t dims = input.dim();
   const DimVector over = all_but_channels(input);

@@ -6,27 +6,14 @@
 #include <algorithm>
 
 #include "common/define.h"
-#include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "neural/half_moments.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeTensor = std::optional<Tensor>;
-using Three = std::tuple<Tensor, Tensor, Tensor>;
-
-// See common/halves.h. The moments are float32 if the weight or the bias is.
-template <typename Of>
-Three in_float32(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
-                 const Of& of) {
-  if (!is_half(input)) return of(input, weight, bias);
-  const auto [normal, middle, rstd] = of(widened(input), widened(weight), widened(bias));
-  const MaybeTensor& other = weight ? weight : bias;
-  const DType dtype = other ? other->dtype() : input.dtype();
-  return {to(normal, input.dtype()), to(middle, dtype), to(rstd, dtype)};
-}
 
 struct Moments {
   Tensor apart;  // from the mean
@@ -93,14 +80,6 @@ Tensor through_moments(const Tensor& scaled_grad, const Tensor& normal, const Te
   return (scaled_grad - mean(scaled_grad, dims, true) -
           normal * mean(scaled_grad * normal, dims, true)) *
          rstd;
-}
-
-// Gradients of the input, the weight and the bias in their dtypes.
-Three gradients_as(const Three& gradients, const Tensor& input, const MaybeTensor& weight) {
-  const auto as = [](const Tensor& x, DType dtype) { return x.defined() ? to(x, dtype) : x; };
-  const DType other = weight ? weight->dtype() : input.dtype();
-  return {as(std::get<0>(gradients), input.dtype()), as(std::get<1>(gradients), other),
-          as(std::get<2>(gradients), other)};
 }
 
 Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
