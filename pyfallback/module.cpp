@@ -200,7 +200,7 @@ PyObject* register_error(PyObject* module, PyObject* args) {
 
 // caller_of(frame) -> frame or None. As frame.f_back, which gives None with MemoryError set if
 // there is no memory for the frame: what runs next is blamed for it.
-PyObject* caller_of(PyObject*, PyObject* frame) {
+PyObject* caller_of_frame(PyObject*, PyObject* frame) {
   return enter_from_python([&]() -> PyObject* {
     if (!PyFrame_Check(frame)) {
       fail(ErrorKind::BadArgument,
@@ -213,7 +213,7 @@ PyObject* caller_of(PyObject*, PyObject* frame) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef module_functions[] = {
     {"configure", configure, METH_O, "configure(hooks) -> bool"},
     {"close", close, METH_NOARGS, "close()"},
     {"dispatch_keys", dispatch_keys, METH_NOARGS, "dispatch_keys() -> [(name, number)]"},
@@ -227,7 +227,7 @@ PyMethodDef functions[] = {
     {"dump_table", dump_table, METH_VARARGS, "dump_table(name, interpreter) -> str"},
     {"register_error", register_error, METH_VARARGS, "register_error(name, class)"},
     {"overloads", overloads, METH_O, "overloads(name) -> [str]"},
-    {"caller_of", caller_of, METH_O, "caller_of(frame) -> frame or None"},
+    {"caller_of", caller_of_frame, METH_O, "caller_of(frame) -> frame or None"},
     {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {
@@ -315,7 +315,7 @@ Runtime* owned_by(PyObject* module) {
   return state != nullptr && *state != nullptr && (*state)->module == module ? *state : nullptr;
 }
 
-int traverse(PyObject* module, visitproc visit, void* arg) {
+int traverse_module(PyObject* module, visitproc visit, void* arg) {
   Runtime* const runtime = owned_by(module);
   if (runtime == nullptr) return 0;
   // Memory of dead objects that waits for new ones keeps its type.
@@ -340,7 +340,7 @@ constinit ForeignState ended_foreign_state = [] {
 // For the collector, when the interpreter has let go of the module and no object of its types is
 // reached from anywhere: each keeps its type, and a type its module. All finalisers have run by
 // then.
-int clear(PyObject* module) {
+int clear_module(PyObject* module) {
   Runtime* const runtime = owned_by(module);
   if (runtime == nullptr || runtime->foreign == &ended_foreign_state) return 0;
   runtime->before_drop = nullptr;
@@ -368,10 +368,10 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "opyard._C",
                           "The types and functions of Opyard that are written in C++.",
                           sizeof(Runtime*),
-                          functions,
+                          module_functions,
                           module_slots,
-                          traverse,
-                          clear,
+                          traverse_module,
+                          clear_module,
                           nullptr};
 
 }  // namespace

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from file_scope_names import file_scope_names
+
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
 
@@ -292,7 +294,7 @@ def check_layers() -> Iterator[str]:
         place = place_of(path)
         for included in INCLUDE.findall(text_of(path)):
             name = included.strip('<>"')
-            outside = path.parts[0] not in ("pyfallback", "test")
+            outside = path.parts[0] not in ("pyfallback", "test", "pch")
             if ONLY_PYFALLBACK.fullmatch(included) and outside:
                 yield f"{path}: includes {included}; only pyfallback/ knows Python"
             if name.startswith("fmt/") and path.suffix == ".h" and "include" in path.parts:
@@ -424,6 +426,25 @@ def check_package() -> Iterator[str]:
         yield f"{circle[0]}: modules import each other in a circle: {' -> '.join(circle)}"
 
 
+def library_of(path: Path) -> str:
+    """What is linked together, by its folder."""
+    layer, *rest = path.parts
+    if layer == "pyfallback":
+        apart = ("embed", "bind", "graphs", "gradients", "tracer")
+        return f"{layer}/{rest[0]}" if rest[0] in apart else f"{layer}/_C"
+    return f"{layer}/loops" if layer == "kernels" and rest[0] == "loops" else layer
+
+
+def check_file_scope_names() -> Iterator[str]:
+    """Ten sources of a library may be compiled as one, so names of file scope are unique in it."""
+    first: dict[tuple[str, str], Path] = {}
+    for path in listed(*(f"{layer}/*.cpp" for layer in [*LAYERS, "programs"])):
+        for line, name in file_scope_names(text_of(path)):
+            other = first.setdefault((library_of(path), name), path)
+            if other != path:
+                yield f"{path}:{line}: {other} has a {name} of its own, too; give one another name"
+
+
 def check_names() -> Iterator[str]:
     # _C is the extension module of that name.
     good = re.compile(r"(_C|[a-z_][a-z0-9_]*)(\.[a-z0-9_]+)*")
@@ -543,6 +564,7 @@ CHECKS = {
     "rooms of the package": check_package,
     "inner headers": check_inner_headers,
     "file names": check_names,
+    "names of file scope": check_file_scope_names,
     "heads and lengths": check_shape,
     "width of comments": check_comments,
     "every source is built": check_listed,

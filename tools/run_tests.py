@@ -5,6 +5,7 @@
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
     python-3.X      test/python on each CPython found, two at once; pytest's XML
     consumer        test/consumer against the installed wheel; pytest's XML
+    headers         compiles each public header alone
     instructions    what each hot path costs, under callgrind, against what is written down
     cpp-asan        the C++ programs with the address sanitizer: the same tests must run
     python-asan     the Python tests of memory, with the package built for it and CPython as it is
@@ -174,6 +175,19 @@ def consumer() -> Tally:
     return judge(tally, code == 0)
 
 
+def headers() -> Tally:
+    """Each public header is the only thing that its source includes."""
+    say("== headers")
+    build = str(BUILD / "main")
+    code, seconds, said = execute([venv(primary(), "ninja"), "-C", build, "headers_alone"])
+    tally = Tally("headers", seconds=seconds)
+    if code:
+        say(said.rstrip())
+    else:
+        tally.passed = len(list((BUILD / "main/test").glob("alone_*.cpp")))
+    return judge(tally, code == 0)
+
+
 def instructions() -> Tally:
     say("== instructions")
     command = [sys.executable, str(ROOT / "test/bench/instructions.py")]
@@ -208,6 +222,7 @@ def suites_by_name() -> dict[str, tuple[str, Suite]]:
     for version in pythons():
         found[f"python-{version}"] = ("main", lambda version=version: python(version))
     return found | {
+        "headers": ("main", headers),
         "consumer": ("wheel", consumer),
         "instructions": ("main", instructions),
         "cpp-asan": ("asan", lambda: cpp("cpp-asan", "asan", None, asan)),
@@ -219,10 +234,12 @@ def suites_by_name() -> dict[str, tuple[str, Suite]]:
     }
 
 
-def build_commands() -> dict[str, list[str]]:
+def build_commands(quick: bool) -> dict[str, list[str]]:
     one = f"--python={primary()}"
+    # What is built once is built as a whole; who works on the tree has it one source at a time.
+    whole = ["--whole"] if os.environ.get("CI") else []
     return {
-        "main": ["tools/setup"],
+        "main": ["tools/setup", *whole, *(["--primary"] if quick else [])],
         "wheel": ["tools/wheel"],
         "asan": ["tools/setup", "--sanitize=address,undefined"],
         "asan-python": ["tools/setup", "--sanitize=address,undefined", one],
@@ -230,9 +247,9 @@ def build_commands() -> dict[str, list[str]]:
     }
 
 
-def run(names: list[str]) -> list[Tally]:
+def run(names: list[str], quick: bool) -> list[Tally]:
     """Builds what the suites need, when they need it, and runs them; CPythons two at once."""
-    suites, commands, done = suites_by_name(), build_commands(), {}
+    suites, commands, done = suites_by_name(), build_commands(quick), {}
     tallies: list[Tally] = []
     waiting = list(names)
     while waiting:
@@ -330,7 +347,7 @@ def main() -> int:
     if whole:
         shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True, exist_ok=True)
-    tallies = run(names)
+    tallies = run(names, asked.quick)
     if whole:
         tallies.append(behaviours())
     return close(tallies, started, budgets=not (asked.long or asked.python_sanitizers))

@@ -7,7 +7,7 @@
 namespace opyard::autograd {
 namespace {
 
-using Kind = Source::Kind;
+using SourceKind = Source::Kind;
 
 // A training step makes its functions and lets them die together.
 constinit __thread detail::FreeList spare_functions __attribute__((tls_model("initial-exec"))) =
@@ -107,9 +107,9 @@ void FormulaFunction::save_arguments(std::span<const Value> arguments,
   for (std::uint32_t i = 0; i < formulas_->sources.size(); ++i) {
     const Source& source = formulas_->sources[i];
     if (!is_needed(i)) continue;
-    if (source.kind == Kind::Answer && !source.asks_results()) {
+    if (source.kind == SourceKind::Answer && !source.asks_results()) {
       save_answer(i, arguments, {});
-    } else if (source.kind == Kind::Argument) {
+    } else if (source.kind == SourceKind::Argument) {
       save_argument(i, as_it_was(arguments[source.index]));
     }
   }
@@ -120,12 +120,12 @@ void FormulaFunction::save_results(std::span<const Value> arguments,
   for (std::uint32_t i = 0; i < formulas_->sources.size(); ++i) {
     const Source& source = formulas_->sources[i];
     if (!is_needed(i)) continue;
-    if (source.kind == Kind::Result) {
+    if (source.kind == SourceKind::Result) {
       save_result(i, results[source.index]);
-    } else if (source.kind == Kind::OtherSizes) {
+    } else if (source.kind == SourceKind::OtherSizes) {
       const Tensor& argument = arguments[source.index].tensor_unchecked();
       if (argument.defined()) save_sizes(i, argument.sizes(), results[0]);
-    } else if (source.kind == Kind::Answer && source.asks_results()) {
+    } else if (source.kind == SourceKind::Answer && source.asks_results()) {
       save_answer(i, arguments, results);
     }
   }
@@ -144,7 +144,7 @@ Value FormulaFunction::gradient_of_result(std::size_t result, const Gradients& g
 
 void FormulaFunction::read(std::size_t source, const Gradients& gradients, Stack& to) {
   const Source& from = formulas_->sources[source];
-  if (from.kind == Kind::Gradient) {
+  if (from.kind == SourceKind::Gradient) {
     if (!formulas_->result_is_list && gradients[from.index].defined()) {
       return to.borrow(gradients[from.index]);
     }
@@ -214,7 +214,7 @@ const jit::Code& FormulaFunction::complex_code(const FormulaCode& code,
   if (code.complex_code != nullptr) return *code.complex_code;
   if (code.knows_complex) return *code.code;
   for (std::size_t i = 0; i < code.inputs.size(); ++i) {
-    if (formulas_->sources[code.inputs[i]].kind == Kind::Gradient) continue;
+    if (formulas_->sources[code.inputs[i]].kind == SourceKind::Gradient) continue;
     if (!has_complex(inputs[i])) continue;
     fail(ErrorKind::Unsupported,
          name() + ": the formula \"" + code.text + "\" reads " + repr(inputs[i]) +

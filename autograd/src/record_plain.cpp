@@ -19,8 +19,6 @@
 namespace opyard::autograd {
 namespace {
 
-using Kind = Source::Kind;
-
 // The tensors of a call, in the order of Plan::tensors. What is not noted is not set at all, so
 // that a call pays for the tensors that it has, and not for those that it could have.
 struct Tensors {
@@ -89,7 +87,7 @@ class PlainCall {
     }
     for (const std::uint32_t source : needs.before) {
       const Source& from = plan.formulas->sources[source];
-      if (from.kind == Kind::Answer) {
+      if (from.kind == Source::Kind::Answer) {
         function_->save_answer(source, arguments, {});
       } else {
         function_->save_argument(source, arguments[from.index]);
@@ -105,7 +103,7 @@ class PlainCall {
     std::size_t noted = 0;
     for (const std::uint32_t source : needs_.after) {
       const Source& from = plan_.formulas->sources[source];
-      if (from.kind == Kind::Result) {
+      if (from.kind == Source::Kind::Result) {
         function_->save_result(source, results[from.index]);
       } else if (const Sizes& sizes = rest_->sizes[noted++]; sizes.defined) {
         function_->save_sizes(source, sizes.sizes, results[0]);
@@ -136,7 +134,7 @@ class PlainCall {
   }
   void note_sizes(std::uint32_t source, std::span<const Value> arguments) {
     const Source& from = plan_.formulas->sources[source];
-    if (from.kind != Kind::OtherSizes) return;
+    if (from.kind != Source::Kind::OtherSizes) return;
     const Value& value = arguments[from.index];
     if (value.is_tensor() && value.tensor_unchecked().defined()) {
       rest_->sizes.emplace_back(DimVector(value.tensor_unchecked().sizes()), true);

@@ -8,10 +8,6 @@
 namespace opyard::autograd {
 namespace {
 
-std::uint32_t version_of(const Tensor& tensor) {
-  return tensor.impl()->storage()->shared_version();
-}
-
 // A tensor of this geometry on another storage.
 Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
   const TensorImpl& impl = *like.impl();

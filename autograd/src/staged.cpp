@@ -22,10 +22,6 @@
 namespace opyard::autograd {
 namespace {
 
-std::uint32_t version_of(const Tensor& tensor) {
-  return tensor.impl()->storage()->shared_version();
-}
-
 // A tensor, and how often it had been written by then.
 struct Noted {
   Tensor tensor;

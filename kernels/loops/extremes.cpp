@@ -110,13 +110,13 @@ void extreme_of_columns(const std::byte* first, std::int64_t length, std::int64_
 }
 
 template <typename T, bool largest>
-constexpr Rows kRows = {&extreme_of_row<T, largest>, &extreme_of_columns<T, largest>};
+constexpr Rows kExtremeRows = {&extreme_of_row<T, largest>, &extreme_of_columns<T, largest>};
 template <bool largest>
-constexpr RowsOf kOf = {{kRows<bool, largest>, kRows<std::int64_t, largest>, kRows<float, largest>,
-                         kRows<double, largest>}};
+constexpr RowsOf kExtremeOf = {{kExtremeRows<bool, largest>, kExtremeRows<std::int64_t, largest>,
+                                kExtremeRows<float, largest>, kExtremeRows<double, largest>}};
 
 }  // namespace
 
-constexpr ExtremeLoops kExtremes = {.largest = kOf<true>, .smallest = kOf<false>};
+constexpr ExtremeLoops kExtremes = {.largest = kExtremeOf<true>, .smallest = kExtremeOf<false>};
 
 }  // namespace opyard::kernels

@@ -24,18 +24,18 @@ namespace opyard::kernels {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kRows = 12;
+constexpr int kPanelRows = 12;
 #elif defined(__AVX__)
-constexpr int kRows = 6;
+constexpr int kPanelRows = 6;
 #else
-constexpr int kRows = 4;
+constexpr int kPanelRows = 4;
 #endif
-constexpr int kThird = (kRows + 2) / 3;
+constexpr int kThird = (kPanelRows + 2) / 3;
 constexpr std::int64_t kDepth = 256;       // columns of a: its piece stays in the second cache
 constexpr std::int64_t kPanel = 12 * 16;   // rows of a; a multiple of every kRows
 constexpr std::int64_t kColumns = 4096;    // of b
 constexpr std::int64_t kNear = 128 << 10;  // bytes over which a factor that is not copied may reach
-static_assert(kPanel % kRows == 0);
+static_assert(kPanel % kPanelRows == 0);
 
 template <typename T>
 constexpr int kWidth = Eigen::internal::unpacket_traits<PacketOf<T>>::size;
@@ -217,7 +217,7 @@ void multiply_rows(Lines<T> a, Lines<T> b, std::int64_t depth, T* out, std::int6
   } else if (rows <= 2 * kThird) {
     multiply_block<T, 2 * kThird, strip>(a, b, depth, out, out_stride, rows, columns);
   } else {
-    multiply_block<T, kRows, strip>(a, b, depth, out, out_stride, rows, columns);
+    multiply_block<T, kPanelRows, strip>(a, b, depth, out, out_stride, rows, columns);
   }
 }
 
@@ -228,10 +228,10 @@ void multiply_panel(const Part<T>& a, const Part<T>& b, std::int64_t rows, std::
     const std::int64_t wide = std::min<std::int64_t>(kStrip<T>, columns - j);
     Lines<T> right = wide < kStrip<T> ? b.edge : b.whole;
     if (wide == kStrip<T>) right.data += j / kStrip<T> * b.group;
-    for (std::int64_t i = 0; i < rows; i += kRows) {
-      const std::int64_t high = std::min<std::int64_t>(kRows, rows - i);
-      Lines<T> left = high < kRows ? a.edge : a.whole;
-      if (high == kRows) left.data += i / kRows * a.group;
+    for (std::int64_t i = 0; i < rows; i += kPanelRows) {
+      const std::int64_t high = std::min<std::int64_t>(kPanelRows, rows - i);
+      Lines<T> left = high < kPanelRows ? a.edge : a.whole;
+      if (high == kPanelRows) left.data += i / kPanelRows * a.group;
       T* const to = out + i * out_stride + j;
       if (wide > kWidth<T>) {
         multiply_rows<T, 2>(left, right, depth, to, out_stride, high, wide);
@@ -251,7 +251,7 @@ void add_product(T* out, std::int64_t out_stride, const Matrix<T>& a, const Matr
                  T factor) {
   const std::int64_t widest = round_up(std::min(b.columns, kColumns), kStrip<T>);
   const std::int64_t deepest = std::min(a.columns, kDepth);
-  const Room<T> left = make_room<T>(round_up(std::min(a.rows, kPanel), kRows) * deepest);
+  const Room<T> left = make_room<T>(round_up(std::min(a.rows, kPanel), kPanelRows) * deepest);
   const Room<T> right = make_room<T>(widest * deepest);
   const bool a_in_place = factor == T(1) && is_near(a);
   const bool b_in_place = b.column_stride == 1 && is_near(b);
@@ -265,7 +265,7 @@ void add_product(T* out, std::int64_t out_stride, const Matrix<T>& a, const Matr
           depth, T(1), b_in_place);
       for (std::int64_t i = 0; i < a.rows; i += kPanel) {
         const std::int64_t rows = std::min(kPanel, a.rows - i);
-        const Part<T> a_part = part_of<T, kRows, kThird>(
+        const Part<T> a_part = part_of<T, kPanelRows, kThird>(
             left.get(),
             {a.data + i * a.row_stride + k * a.column_stride, a.row_stride, a.column_stride}, rows,
             depth, factor, a_in_place);

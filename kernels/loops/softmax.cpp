@@ -62,11 +62,11 @@ void normalise(const std::byte* raw, std::int64_t length, std::int64_t position,
 }
 
 template <bool logarithm>
-constexpr RowsOf kOf = {
+constexpr RowsOf kSoftmaxOf = {
     {Rows{}, Rows{}, Rows{&normalise<float, logarithm>}, Rows{&normalise<double, logarithm>}}};
 
 }  // namespace
 
-constexpr SoftmaxLoops kSoftmax = {.softmax = kOf<false>, .log_softmax = kOf<true>};
+constexpr SoftmaxLoops kSoftmax = {.softmax = kSoftmaxOf<false>, .log_softmax = kSoftmaxOf<true>};
 
 }  // namespace opyard::kernels

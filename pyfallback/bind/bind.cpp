@@ -46,7 +46,7 @@ py::str decode_path(const std::string& path) {
   return py::reinterpret_steal<py::str>(text);
 }
 
-const char* name_of(Survivor::Kind kind) {
+const char* survivor_name(Survivor::Kind kind) {
   switch (kind) {
     case Survivor::Kind::Call:
       return "call";
@@ -62,8 +62,8 @@ const char* name_of(Survivor::Kind kind) {
 py::tuple show(const UnloadReport& report) {
   py::list survivors;
   for (const Survivor& each : report.survivors) {
-    survivors.append(
-        py::make_tuple(name_of(each.kind), each.name, each.key, decode_path(each.provenance)));
+    survivors.append(py::make_tuple(survivor_name(each.kind), each.name, each.key,
+                                    decode_path(each.provenance)));
   }
   return py::make_tuple(report.in_use, decode_path(report.path), survivors,
                         decode_path(to_string(report)));

@@ -29,7 +29,7 @@ constexpr const char* kKindNames[] = {
 };
 static_assert(std::size(kKindNames) == std::size_t(TypeKind::Class) + 1);
 
-const char* name_of(TypeKind kind) noexcept { return kKindNames[std::size_t(kind)]; }
+const char* type_kind_name(TypeKind kind) noexcept { return kKindNames[std::size_t(kind)]; }
 
 std::vector<TypeHandle> elements_of(const TypeHandle& handle) {
   std::vector<TypeHandle> elements;
@@ -94,7 +94,7 @@ py::set set_of(const std::vector<std::string>& names) {
 void add_type(py::module_& module) {
   py::class_<TypeHandle>(module, "Type", "The type of an argument or result; str() as written.")
       .def_property_readonly(
-          "kind", [](const TypeHandle& self) { return name_of(self.type->kind()); },
+          "kind", [](const TypeHandle& self) { return type_kind_name(self.type->kind()); },
           "'Tensor', 'Int', 'List', 'Optional', …")
       .def_property_readonly("elements", &elements_of, "the types this one is made of")
       .def_property_readonly(

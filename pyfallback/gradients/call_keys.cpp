@@ -560,7 +560,7 @@ PyObject* describe(const CallKeys& types, PyObject* const* given) {
   return PyTuple_Pack(2, key.ptr(), description.tensors.ptr());
 }
 
-PyObject* call(PyObject* self, PyObject* args, PyObject*) {
+PyObject* call_by_key(PyObject* self, PyObject* args, PyObject*) {
   if (PyTuple_GET_SIZE(args) != 5) {
     PyErr_SetString(PyExc_TypeError, "CallKeys takes outer, self, args, kwargs and held");
     return nullptr;
@@ -575,7 +575,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
 
 void add_call_keys(py::module_& module) {
   py::class_<CallKeys> keys(module, "CallKeys", py::custom_type_setup([](PyHeapTypeObject* type) {
-                              type->ht_type.tp_call = &call;
+                              type->ht_type.tp_call = &call_by_key;
                             }));
   keys.def(py::init([](py::object tensor, py::object parameter, py::object of_modules,
                        py::tuple plain, py::object compiled) {

@@ -34,7 +34,7 @@ void run(void* context, std::span<const Value> inputs, std::span<Value> outputs)
   static_cast<const autograd::Staged*>(context)->run(inputs, outputs);
 }
 
-PyObject* call(PyObject* self, PyObject* args, PyObject*) {
+PyObject* call_staged(PyObject* self, PyObject* args, PyObject*) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
   const auto* const shared = static_cast<SharedStaged*>(instance->simple_value_holder[0]);
   const CountedPtr<const autograd::Staged> staged = shared->staged;
@@ -50,7 +50,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
 void add_staged(py::module_& module) {
   py::class_<SharedStaged> staged(
       module, "Staged",
-      py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = &call; }));
+      py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = &call_staged; }));
   module.def("make_staged", &make, py::arg("name"), py::arg("forward"), py::arg("both"),
              py::arg("wrt"), py::arg("outputs"));
   python::refuse_new(staged, "opyard.jit.compile() makes it");

@@ -9,7 +9,7 @@ py::object find_or_none(const jit::GraphPtr& graph, jit::Node* node) {
   return node == nullptr ? py::object(py::none()) : py::cast(share(graph, node));
 }
 
-SharedNode node_of(const SharedValue& self) {
+SharedNode defining_node(const SharedValue& self) {
   jit::Node* const node = self.item->node();
   OPYARD_CHECK(node != nullptr, BadGraph,
                "value %" + self.item->printed_name() + " was erased, and no node gives it");
@@ -53,7 +53,7 @@ void add_value(py::class_<SharedValue>& value) {
           "stage", [](const SharedValue& self) { return self.item->stage(); },
           [](const SharedValue& self, int stage) { self.item->set_stage(stage); },
           "the stage that computes it, or takes it as an input")
-      .def("node", &node_of, "the node that gives it; ValueError for a value that was erased")
+      .def("node", &defining_node, "the node that gives it; ValueError for a value that was erased")
       .def_property_readonly(
           "offset", [](const SharedValue& self) { return self.item->offset(); },
           "which output of its node it is")

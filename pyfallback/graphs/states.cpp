@@ -39,7 +39,7 @@ py::list live_values(const State& self) {
   return values;
 }
 
-py::object node_of(const State& self) {
+py::object state_node(const State& self) {
   const jit::Node* const node = self.state.node();
   if (node == nullptr) return py::none();
   return py::cast(share(self.state.code()->graph_ptr(), const_cast<jit::Node*>(node)));
@@ -99,7 +99,7 @@ void add_positions(py::class_<State>& state) {
       .def_property_readonly(
           "instruction", [](const State& self) { return self.state.instruction(); },
           "the number of the next one, or None")
-      .def("node", &node_of, "the node of the next instruction, or None")
+      .def("node", &state_node, "the node of the next instruction, or None")
       .def("read", &read, py::arg("value"),
            "what the register of a value holds now; LookupError if none does")
       .def("live_values", &live_values, "the values that registers hold now")

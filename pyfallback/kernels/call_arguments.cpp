@@ -9,16 +9,17 @@
 namespace opyard::python {
 namespace {
 
-bool is_nan(const Value& value) { return value.is_double() && std::isnan(value.to_double()); }
+bool is_nan_value(const Value& value) { return value.is_double() && std::isnan(value.to_double()); }
 bool is_default(const Argument& argument, const Value& value) {
   if (!argument.default_value) return false;
-  return *argument.default_value == value || (is_nan(*argument.default_value) && is_nan(value));
+  return *argument.default_value == value ||
+         (is_nan_value(*argument.default_value) && is_nan_value(value));
 }
 bool goes_by_name(const Argument& argument, const Value& value) {
   return argument.keyword_only && !is_default(argument, value);
 }
 
-Owned name_of(Runtime& runtime, const Argument& argument) {
+Owned argument_name(Runtime& runtime, const Argument& argument) {
   return require(runtime, PyUnicode_InternFromString(argument.name.c_str()));
 }
 
@@ -35,7 +36,7 @@ Owned add_keywords(Runtime& runtime, const Schema& schema, std::span<const Value
   if (passed.empty()) return {};
   Owned names = require(runtime, PyTuple_New(Py_ssize_t(passed.size())));
   for (std::size_t i = 0; i < passed.size(); ++i) {
-    PyTuple_SET_ITEM(names.get(), Py_ssize_t(i), name_of(runtime, *passed[i]).release());
+    PyTuple_SET_ITEM(names.get(), Py_ssize_t(i), argument_name(runtime, *passed[i]).release());
   }
   return names;
 }
@@ -76,7 +77,7 @@ Owned kwargs_of(Runtime& runtime, const Schema& schema, std::span<const Value> v
     if (!goes_by_name(argument, values[i])) continue;
     if (!kwargs) kwargs = require(runtime, PyDict_New());
     const Owned object = to_python(runtime, *argument.type, values[i]);
-    if (PyDict_SetItem(kwargs.get(), name_of(runtime, argument).get(), object.get()) < 0) {
+    if (PyDict_SetItem(kwargs.get(), argument_name(runtime, argument).get(), object.get()) < 0) {
       throw_python_error(runtime);
     }
   }

@@ -71,8 +71,8 @@ Owned no_kwargs(Runtime& runtime) {
 
 // Calls a handler as it is stored on the type of a mode, or the function of a class's handler. A
 // rule of an operator is called with the receiver first, whatever it is. The caller keeps it alive.
-[[gnu::aligned(64)]] Owned ask(HandlerCall& call, const Asked& asked, PyObject* function,
-                               bool is_rule = false) {
+[[gnu::aligned(64)]] Owned ask_handler(HandlerCall& call, const Asked& asked, PyObject* function,
+                                       bool is_rule = false) {
   Runtime& runtime = call.runtime;
   const bool plain = PyFunction_Check(function) || is_rule;
   Owned bound;
@@ -271,7 +271,7 @@ Owned ask_rule(HandlerCall& call, const Asked& asked) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     return {};
   }
-  Owned answer = ask(call, asked, rule.get(), true);
+  Owned answer = ask_handler(call, asked, rule.get(), true);
   return answer.get() == Py_NotImplemented ? Owned() : std::move(answer);
 }
 
@@ -284,7 +284,7 @@ HandlerAnswer answer_of(const Asked& asked, Owned object) {
                                              PyObject* cached) {
   const Asked asked{reinterpret_cast<PyObject*>(type), type, false};
   if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
-  Owned answer = ask(call, asked, cached_item(cached, kFunction));
+  Owned answer = ask_handler(call, asked, cached_item(cached, kFunction));
   if (answer.get() == Py_NotImplemented) return {};
   return answer_of(asked, std::move(answer));
 }
@@ -306,7 +306,7 @@ HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
     const Owned raw = Owned::share(lookup_on_type(asked.type, runtime.handler_name));
     if (!raw) refuse_mode(asked.type);
     if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
-    Owned answer = ask(call, asked, raw.get());
+    Owned answer = ask_handler(call, asked, raw.get());
     if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
   }
   for (const Classes::Item& item : classes) {
@@ -371,8 +371,8 @@ Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& cached
                    {}};
   PyTypeObject* const type = Py_TYPE(object.get());
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
-  return ask(call, {reinterpret_cast<PyObject*>(type), type, false},
-             cached_item(cached.get(), kFunction));
+  return ask_handler(call, {reinterpret_cast<PyObject*>(type), type, false},
+                     cached_item(cached.get(), kFunction));
 }
 
 // set_class_rule(op, class, function or None) -> the former one, or None

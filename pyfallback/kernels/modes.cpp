@@ -19,7 +19,7 @@ ModePtr make_mode(Runtime& runtime, PyObject* object, long place) {
                             ModePlace(place));
 }
 
-PyObject* object_of(const Runtime& runtime, const Mode& mode) {
+PyObject* mode_object(const Runtime& runtime, const Mode& mode) {
   return static_cast<PyObject*>(mode.handler().object(runtime.tag));
 }
 
@@ -28,7 +28,7 @@ Owned list_of(const Runtime& runtime, const std::vector<ModePtr>& modes) {
   for (std::size_t i = 0; i < modes.size(); ++i) {
     PyList_SET_ITEM(
         list.get(), Py_ssize_t(i),
-        checked(Py_BuildValue("Oi", object_of(runtime, *modes[i]), int(modes[i]->place())))
+        checked(Py_BuildValue("Oi", mode_object(runtime, *modes[i]), int(modes[i]->place())))
             .release());
   }
   return list;
@@ -53,7 +53,8 @@ PyObject* pop(PyObject* module, PyObject*) {
     Owned popped;  // made first: without memory the mode stays
     if (!modes.empty()) {
       const Mode& innermost = *modes.back();
-      popped = checked(Py_BuildValue("Oi", object_of(runtime, innermost), int(innermost.place())));
+      popped =
+          checked(Py_BuildValue("Oi", mode_object(runtime, innermost), int(innermost.place())));
     }
     const ModePtr mode = pop_mode();
     return popped.release();
@@ -61,7 +62,7 @@ PyObject* pop(PyObject* module, PyObject*) {
 }
 
 // leave_mode(mode): takes its innermost entry away; False if it has none.
-PyObject* leave(PyObject*, PyObject* object) {
+PyObject* leave_mode(PyObject*, PyObject* object) {
   return enter_from_python([&]() -> PyObject* {
     const std::vector<ModePtr>& modes = thread_modes();
     for (std::size_t i = modes.size(); i-- > 0;) {
@@ -149,7 +150,7 @@ PyObject* give_back(PyObject*, PyObject* capsule) {
 PyMethodDef mode_functions[] = {
     {"push_mode", push, METH_VARARGS, "push_mode(mode, place)"},
     {"pop_mode", pop, METH_NOARGS, "pop_mode() -> (mode, place)"},
-    {"leave_mode", leave, METH_O, "leave_mode(mode) -> bool"},
+    {"leave_mode", leave_mode, METH_O, "leave_mode(mode) -> bool"},
     {"modes", list_modes, METH_NOARGS, "modes() -> [(mode, place)]"},
     {"exchange_modes", exchange, METH_O, "exchange_modes([(mode, place)]) -> the former ones"},
     {"set_modes_aside", set_aside, METH_O,

@@ -28,7 +28,8 @@ struct CallNext {
 
 CallNext& call_next_of(PyObject* self) { return *reinterpret_cast<CallNext*>(self); }
 
-PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
+PyObject* call_next_kernel(PyObject* self, PyObject* const* args, std::size_t flags,
+                           PyObject* names) {
   return enter_from_python([&] {
     const CallNext& next = call_next_of(self);
     const CallPlan& plan = plan_of(next.overload);
@@ -47,7 +48,7 @@ Owned make_call_next(Runtime& runtime, const Owned& overload, KernelPlace place,
   PyTypeObject* const type = runtime.call_next_type;
   Owned object = require(runtime, type->tp_alloc(type, 0));
   CallNext& next = call_next_of(object.get());
-  next.vectorcall = call;
+  next.vectorcall = call_next_kernel;
   next.runtime = &runtime;
   next.overload = Owned::share(overload.get()).release();
   next.place = place;
@@ -65,7 +66,7 @@ struct NextKernel {
   mutable PyObject* overload = nullptr;
 };
 
-void destroy_kernel(void* context) {
+void destroy_next_kernel(void* context) {
   const std::unique_ptr<NextKernel> kernel(static_cast<NextKernel*>(context));
   if (leak_check != nullptr) leak_check->remove(context);
   kernel->shown->store(nullptr, std::memory_order_release);
@@ -73,7 +74,7 @@ void destroy_kernel(void* context) {
   if (kernel->overload != nullptr) kernel->runtime.tag->decref(kernel->overload, false);
 }
 
-Owned object_of(const NextKernel& kernel, const Operator& op) {
+Owned next_kernel_overload(const NextKernel& kernel, const Operator& op) {
   if (kernel.op != &op) {
     Owned object = overload_object(kernel.runtime, op);
     const Owned former = Owned::steal(std::exchange(kernel.overload, object.release()));
@@ -89,7 +90,8 @@ void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet ke
     const std::span<Value> values = stack.top(op.schema().arguments.size());
     CallArguments arguments(values.size() + 2);
     if (kernel.with_keyset) arguments.add(wrap(runtime, keys));
-    arguments.add(make_call_next(runtime, object_of(kernel, op), place_of(record), keys));
+    arguments.add(
+        make_call_next(runtime, next_kernel_overload(kernel, op), place_of(record), keys));
     std::size_t by_position = 0;
     const Owned names = add_arguments(runtime, op.schema(), values, arguments, by_position);
     const Owned result = require(runtime, in_python([&] {
@@ -118,7 +120,7 @@ PyObject* get_keyset(PyObject* self, void*) {
   });
 }
 
-PyObject* represent(PyObject* self) {
+PyObject* represent_next_kernel(PyObject* self) {
   return enter_from_python([&] {
     const CallNext& next = call_next_of(self);
     return to_text("<call_next of " + to_string(plan_of(next.overload).op().name()) + " below " +
@@ -127,34 +129,36 @@ PyObject* represent(PyObject* self) {
   });
 }
 
-void deallocate(PyObject* self) {
+void deallocate_next_kernel(PyObject* self) {
   Py_CLEAR(call_next_of(self).overload);
   free_object(self);
 }
 
-PyGetSetDef properties[] = {{"op", get_op, nullptr, "the operator that was called", nullptr},
-                            {"keyset", get_keyset, nullptr,
-                             "the keys of the call, with which the next kernel is called", nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef next_kernel_properties[] = {
+    {"op", get_op, nullptr, "the operator that was called", nullptr},
+    {"keyset", get_keyset, nullptr, "the keys of the call, with which the next kernel is called",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
+PyMemberDef next_kernel_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CallNext, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot slots[] = {
+PyType_Slot next_kernel_slots[] = {
     {Py_tp_doc, const_cast<char*>(
                     "What a kernel with with_next=True gets: call_next(*args, **kwargs) calls the "
                     "kernel that it covers.")},
     {Py_tp_call, slot(PyVectorcall_Call)},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_repr, slot(represent)},
-    {Py_tp_getset, properties},
-    {Py_tp_members, members},
+    {Py_tp_dealloc, slot(deallocate_next_kernel)},
+    {Py_tp_repr, slot(represent_next_kernel)},
+    {Py_tp_getset, next_kernel_properties},
+    {Py_tp_members, next_kernel_members},
     {0, nullptr}};
 
-PyType_Spec spec = {
+PyType_Spec next_kernel_spec = {
     "opyard._C.CallNext", sizeof(CallNext), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    next_kernel_slots};
 
 }  // namespace
 
@@ -162,7 +166,7 @@ Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset,
                         GcVisibleFunction shown) {
   auto kernel =
       std::unique_ptr<NextKernel>(new NextKernel{runtime, function, with_keyset, std::move(shown)});
-  Kernel made = Kernel::with_context(&run_next_kernel, kernel.get(), &destroy_kernel);
+  Kernel made = Kernel::with_context(&run_next_kernel, kernel.get(), &destroy_next_kernel);
   Py_INCREF(function);
   kernel->shown->store(function, std::memory_order_release);
   const NextKernel* const context = kernel.release();
@@ -173,7 +177,7 @@ Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset,
 }
 
 void add_call_next_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.call_next_type);
+  add_type(module, next_kernel_spec, runtime.call_next_type);
 }
 
 }  // namespace opyard::python

@@ -35,14 +35,14 @@ class DispatcherScope {
   Interpreter* const former_;
 };
 
-PyObject* function_at(const Runtime& runtime, const Record& record) noexcept {
+PyObject* dispatcher_function_at(const Runtime& runtime, const Record& record) noexcept {
   const PythonKernel* const kernel = find_python_kernel(runtime, record);
   return kernel == nullptr ? nullptr : kernel->function;
 }
 
 bool holds(const Runtime& runtime, PyObject* entry, const Record& record) {
   return PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, 0)) == &record &&
-         PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, 1)) == function_at(runtime, record);
+         PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, 1)) == dispatcher_function_at(runtime, record);
 }
 
 // What runs at the key: see [Cache].
@@ -71,7 +71,8 @@ Owned find_dispatch(Runtime& runtime, const Operator& op, DispatchKey key, const
                     to_string(op.name()), Py_TYPE(found.get())->tp_name, to_string(key)));
   }
   const Owned record_address = checked(PyLong_FromVoidPtr(const_cast<Record*>(&record)));
-  const Owned function_address = checked(PyLong_FromVoidPtr(function_at(runtime, record)));
+  const Owned function_address =
+      checked(PyLong_FromVoidPtr(dispatcher_function_at(runtime, record)));
   const Owned entry =
       checked(PyTuple_Pack(3, record_address.get(), function_address.get(), found.get()));
   if (PyDict_SetItem(cache, number.get(), entry.get()) < 0) throw PythonErrorSet();

@@ -9,23 +9,23 @@
 namespace opyard::python {
 namespace {
 
-constexpr const char* kName = "opyard.thread_context";
+constexpr const char* kContextName = "opyard.thread_context";
 
 ThreadContext& context_of(PyObject* capsule) {
-  auto* const context = static_cast<ThreadContext*>(PyCapsule_GetPointer(capsule, kName));
+  auto* const context = static_cast<ThreadContext*>(PyCapsule_GetPointer(capsule, kContextName));
   if (context == nullptr) throw PythonErrorSet();
   return *context;
 }
 
-void drop(PyObject* capsule) {
-  delete static_cast<ThreadContext*>(PyCapsule_GetPointer(capsule, kName));
+void drop_context(PyObject* capsule) {
+  delete static_cast<ThreadContext*>(PyCapsule_GetPointer(capsule, kContextName));
 }
 
 // capture_thread_context() -> capsule
 PyObject* capture(PyObject*, PyObject*) {
   return enter_from_python([&] {
     auto context = std::make_unique<ThreadContext>(ThreadContext::capture());
-    Owned capsule = checked(PyCapsule_New(context.get(), kName, drop));
+    Owned capsule = checked(PyCapsule_New(context.get(), kContextName, drop_context));
     static_cast<void>(context.release());
     return capsule.release();
   });
@@ -33,7 +33,7 @@ PyObject* capture(PyObject*, PyObject*) {
 
 // run_in_thread_context(context, keep, function, args, kwargs): with `keep` the context becomes
 // what the function left.
-PyObject* run(PyObject*, PyObject* arguments) {
+PyObject* run_in_context(PyObject*, PyObject* arguments) {
   return enter_from_python([&] {
     PyObject* capsule = nullptr;
     int keep = 0;
@@ -57,7 +57,7 @@ PyObject* run(PyObject*, PyObject* arguments) {
 
 PyMethodDef thread_context_functions[] = {
     {"capture_thread_context", capture, METH_NOARGS, "capture_thread_context() -> a context"},
-    {"run_in_thread_context", run, METH_VARARGS,
+    {"run_in_thread_context", run_in_context, METH_VARARGS,
      "run_in_thread_context(context, keep, function, args, kwargs)"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -83,9 +83,9 @@ struct Unpacked<const Scalar&> {
 };
 
 template <typename... A, std::size_t... I>
-PyObject* call(std::index_sequence<I...>, Runtime& runtime, const Schema& schema,
-               PyObject* const* args, std::size_t count, TypedFunction function, void* context,
-               DispatchKeySet keys) {
+PyObject* call_spread(std::index_sequence<I...>, Runtime& runtime, const Schema& schema,
+                      PyObject* const* args, std::size_t count, TypedFunction function,
+                      void* context, DispatchKeySet keys) {
   std::tuple<Unpacked<A>...> unpacked;
   if (!(std::get<I>(unpacked).unpack(I < count ? args[I] : nullptr, schema.arguments[I]) && ...)) {
     return nullptr;
@@ -96,19 +96,19 @@ PyObject* call(std::index_sequence<I...>, Runtime& runtime, const Schema& schema
 }
 
 template <typename... A>
-PyObject* run(Runtime& runtime, const CppCallSite& site, PyObject* const* args, std::size_t count,
-              TypedFunction function, void* context, DispatchKeySet keys) {
-  return call<A...>(std::index_sequence_for<A...>(), runtime, site.schema, args, count, function,
-                    context, keys);
+PyObject* run_typed(Runtime& runtime, const CppCallSite& site, PyObject* const* args,
+                    std::size_t count, TypedFunction function, void* context, DispatchKeySet keys) {
+  return call_spread<A...>(std::index_sequence_for<A...>(), runtime, site.schema, args, count,
+                           function, context, keys);
 }
 
-struct Entry {
+struct CallEntry {
   const std::type_info* signature;
   CppCall call;
 };
 template <typename... A>
-constexpr Entry entry() {
-  return {&typeid(Tensor(A...)), &run<A...>};
+constexpr CallEntry entry() {
+  return {&typeid(Tensor(A...)), &run_typed<A...>};
 }
 
 CppCall find_by_signature(const std::type_info& signature) {
@@ -120,14 +120,14 @@ CppCall find_by_signature(const std::type_info& signature) {
                                       entry<T, I>(),    entry<T, F>(),    entry<T, S>(),
                                       entry<T, T, I>(), entry<T, T, F>(), entry<T, T, S>(),
                                       entry<T, S, S>(), entry<T, I, I>(), entry<T, F, F>()};
-  for (const Entry& one : kEntries) {
+  for (const CallEntry& one : kEntries) {
     if (*one.signature == signature) return one.call;
   }
   return nullptr;
 }
 
 // Makes the value of an object that is ready. It borrows or is a number, so it is never destroyed.
-bool read(Ready ready, PyObject* object, void* to) {
+bool read_argument(Ready ready, PyObject* object, void* to) {
   switch (ready) {
     case Ready::OptionalTensor:
     case Ready::Tensor:
@@ -138,9 +138,9 @@ bool read(Ready ready, PyObject* object, void* to) {
       }
       return true;
     case Ready::Number:
-      if (PyBool_Check(object)) return read(Ready::Bool, object, to);
-      if (PyFloat_CheckExact(object)) return read(Ready::Float, object, to);
-      return read(Ready::Int, object, to);
+      if (PyBool_Check(object)) return read_argument(Ready::Bool, object, to);
+      if (PyFloat_CheckExact(object)) return read_argument(Ready::Float, object, to);
+      return read_argument(Ready::Int, object, to);
     case Ready::OptionalInt:
       if (object == Py_None) {
         new (to) Value();
@@ -168,35 +168,36 @@ bool read(Ready ready, PyObject* object, void* to) {
   return false;
 }
 
-Owned to_object(Runtime& runtime, const Argument& result, Value& value) {
+Owned result_to_object(Runtime& runtime, const Argument& result, Value& value) {
   if (value.is_tensor()) return wrap(runtime, value.take_tensor());
   return to_python(runtime, *result.type, value);
 }
 
 PyObject* to_objects(Runtime& runtime, const std::vector<Argument>& results, Value* values) {
   if (results.empty()) Py_RETURN_NONE;
-  if (results.size() == 1) return to_object(runtime, results[0], values[0]).release();
+  if (results.size() == 1) return result_to_object(runtime, results[0], values[0]).release();
   Owned all = checked(PyTuple_New(Py_ssize_t(results.size())));
   for (std::size_t i = 0; i < results.size(); ++i) {
-    PyTuple_SET_ITEM(all.get(), Py_ssize_t(i), to_object(runtime, results[i], values[i]).release());
+    PyTuple_SET_ITEM(all.get(), Py_ssize_t(i),
+                     result_to_object(runtime, results[i], values[i]).release());
   }
   return all.release();
 }
 
-constexpr std::size_t kMostArguments = 16;
+constexpr std::size_t kMostSpread = 16;
 constexpr std::size_t kMostResults = 4;
 
 // See [From registers].
 PyObject* run_from_registers(Runtime& runtime, const CppCallSite& site, PyObject* const* args,
                              std::size_t count, TypedFunction function, void* context,
                              DispatchKeySet keys) {
-  alignas(Value) std::byte made[kMostArguments * sizeof(Value)];
-  const Value* arguments[kMostArguments];
+  alignas(Value) std::byte made[kMostSpread * sizeof(Value)];
+  const Value* arguments[kMostSpread];
   const std::vector<Argument>& parameters = site.schema.arguments;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (i < count) {
       void* const place = made + i * sizeof(Value);
-      if (!read(site.ready[i], args[i], place)) return nullptr;
+      if (!read_argument(site.ready[i], args[i], place)) return nullptr;
       arguments[i] = std::launder(static_cast<const Value*>(place));
     } else {
       arguments[i] = &*parameters[i].default_value;
@@ -213,7 +214,7 @@ PyObject* run_from_registers(Runtime& runtime, const CppCallSite& site, PyObject
 CppCall find_cpp_call(const CppCallSite& site, const std::type_info& signature) {
   if (const CppCall by_signature = find_by_signature(signature)) return by_signature;
   const bool fits =
-      site.schema.arguments.size() <= kMostArguments && site.schema.results.size() <= kMostResults;
+      site.schema.arguments.size() <= kMostSpread && site.schema.results.size() <= kMostResults;
   return fits && site.from_registers != nullptr ? &run_from_registers : nullptr;
 }
 

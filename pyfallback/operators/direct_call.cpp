@@ -107,13 +107,14 @@ bool is_for_tensors(Ready ready) noexcept {
   return true;
 }
 
-bool is_nan(PyObject* object) noexcept {
+bool is_nan_object(PyObject* object) noexcept {
   return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object));
 }
 
 // Of exact numbers and texts, for which comparing runs no code of a user.
 bool equals(PyObject* object, PyObject* default_value) noexcept {
-  if (object == default_value || (is_nan(object) && is_nan(default_value))) return true;
+  if (object == default_value || (is_nan_object(object) && is_nan_object(default_value)))
+    return true;
   const int equal = PyObject_RichCompareBool(object, default_value, Py_EQ);
   if (equal < 0) clear_or_report(PyExc_MemoryError, object);
   return equal != 0;

@@ -74,12 +74,12 @@ OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
   });
 }
 
-PyObject* get_attribute(PyObject* self, PyObject* name) {
+PyObject* name_space_attribute(PyObject* self, PyObject* name) {
   const Near& near = near_of(name_space_of(self), name);
   return near.name == name ? Py_NewRef(near.value) : find_attribute(self, name);
 }
 
-int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+int set_name_space_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return enter_from_python(-1, [&] {
     const Owned exact = plain(name);
     const int failed = PyObject_GenericSetAttr(self, exact.get(), value);
@@ -100,7 +100,7 @@ PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
 }
 
 // _drop(name): keeps nothing by that name any more.
-PyObject* drop(PyObject* self, PyObject* name) {
+PyObject* drop_name(PyObject* self, PyObject* name) {
   return enter_from_python([&] {
     const Owned exact = plain(name);
     NameSpaceObject& space = name_space_of(self);
@@ -120,58 +120,60 @@ PyObject* get_dictionary(PyObject* self, void*) {
   });
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_name_space(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(name_space_of(self).cached);
   for (const Near& near : name_space_of(self).near) Py_VISIT(near.value);
   return 0;
 }
 
-int clear(PyObject* self) {
+int clear_name_space(PyObject* self) {
   forget_near(name_space_of(self));
   Py_CLEAR(name_space_of(self).cached);
   return 0;
 }
 
-void deallocate(PyObject* self) {
+void deallocate_name_space(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (name_space_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  clear(self);
+  clear_name_space(self);
   free_object(self);
 }
 
-PyMethodDef methods[] = {{"_keep", method(keep), METH_FASTCALL, nullptr},
-                         {"_drop", drop, METH_O, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef name_space_methods[] = {{"_keep", method(keep), METH_FASTCALL, nullptr},
+                                    {"_drop", drop_name, METH_O, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {
+PyGetSetDef name_space_properties[] = {
     {"__dict__", get_dictionary, nullptr, "A copy of what is cached.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
+PyMemberDef name_space_members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(NameSpaceObject, cached), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(NameSpaceObject, weak_references), READONLY,
      nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("Attributes that _find(name) finds once.")},
-                       {Py_tp_getattro, slot(get_attribute)},
-                       {Py_tp_setattro, slot(set_attribute)},
-                       {Py_tp_methods, methods},
-                       {Py_tp_traverse, slot(traverse)},
-                       {Py_tp_clear, slot(clear)},
-                       {Py_tp_dealloc, slot(deallocate)},
-                       {Py_tp_getset, properties},
-                       {Py_tp_members, members},
-                       {0, nullptr}};
+PyType_Slot name_space_slots[] = {
+    {Py_tp_doc, const_cast<char*>("Attributes that _find(name) finds once.")},
+    {Py_tp_getattro, slot(name_space_attribute)},
+    {Py_tp_setattro, slot(set_name_space_attribute)},
+    {Py_tp_methods, name_space_methods},
+    {Py_tp_traverse, slot(traverse_name_space)},
+    {Py_tp_clear, slot(clear_name_space)},
+    {Py_tp_dealloc, slot(deallocate_name_space)},
+    {Py_tp_getset, name_space_properties},
+    {Py_tp_members, name_space_members},
+    {0, nullptr}};
 
-PyType_Spec spec = {"opyard.NameSpace", sizeof(NameSpaceObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+PyType_Spec name_space_spec = {"opyard.NameSpace", sizeof(NameSpaceObject), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                               name_space_slots};
 
 }  // namespace
 
 void add_name_space_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.name_space_type);
+  add_type(module, name_space_spec, runtime.name_space_type);
 }
 
 }  // namespace opyard::python

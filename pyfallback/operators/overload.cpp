@@ -42,8 +42,8 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* c
 }
 
 // See operators/direct_call.cpp, [Places].
-[[gnu::aligned(64)]] PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags,
-                                    PyObject* names) {
+[[gnu::aligned(64)]] PyObject* call_overload(PyObject* self, PyObject* const* args,
+                                             std::size_t flags, PyObject* names) {
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
@@ -124,7 +124,7 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
 
 // op._place_at(key): (key, order) of the kernel that serves a key, for _call_pinned(); None if
 // that is built in.
-PyObject* place_at(PyObject* self, PyObject* key_object) {
+PyObject* kernel_place_at(PyObject* self, PyObject* key_object) {
   return enter_from_python([&] {
     const auto place = serving_place(op_of(self), to_dispatch_key(key_object));
     if (!place) return Owned::share(Py_None).release();
@@ -210,12 +210,12 @@ PyObject* has_kernel_for_any(PyObject* self, PyObject* keys) {
   return call_hook("has_kernel_for_any", self, &keys, 1, nullptr);
 }
 
-PyObject* get_from_hook(PyObject* self, void* hook) {
+PyObject* overload_from_hook(PyObject* self, void* hook) {
   return call_hook(static_cast<const char*>(hook), self, nullptr, 0, nullptr);
 }
 
 // "add.Tensor", "neg.default"
-PyObject* get_name(PyObject* self, void*) {
+PyObject* overload_name(PyObject* self, void*) {
   return enter_from_python([&] {
     const OperatorName& name = op_of(self).name();
     return to_text(std::string(name.base_name()) + "." +
@@ -223,29 +223,29 @@ PyObject* get_name(PyObject* self, void*) {
         .release();
   });
 }
-PyObject* get_module(PyObject* self, void*) {
+PyObject* overload_module(PyObject* self, void*) {
   return enter_from_python([&] {
     return to_text("opyard.ops." + std::string(op_of(self).name().name_space())).release();
   });
 }
 PyObject* get_itself(PyObject* self, void*) { return Owned::share(self).release(); }
 
-PyObject* full_name(PyObject* self, PyObject*) {
+PyObject* overload_full_name(PyObject* self, PyObject*) {
   return enter_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
 }
 
 // "ns.name.overload", as it is reached from opyard.ops.
-std::string dotted(PyObject* self) {
+std::string overload_path(PyObject* self) {
   const OperatorName& name = op_of(self).name();
   return std::string(name.name_space()) + "." + std::string(name.base_name()) + "." +
          (name.overload.empty() ? "default" : name.overload);
 }
 
-PyObject* show(PyObject* self) {
-  return enter_from_python([&] { return to_text(dotted(self)).release(); });
+PyObject* overload_str(PyObject* self) {
+  return enter_from_python([&] { return to_text(overload_path(self)).release(); });
 }
 
-PyObject* represent(PyObject* self) {
+PyObject* represent_overload(PyObject* self) {
   return enter_from_python([&] {
     const OperatorName& name = op_of(self).name();
     return to_text("<OpOverload(op='" + std::string(name.name_space()) + "." +
@@ -298,24 +298,24 @@ PyObject* get_tags(PyObject* self, void*) {
 }
 
 // Pickled by name, and found again by the hook "overload".
-PyObject* reduce(PyObject* self, PyObject*) {
+PyObject* reduce_overload(PyObject* self, PyObject*) {
   return enter_from_python([&] {
     PyObject* const find = require_hook(runtime_of_overload(self), "overload");
     return checked(Py_BuildValue("O(s)", find, to_string(op_of(self).name()).c_str())).release();
   });
 }
 
-PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
+PyObject* same_overload(PyObject* self, PyObject*) { return Owned::share(self).release(); }
 
 // Every circle goes through a dictionary or a type as well, which is taken apart.
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_overload(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(overload_of(self).class_rules);
   Py_VISIT(overload_of(self).dispatch_cache);
   return 0;
 }
 
-void deallocate(PyObject* self) {
+void deallocate_overload(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (overload_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_CLEAR(overload_of(self).class_rules);
@@ -324,8 +324,9 @@ void deallocate(PyObject* self) {
   free_object(self);
 }
 
-PyMethodDef methods[] = {
-    {"name", full_name, METH_NOARGS, "name($self, /)\n--\n\n'ns::name' or 'ns::name.overload'."},
+PyMethodDef overload_methods[] = {
+    {"name", overload_full_name, METH_NOARGS,
+     "name($self, /)\n--\n\n'ns::name' or 'ns::name.overload'."},
     {"redispatch", method(redispatch), METH_FASTCALL | METH_KEYWORDS,
      "redispatch($self, keyset, /, *args, **kwargs)\n--\n\nCalls from the given key set on."},
     {"has_kernel_for_dispatch_key", has_kernel, METH_O,
@@ -349,27 +350,27 @@ PyMethodDef methods[] = {
      "replaces the first, unless they belong to different libraries; see opyard.dispatch."},
     {"_call_boxed", method(call_boxed), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"_place_at", place_at, METH_O, nullptr},
+    {"_place_at", kernel_place_at, METH_O, nullptr},
     {"_call_pinned", method(call_pinned_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {"__copy__", same, METH_NOARGS, nullptr},
-    {"__deepcopy__", same, METH_O, nullptr},
+    {"__reduce__", reduce_overload, METH_NOARGS, nullptr},
+    {"__copy__", same_overload, METH_NOARGS, nullptr},
+    {"__deepcopy__", same_overload, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {
+PyGetSetDef overload_properties[] = {
     {"namespace", get_namespace, nullptr, "the part of the name before '::'", nullptr},
     {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one",
      nullptr},
-    {"__name__", get_name, nullptr, "'add.Tensor': the name without namespace", nullptr},
-    {"__qualname__", get_name, nullptr, "the same", nullptr},
-    {"__module__", get_module, nullptr, "'opyard.ops.ns'", nullptr},
+    {"__name__", overload_name, nullptr, "'add.Tensor': the name without namespace", nullptr},
+    {"__qualname__", overload_name, nullptr, "the same", nullptr},
+    {"__module__", overload_module, nullptr, "'opyard.ops.ns'", nullptr},
     {"op", get_itself, nullptr, "what calls it: the operator itself", nullptr},
-    {"_defined_in_python", get_from_hook, nullptr, "whether a Library of Python defines it",
+    {"_defined_in_python", overload_from_hook, nullptr, "whether a Library of Python defines it",
      const_cast<char*>("defined_in_python")},
-    {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
+    {"__signature__", overload_from_hook, nullptr, "for inspect.signature()",
      const_cast<char*>("signature")},
-    {"__annotations__", get_from_hook, nullptr, "the Python types of arguments and result",
+    {"__annotations__", overload_from_hook, nullptr, "the Python types of arguments and result",
      const_cast<char*>("annotations")},
     {"declaration", get_declaration, nullptr, "the schema as text", nullptr},
     {"_schema", get_schema, nullptr, "the schema, as opyard.schema.parse() gives it", nullptr},
@@ -379,28 +380,28 @@ PyGetSetDef properties[] = {
      "the tags given with the definition, in order; a str if none of Tag is called so", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
+PyMemberDef overload_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OverloadObject, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(OverloadObject, weak_references), READONLY,
      nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot slots[] = {
+PyType_Slot overload_slots[] = {
     {Py_tp_doc, const_cast<char*>("One operator: opyard.ops.<namespace>.<name>.<overload>.")},
     {Py_tp_call, slot(PyVectorcall_Call)},
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_str, slot(show)},
-    {Py_tp_repr, slot(represent)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {Py_tp_members, members},
+    {Py_tp_traverse, slot(traverse_overload)},
+    {Py_tp_dealloc, slot(deallocate_overload)},
+    {Py_tp_str, slot(overload_str)},
+    {Py_tp_repr, slot(represent_overload)},
+    {Py_tp_methods, overload_methods},
+    {Py_tp_getset, overload_properties},
+    {Py_tp_members, overload_members},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.OpOverload", sizeof(OverloadObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Spec overload_spec = {"opyard.OpOverload", sizeof(OverloadObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                                 Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             overload_slots};
 
 }  // namespace
 
@@ -408,14 +409,14 @@ Owned make_overload(Runtime& runtime, const Operator& op) {
   auto plan = std::make_unique<CallPlan>(runtime, op);
   Owned object = require(runtime, runtime.overload_type->tp_alloc(runtime.overload_type, 0));
   OverloadObject& overload = overload_of(object.get());
-  overload.vectorcall = call;
+  overload.vectorcall = call_overload;
   overload.runtime = &runtime;
   overload.plan = plan.release();
   return object;
 }
 
 void add_overload_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.overload_type);
+  add_type(module, overload_spec, runtime.overload_type);
 }
 
 }  // namespace opyard::python

@@ -36,7 +36,7 @@ struct PacketObject {
 
 PacketObject& packet_of(PyObject* self) { return *reinterpret_cast<PacketObject*>(self); }
 
-Owned overload_of(PacketObject& packet, const Operator& op) {
+Owned packet_overload(PacketObject& packet, const Operator& op) {
   for (const Owned& known : *packet.known) {
     if (&plan_of(known.get()).op() == &op) return Owned::share(known.get());
   }
@@ -58,7 +58,7 @@ void refresh(PacketObject& packet) {
   Owned fresh = checked(PyTuple_New(Py_ssize_t(defined.size())));
   Owned attributes = checked(PyDict_New());
   for (std::size_t i = 0; i < defined.size(); ++i) {
-    const Owned overload = overload_of(packet, *defined[i]);
+    const Owned overload = packet_overload(packet, *defined[i]);
     const std::string& name = defined[i]->name().overload;
     const Owned attribute =
         checked(PyUnicode_InternFromString(name.empty() ? "default" : name.c_str()));
@@ -206,8 +206,8 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
 }
 
 // With a frame of its own: calls without a stack of values take no C stack for it (test_depth.py).
-[[gnu::noinline]] PyObject* call_through_stack(PyObject* self, PyObject* const* args,
-                                               Py_ssize_t count, PyObject* names) {
+[[gnu::noinline]] PyObject* call_packet_through_stack(PyObject* self, PyObject* const* args,
+                                                      Py_ssize_t count, PyObject* names) {
   Runtime& runtime = *packet_of(self).runtime;
   const CalledFromPython called(runtime);
   ForeignArguments arrays(args, count, names);
@@ -229,12 +229,12 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
   rethrow_named(plan_of(overload.get()).op(), error, args, count, names);
 }
 
-PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
+PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return enter_from_python([&] {
     try {
       if (PyObject* const result = try_first(self, args, flags, names)) return result;
       if (PyObject* const result = try_behind_first(self, args, flags, names)) return result;
-      return call_through_stack(self, args, PyVectorcall_NARGS(flags), names);
+      return call_packet_through_stack(self, args, PyVectorcall_NARGS(flags), names);
     } catch (const Error& error) {
       refuse_named(self, error, args, PyVectorcall_NARGS(flags), names);
     }
@@ -265,7 +265,7 @@ PyObject* list_overloads(PyObject* self, PyObject*) {
   });
 }
 
-std::string dotted(const PacketObject& packet) {
+std::string packet_path(const PacketObject& packet) {
   std::string text = *packet.name;
   const std::size_t colons = text.find("::");
   return colons == std::string::npos ? text : text.replace(colons, 2, ".");
@@ -282,7 +282,7 @@ bool is_dunder(PyObject* name) noexcept {
 }
 
 // Overloads first: packet.default, packet.Tensor; then what every object has.
-PyObject* get_attribute(PyObject* self, PyObject* name) {
+PyObject* packet_attribute(PyObject* self, PyObject* name) {
   PacketObject& packet = packet_of(self);
   if (is_dunder(name)) return PyObject_GenericGetAttr(self, name);
   if (packet.near_name == name && packet.generation == Registry::generation()) {
@@ -303,21 +303,21 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     PyObject* const found = PyObject_GenericGetAttr(self, name);
     if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
       PyErr_Format(PyExc_AttributeError, "The underlying op of '%s' has no overload name '%U'",
-                   dotted(packet).c_str(), name);
+                   packet_path(packet).c_str(), name);
     }
     return found;
   });
 }
 
-PyObject* show(PyObject* self) {
-  return enter_from_python([&] { return to_text(dotted(packet_of(self))).release(); });
+PyObject* packet_str(PyObject* self) {
+  return enter_from_python([&] { return to_text(packet_path(packet_of(self))).release(); });
 }
-PyObject* represent(PyObject* self) {
+PyObject* represent_packet(PyObject* self) {
   return enter_from_python([&] {
-    return to_text("<OpOverloadPacket(op='" + dotted(packet_of(self)) + "')>").release();
+    return to_text("<OpOverloadPacket(op='" + packet_path(packet_of(self)) + "')>").release();
   });
 }
-PyObject* get_name(PyObject* self, void*) {
+PyObject* packet_name(PyObject* self, void*) {
   return enter_from_python([&] { return to_text(*packet_of(self).name).release(); });
 }
 PyObject* get_base_name(PyObject* self, void*) {
@@ -327,7 +327,7 @@ PyObject* get_base_name(PyObject* self, void*) {
         .release();
   });
 }
-PyObject* get_module(PyObject* self, void*) {
+PyObject* packet_module(PyObject* self, void*) {
   return enter_from_python([&] {
     const std::string& name = *packet_of(self).name;
     return to_text("opyard.ops." + name.substr(0, name.find("::"))).release();
@@ -342,22 +342,22 @@ PyObject* list_attributes(PyObject* self, PyObject*) {
     return checked(PySequence_InPlaceConcat(names.get(), overloads.get())).release();
   });
 }
-PyObject* reduce(PyObject* self, PyObject*) {
+PyObject* reduce_packet(PyObject* self, PyObject*) {
   return enter_from_python([&] {
     PyObject* const find = require_hook(*packet_of(self).runtime, "packet");
     return checked(Py_BuildValue("O(s)", find, packet_of(self).name->c_str())).release();
   });
 }
-PyObject* get_from_hook(PyObject* self, void* hook) {
+PyObject* packet_from_hook(PyObject* self, void* hook) {
   return enter_from_python([&] {
     return PyObject_CallOneArg(
         require_hook(*packet_of(self).runtime, static_cast<const char*>(hook)), self);
   });
 }
-PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
+PyObject* same_packet(PyObject* self, PyObject*) { return Owned::share(self).release(); }
 
 // Every circle goes through a dictionary or a type as well, which is taken apart.
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_packet(PyObject* self, visitproc visit, void* arg) {
   const PacketObject& packet = packet_of(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(packet.overloads);
@@ -367,7 +367,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-void deallocate(PyObject* self) {
+void deallocate_packet(PyObject* self) {
   PyObject_GC_UnTrack(self);
   PacketObject& packet = packet_of(self);
   if (packet.weak_references != nullptr) PyObject_ClearWeakRefs(self);
@@ -379,47 +379,48 @@ void deallocate(PyObject* self) {
   free_object(self);
 }
 
-PyMethodDef methods[] = {{"overloads", list_overloads, METH_NOARGS,
-                          "overloads($self, /)\n--\n\nNames, in order of definition."},
-                         {"_resolve", method(resolve), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                         {"__dir__", list_attributes, METH_NOARGS, nullptr},
-                         {"__reduce__", reduce, METH_NOARGS, nullptr},
-                         {"__copy__", same, METH_NOARGS, nullptr},
-                         {"__deepcopy__", same, METH_O, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef packet_methods[] = {
+    {"overloads", list_overloads, METH_NOARGS,
+     "overloads($self, /)\n--\n\nNames, in order of definition."},
+    {"_resolve", method(resolve), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"__dir__", list_attributes, METH_NOARGS, nullptr},
+    {"__reduce__", reduce_packet, METH_NOARGS, nullptr},
+    {"__copy__", same_packet, METH_NOARGS, nullptr},
+    {"__deepcopy__", same_packet, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {
-    {"qualified_name", get_name, nullptr, "'ns::name'", nullptr},
+PyGetSetDef packet_properties[] = {
+    {"qualified_name", packet_name, nullptr, "'ns::name'", nullptr},
     {"__name__", get_base_name, nullptr, "the name without namespace", nullptr},
     {"__qualname__", get_base_name, nullptr, "the same", nullptr},
-    {"__module__", get_module, nullptr, "'opyard.ops.ns'", nullptr},
-    {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
+    {"__module__", packet_module, nullptr, "'opyard.ops.ns'", nullptr},
+    {"__signature__", packet_from_hook, nullptr, "for inspect.signature()",
      const_cast<char*>("packet_signature")},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
+PyMemberDef packet_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(PacketObject, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PacketObject, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot slots[] = {
+PyType_Slot packet_slots[] = {
     {Py_tp_doc,
      const_cast<char*>("An operator with all its overloads: opyard.ops.<namespace>.<name>.")},
     {Py_tp_call, slot(PyVectorcall_Call)},
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_getattro, slot(get_attribute)},
-    {Py_tp_str, slot(show)},
-    {Py_tp_repr, slot(represent)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {Py_tp_members, members},
+    {Py_tp_traverse, slot(traverse_packet)},
+    {Py_tp_dealloc, slot(deallocate_packet)},
+    {Py_tp_getattro, slot(packet_attribute)},
+    {Py_tp_str, slot(packet_str)},
+    {Py_tp_repr, slot(represent_packet)},
+    {Py_tp_methods, packet_methods},
+    {Py_tp_getset, packet_properties},
+    {Py_tp_members, packet_members},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.OpOverloadPacket", sizeof(PacketObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Spec packet_spec = {"opyard.OpOverloadPacket", sizeof(PacketObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                               Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           packet_slots};
 
 }  // namespace
 
@@ -428,7 +429,7 @@ Owned make_packet(Runtime& runtime, const std::string& name) {
   auto known = std::make_unique<std::vector<Owned>>();
   Owned object = require(runtime, runtime.packet_type->tp_alloc(runtime.packet_type, 0));
   PacketObject& packet = packet_of(object.get());
-  packet.vectorcall = call;
+  packet.vectorcall = call_packet;
   packet.runtime = &runtime;
   packet.name = stored_name.release();
   packet.known = known.release();
@@ -440,11 +441,11 @@ Owned overload_object(Runtime& runtime, const Operator& op) {
   const Owned packet = require(
       runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s", op.name().name.c_str()));
   if (Py_TYPE(packet.get()) != runtime.packet_type) return make_overload(runtime, op);
-  return overload_of(packet_of(packet.get()), op);
+  return packet_overload(packet_of(packet.get()), op);
 }
 
 void add_packet_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.packet_type);
+  add_type(module, packet_spec, runtime.packet_type);
 }
 
 }  // namespace opyard::python

@@ -33,11 +33,11 @@ struct LibraryObject {
   GcVisibleFunctions functions;
 };
 
-LibraryObject& object_of(PyObject* self) { return *reinterpret_cast<LibraryObject*>(self); }
+LibraryObject& library_object(PyObject* self) { return *reinterpret_cast<LibraryObject*>(self); }
 
 // See [Shared].
 std::shared_ptr<Library> library_of(PyObject* self) {
-  std::shared_ptr<Library> library = object_of(self).library;
+  std::shared_ptr<Library> library = library_object(self).library;
   OPYARD_CHECK(library != nullptr, BadRegistration, "this library has ended already");
   return library;
 }
@@ -85,7 +85,7 @@ std::pair<std::string, int> parse_location(const std::string& location) {
 }
 
 // Library(ns, kind, key, location)
-PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+PyObject* make_library(PyTypeObject* type, PyObject* args, PyObject*) {
   return enter_from_python([&]() -> PyObject* {
     PyObject* name_space = nullptr;
     PyObject* kind = nullptr;
@@ -101,7 +101,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
         std::string(require_text(name_space, "the namespace of a library")), parse_key(key), file,
         line, runtime_of(type).tag);
     const Owned object = checked(type->tp_alloc(type, 0));
-    LibraryObject& made = object_of(object.get());
+    LibraryObject& made = library_object(object.get());
     new (&made.library) std::shared_ptr<Library>(std::move(library));
     new (&made.functions) GcVisibleFunctions();
     made.runtime = &runtime_of(type);
@@ -115,7 +115,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 }
 
 // What define() gives, made before anything is defined: if there is no memory for it nothing is.
-Owned full_name(const Library& library, std::string_view schema) {
+Owned schema_full_name(const Library& library, std::string_view schema) {
   OperatorName name = parse_schema(schema).name;
   if (name.name_space().empty()) name.name = library.name_space() + "::" + name.name;
   return to_text(to_string(name));
@@ -142,7 +142,7 @@ PyObject* define(PyObject* self, PyObject* args) {
     }
     const auto library = library_of(self);
     library->set_source_location(location);
-    Owned result = full_name(*library, text);
+    Owned result = schema_full_name(*library, text);
     const OperatorName name = library->def(
         text, std::move(names),
         conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema, doc);
@@ -202,7 +202,7 @@ PyObject* implement(PyObject* self, PyObject* args) {
                                      : covering == kRefused ? Exclusive::Yes
                                                             : Exclusive::No);
     library->implement({name, std::size_t(name_size)}, parse_key(key),
-                       make_kernel(object_of(self), function, wants, result_rule),
+                       make_kernel(library_object(self), function, wants, result_rule),
                        covering == kMeant);
     Py_RETURN_NONE;
   });
@@ -260,9 +260,9 @@ PyObject* fallback(PyObject* self, PyObject* args) {
     library->set_source_location(location);
     library->fallback(function == Py_None
                           ? Kernel::fallthrough()
-                          : make_python_kernel(*object_of(self).runtime, function,
+                          : make_python_kernel(*library_object(self).runtime, function,
                                                {.with_keyset = with_keyset != 0, .with_op = true},
-                                               object_of(self).functions.add()));
+                                               library_object(self).functions.add()));
     Py_RETURN_NONE;
   });
 }
@@ -306,7 +306,7 @@ PyObject* set_python_module(PyObject* self, PyObject* args) {
 }
 
 void take_back(PyObject* self) noexcept {
-  const auto library = std::exchange(object_of(self).library, nullptr);
+  const auto library = std::exchange(library_object(self).library, nullptr);
   if (library != nullptr) library->reset();
 }
 
@@ -332,28 +332,28 @@ PyObject* reset(PyObject* self, PyObject*) {
 }
 
 // See [Ending]. One that is being made has no runtime yet.
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_library(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  const LibraryObject& library = object_of(self);
+  const LibraryObject& library = library_object(self);
   if (library.runtime == nullptr || !library.runtime->gate.closed()) return 0;
   return library.functions.visit(visit, arg);
 }
 
-int clear(PyObject* self) {
+int clear_library(PyObject* self) {
   take_back(self);
   return 0;
 }
 
-void deallocate(PyObject* self) {
+void deallocate_library(PyObject* self) {
   PyObject_GC_UnTrack(self);
   take_back(self);
   if (leak_check != nullptr) leak_check->remove(self);
-  std::destroy_at(&object_of(self).functions);
-  std::destroy_at(&object_of(self).library);
+  std::destroy_at(&library_object(self).functions);
+  std::destroy_at(&library_object(self).library);
   free_object(self);
 }
 
-PyMethodDef methods[] = {
+PyMethodDef library_methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, location, doc)"},
     {"impl", implement, METH_VARARGS,
      "impl(name, function, key, wants, override, location, rule='')"},
@@ -369,17 +369,17 @@ PyMethodDef methods[] = {
     {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
     {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot slots[] = {
+PyType_Slot library_slots[] = {
     {Py_tp_doc, const_cast<char*>("Library(ns, kind, key, location): see opyard.library.Library.")},
-    {Py_tp_new, slot(make)},
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_clear, slot(clear)},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_methods, methods},
+    {Py_tp_new, slot(make_library)},
+    {Py_tp_traverse, slot(traverse_library)},
+    {Py_tp_clear, slot(clear_library)},
+    {Py_tp_dealloc, slot(deallocate_library)},
+    {Py_tp_methods, library_methods},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+PyType_Spec library_spec = {"opyard._C.Library", sizeof(LibraryObject), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, library_slots};
 
 }  // namespace
 
@@ -393,7 +393,7 @@ void take_back_libraries(const Runtime& runtime) {
 }
 
 void add_library_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.library_type);
+  add_type(module, library_spec, runtime.library_type);
 }
 
 }  // namespace opyard::python

@@ -16,14 +16,14 @@
 namespace opyard::python {
 namespace {
 
-struct Entry {
+struct LateWarning {
   std::string message;
-  Entry* next;
+  LateWarning* next;
 };
-constinit std::atomic<Entry*> newest{nullptr};
+constinit std::atomic<LateWarning*> newest_warning{nullptr};
 
 // With the GIL held.
-void say(const std::string& message) noexcept {
+void add_late_warning(const std::string& message) noexcept {
   PyObject* const former = take_exception();
   const int answer = in_python([&] {
     const Owned text = Owned::steal(
@@ -35,15 +35,15 @@ void say(const std::string& message) noexcept {
 }
 
 int say_pending(void*) {
-  Entry* entry = newest.exchange(nullptr, std::memory_order_acquire);
-  Entry* oldest = nullptr;
+  LateWarning* entry = newest_warning.exchange(nullptr, std::memory_order_acquire);
+  LateWarning* oldest = nullptr;
   while (entry != nullptr) {
-    Entry* const next = std::exchange(entry->next, oldest);
+    LateWarning* const next = std::exchange(entry->next, oldest);
     oldest = std::exchange(entry, next);
   }
   while (oldest != nullptr) {
-    Entry* const done = std::exchange(oldest, oldest->next);
-    say(done->message);
+    LateWarning* const done = std::exchange(oldest, oldest->next);
+    add_late_warning(done->message);
     delete done;
   }
   return 0;
@@ -55,13 +55,13 @@ void warn_late_in_python(const std::string& message) noexcept {
   const Runtime* const runtime = find_runtime();
   if (runtime == nullptr || runtime->gate.closed()) return;
   if (holds_gil(*runtime)) {
-    say(message);
+    add_late_warning(message);
     return;
   }
   try {
-    auto* const entry = new Entry{message, newest.load(std::memory_order_relaxed)};
-    while (!newest.compare_exchange_weak(entry->next, entry, std::memory_order_release,
-                                         std::memory_order_relaxed)) {
+    auto* const entry = new LateWarning{message, newest_warning.load(std::memory_order_relaxed)};
+    while (!newest_warning.compare_exchange_weak(entry->next, entry, std::memory_order_release,
+                                                 std::memory_order_relaxed)) {
     }
   } catch (const std::bad_alloc&) {
     return;  // there is no memory to keep it

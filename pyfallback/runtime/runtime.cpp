@@ -27,20 +27,20 @@ namespace opyard::python {
 namespace {
 
 // All there ever were, the newest first; and the one that is served, if there is one.
-constinit std::atomic<Runtime*> newest{nullptr};
+constinit std::atomic<Runtime*> newest_runtime{nullptr};
 constinit std::atomic<Runtime*> only{nullptr};
 // Guards `only`, and what is counted for it.
-constinit std::mutex mutex;
+constinit std::mutex runtimes_mutex;
 
 template <typename Visit>
 void each_runtime(const Visit& visit) noexcept {
-  for (Runtime* at = newest.load(std::memory_order_acquire); at != nullptr; at = at->older)
+  for (Runtime* at = newest_runtime.load(std::memory_order_acquire); at != nullptr; at = at->older)
     visit(*at);
 }
 
 // The last one that lives stays the one that is served after its end, so that it can be said.
 void count_runtimes() noexcept {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(runtimes_mutex);
   int count = 0;
   Runtime* last = nullptr;
   each_runtime([&](Runtime& runtime) {
@@ -81,7 +81,7 @@ void end_runtime(PyObject* capsule) {
   Py_DECREF(runtime.module);
 }
 
-std::string name_of(PyInterpreterState* interpreter) {
+std::string interpreter_name(PyInterpreterState* interpreter) {
   // What runs, whose last number may be another one than that of the build: "3.11.2 (main, …".
   const std::string_view running = Py_GetVersion();
   const std::string name = "CPython " + std::string(running.substr(0, running.find(' ')));
@@ -102,7 +102,7 @@ Runtime& require_runtime(const InterpreterVTable& vtable) {
   static_cast<void>(close_at_exit);
   PyInterpreterState* const interpreter = PyInterpreterState_Get();
   auto runtime = std::make_unique<Runtime>();
-  runtime->name = name_of(interpreter);
+  runtime->name = interpreter_name(interpreter);
   runtime->is_main = interpreter == PyInterpreterState_Main();
   runtime->tag = Interpreter::create(&vtable, runtime.get());
   runtime->interpreter.store(interpreter);
@@ -114,8 +114,9 @@ Runtime& require_runtime(const InterpreterVTable& vtable) {
     failed->interpreter.store(nullptr);
   }
   Registry::instance().join(runtime->tag);
-  runtime->older = newest.load(std::memory_order_relaxed);
-  while (!newest.compare_exchange_weak(runtime->older, runtime.get(), std::memory_order_acq_rel)) {
+  runtime->older = newest_runtime.load(std::memory_order_relaxed);
+  while (!newest_runtime.compare_exchange_weak(runtime->older, runtime.get(),
+                                               std::memory_order_acq_rel)) {
   }
   count_runtimes();
   return *runtime.release();  // never freed: tags lead to it

@@ -98,7 +98,7 @@ Py_ssize_t level_of_caller() noexcept {
 }
 
 // False with an exception set.
-bool say(WarningKind kind, const std::string& message) noexcept {
+bool issue_warning(WarningKind kind, const std::string& message) noexcept {
   // A text that names a file need not be UTF-8.
   const Owned text = Owned::steal(
       PyUnicode_DecodeUTF8(message.data(), Py_ssize_t(message.size()), "backslashreplace"));
@@ -111,7 +111,7 @@ bool say(WarningKind kind, const std::string& message) noexcept {
 // With the GIL held.
 void say_now(Runtime& runtime, const Warning& warning) {
   PyObject* const former = take_exception();
-  const bool said = say(warning.kind, warning.message);
+  const bool said = issue_warning(warning.kind, warning.message);
   if (former != nullptr) {
     if (!said) clear_or_report(PyExc_Warning);
     restore_exception(former);
@@ -159,7 +159,7 @@ bool say_waiting_warnings(const void* return_address) noexcept {
     const Waiting next = std::move(waiting[i]);
     waiting.erase(waiting.begin() + std::ptrdiff_t(i));
     deferred_work.fetch_sub(1, std::memory_order_relaxed);
-    if (say(next.kind, next.message)) continue;
+    if (issue_warning(next.kind, next.message)) continue;
     PyObject* const raised = take_exception();
     if (error == nullptr) {
       error = raised;

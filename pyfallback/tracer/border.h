@@ -10,6 +10,7 @@
 
 #include <cxxabi.h>
 
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -18,6 +19,16 @@
 namespace opyard::python {
 
 struct PythonErrorSet {};
+
+// A reference of the tracer's own; given up with the GIL held.
+struct ReleaseObject {
+  template <typename Object>
+  void operator()(Object* object) const noexcept {
+    Py_DECREF(object);
+  }
+};
+using HeldObject = std::unique_ptr<PyObject, ReleaseObject>;
+using HeldFrame = std::unique_ptr<PyFrameObject, ReleaseObject>;
 
 void set_tracer_error(const Error& error);
 

@@ -12,34 +12,30 @@
 #include "opyard/profiler/tasks.h"
 #include "runtime/look_up.h"
 #include "tracer/attributes.h"
+#include "tracer/border.h"
 #include "tracer/text.h"
 
 namespace opyard::python {
 namespace {
 
-struct Release {
-  void operator()(PyObject* object) const noexcept { Py_DECREF(object); }
-};
-using Held = std::unique_ptr<PyObject, Release>;
-
 std::atomic<std::uint64_t> last_coroutine{0};
 
 // The task that runs on this thread, if it runs this coroutine itself; else null.
-Held task_of(PyObject* coroutine) {
+HeldObject task_of(PyObject* coroutine) {
   PyObject* const modules = PyImport_GetModuleDict();  // borrowed
   PyObject* const asyncio = find_item(modules, "asyncio.tasks");
   if (asyncio == nullptr) return nullptr;
   // There is none but in a loop that runs: asking raises else.
-  Held task(call_method(asyncio, "current_task"));
+  HeldObject task(call_method(asyncio, "current_task"));
   if (task == nullptr || task.get() == Py_None) return nullptr;
-  const Held runs(call_method(task.get(), "get_coro"));
+  const HeldObject runs(call_method(task.get(), "get_coro"));
   return runs.get() == coroutine ? std::move(task) : nullptr;
 }
 
 // "Task-5" is the name that asyncio gives.
 void name_task(PyObject* task, profiler::CoroutineFacts& facts) {
   constexpr std::string_view kUsual = "Task-";
-  const Held says(call_method(task, "get_name"));
+  const HeldObject says(call_method(task, "get_name"));
   profiler::Name name;
   name.text = text_of(says.get());
   name.kind = "task";
@@ -58,7 +54,7 @@ void name_task(PyObject* task, profiler::CoroutineFacts& facts) {
 
 profiler::Payload Coroutines::require(PyFrameObject* frame) noexcept {
   try {
-    const Held coroutine(generator_of(frame));
+    const HeldObject coroutine(generator_of(frame));
     if (coroutine == nullptr) return {};
     const auto seen = seen_.find(coroutine.get());
     if (seen != seen_.end()) {
@@ -76,7 +72,7 @@ profiler::Payload Coroutines::add(PyObject* coroutine) {
   PyObject* const pending = take_exception();  // what is thrown into it, perhaps
   profiler::CoroutineFacts facts;
   facts.identity = ++last_coroutine;
-  if (const Held task = task_of(coroutine); task != nullptr) name_task(task.get(), facts);
+  if (const HeldObject task = task_of(coroutine); task != nullptr) name_task(task.get(), facts);
   clear_or_report(PyExc_Exception);
   PyObject* const weak = PyWeakref_NewRef(coroutine, nullptr);
   if (weak == nullptr) clear_or_report(PyExc_Exception);

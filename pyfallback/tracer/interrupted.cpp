@@ -11,11 +11,6 @@
 namespace opyard::python {
 namespace {
 
-struct Release {
-  void operator()(PyFrameObject* frame) const noexcept { Py_DECREF(frame); }
-};
-using HeldFrame = std::unique_ptr<PyFrameObject, Release>;
-
 // Of the code of each frame that a thread has open, from the outermost on. None of a thread that is
 // not there any more.
 std::vector<std::uint32_t> open_keys(CodeKeys& codes, std::uint64_t id) {

@@ -447,7 +447,7 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-PyMethodDef functions[] = {
+PyMethodDef module_functions[] = {
     {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
     {"start_in", start_in, METH_VARARGS, "start_in(options, folder, program)"},
     {"begin_child", begin_child, METH_NOARGS, "begin_child() -> bool"},
@@ -480,7 +480,7 @@ int execute(PyObject* module) {
     auto state = std::make_unique<ModuleState>();
     state->tracer = std::make_unique<Tracer>();
     state->tracer->codes.prepare();
-    state->tracer->callables.hide(functions);
+    state->tracer->callables.hide(module_functions);
     if (PyModule_AddFunctions(module, observer_functions) < 0) throw PythonErrorSet();
     state->tracer->on_collection = checked_new(PyCFunction_New(&collection_callback, nullptr));
     state->tracer->hooks = make_hooks(module, *state->tracer);
@@ -532,7 +532,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "opyard._tracer",
                           "The calls of Python, for opyard.profiler.",
                           sizeof(ModuleState*),
-                          functions,
+                          module_functions,
                           module_slots,
                           traverse,
                           clear,

@@ -95,7 +95,7 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
   Py_RETURN_NONE;
 }
 
-[[gnu::noinline]] PyObject* record_call(PyObject* self, PyObject* const* args, bool is_exit) {
+[[gnu::noinline]] PyObject* monitor_call(PyObject* self, PyObject* const* args, bool is_exit) {
   Tracer& tracer = tracer_of(self);
   PyFrameObject* const caller =
       tracer.looks_at_calls || tracer.interrupted.has_any() ? PyEval_GetFrame() : nullptr;
@@ -118,10 +118,10 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
   return answer(self, recorded || is_exit);
 }
 [[gnu::noinline]] PyObject* enter_call(PyObject* self, PyObject* const* args) {
-  return record_call(self, args, false);
+  return monitor_call(self, args, false);
 }
 [[gnu::noinline]] PyObject* exit_call(PyObject* self, PyObject* const* args) {
-  return record_call(self, args, true);
+  return monitor_call(self, args, true);
 }
 
 // The call of a function in Python is told of by its code, too.

@@ -20,7 +20,7 @@ namespace {
 std::atomic<std::uint64_t> started{0};
 std::atomic<pid_t> became{0};  // the last process that asked for it
 
-void note(const char* text) noexcept {
+void note_program(const char* text) noexcept {
   try {
     if (profiler::writes_files()) profiler::write_note(text, 1);
   } catch (const std::exception&) {  // one fewer is said
@@ -34,7 +34,7 @@ int on_audit(const char* event, PyObject*, void*) {
   if (name == "system" || name == "posix_spawn") count_program();
   // Asked for once for each folder in which the program may be.
   if (name == "exec" && became.exchange(::getpid()) != ::getpid()) {
-    note("processes that became another program by exec, which was not followed");
+    note_program("processes that became another program by exec, which was not followed");
   }
   return 0;
 }
@@ -50,7 +50,7 @@ bool watch_programs() {
 
 void count_program() noexcept {
   ++started;
-  note("other programs that were started, and not followed");
+  note_program("other programs that were started, and not followed");
 }
 
 std::uint64_t programs_started() noexcept { return started; }

@@ -254,7 +254,7 @@ void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
   }
 }
 
-void record_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool is_exit) noexcept {
+void profile_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool is_exit) noexcept {
   if (tracer.looks_at_calls) {
     tracer.record_call(found, code_of(frame), frame, is_exit);
   } else if (found.key != 0) {
@@ -271,8 +271,8 @@ bool record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
   const bool takes_place = found.effect == CallEffect::TakesPlace;
   if (found.effect == CallEffect::StartsThread && is_exit) renew_hooks(tracer);
   if (tracer.c_calls && !(takes_place && is_exit)) {
-    record_call(tracer, frame, found, is_exit);
-    if (takes_place) record_call(tracer, frame, found, true);
+    profile_call(tracer, frame, found, is_exit);
+    if (takes_place) profile_call(tracer, frame, found, true);
   }
   return takes_place && !is_exit;
 }

@@ -19,14 +19,9 @@ namespace {
 
 constexpr std::size_t kMostFrames = 128;  // the innermost
 
-struct Release {
-  void operator()(PyObject* object) const noexcept { Py_DECREF(object); }
-};
-using Held = std::unique_ptr<PyObject, Release>;
-
 // The innermost frame of a thread, a new reference, or null.
 PyFrameObject* frame_of(PyObject* frames, std::uint64_t thread) {
-  const Held key(checked_new(PyLong_FromUnsignedLongLong(thread)));
+  const HeldObject key(checked_new(PyLong_FromUnsignedLongLong(thread)));
   PyObject* const frame = PyDict_GetItemWithError(frames, key.get());
   if (frame == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
   Py_XINCREF(frame);
@@ -75,15 +70,15 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
 void add_start_stacks(Tracer& tracer, profiler::Window& window, bool begins) {
   const PauseCollector pause;  // its finalisers could let another thread change the list of states
   // Not by PySys_GetObject(), which takes a want of memory for a missing name.
-  const Held sys(checked_new(PyImport_ImportModule("sys")));
+  const HeldObject sys(checked_new(PyImport_ImportModule("sys")));
   PyObject* const ask = attribute_of(sys.get(), "_current_frames");
   if (ask == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
     PyErr_SetString(
         PyExc_RuntimeError,
         "sys._current_frames is gone, which a profile asks for the frames that are open");
   }
-  const Held held(checked_new(ask));
-  const Held frames(checked_new(PyObject_CallNoArgs(ask)));
+  const HeldObject held(checked_new(ask));
+  const HeldObject frames(checked_new(PyObject_CallNoArgs(ask)));
   PyInterpreterState* const interpreter = PyInterpreterState_Get();
   for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state != nullptr;
        state = PyThreadState_Next(state)) {

@@ -149,7 +149,7 @@ PyObject* add_processes(PyObject* self, PyObject* args) {
 }
 
 // note(text, number): for the report on the data's quality.
-PyObject* note(PyObject* self, PyObject* args) {
+PyObject* note_text(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* text = nullptr;
     unsigned long long number = 0;
@@ -466,7 +466,7 @@ PyObject* marks(PyObject* self, PyObject* number) {
 }
 
 // functions(track) -> [(span, number)] of calls and runs of functions of gradients
-PyObject* functions(PyObject* self, PyObject* number) {
+PyObject* function_rows(PyObject* self, PyObject* number) {
   return enter_tracer([&]() -> PyObject* {
     const Py_ssize_t index = PyLong_AsSsize_t(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
@@ -521,7 +521,7 @@ PyMethodDef trace_methods[] = {
     {"report", report, METH_VARARGS,
      "report(write, metadata, process_name, process_id, deflate, most_bars)"},
     {"add_processes", add_processes, METH_VARARGS, "add_processes(folder, process id)"},
-    {"note", note, METH_VARARGS, "note(text, number)"},
+    {"note", note_text, METH_VARARGS, "note(text, number)"},
     {"process", process, METH_NOARGS, "process() -> (id, name) or None"},
     {"processes", processes, METH_NOARGS, "processes() -> [(id, parent, name)]"},
     {"stacks", stacks, METH_VARARGS, "stacks(write, metadata, process_name, process_id)"},
@@ -537,7 +537,7 @@ PyMethodDef trace_methods[] = {
     {"arguments", arguments, METH_VARARGS, "arguments(track, index) -> (sizes, types) or None"},
     {"memory", memory, METH_O, "memory(track) -> [(time, parent, address, bytes, total, device)]"},
     {"marks", marks, METH_O, "marks(track) -> [(kind, time, parent, key, detail, words)]"},
-    {"functions", functions, METH_O, "functions(track) -> [(span, number)]"},
+    {"functions", function_rows, METH_O, "functions(track) -> [(span, number)]"},
     {"name", name, METH_O, "name(key) -> (text, qualified, file, line, kind, extra)"},
     {"quality", quality, METH_NOARGS, "quality() -> JSON"},
     {"times", times, METH_NOARGS, "times() -> (begin_unix_ns, duration_ns)"},

@@ -89,7 +89,7 @@ int tell_pending(void* context) {
 // Runs a body with the GIL and keeps an exception that is on its way. Nothing if Python has
 // ended.
 template <typename Body>
-void enter(Runtime& runtime, const Body& body) {
+void enter_listener(Runtime& runtime, const Body& body) {
   if (runtime.gate.closed() && !holds_gil(runtime)) return;
   const LeaveInterpreter other(runtime);
   const HoldGil gil(runtime);
@@ -106,15 +106,15 @@ void enter(Runtime& runtime, const Body& body) {
 }
 
 template <typename... Words>
-void tell(Interpreter& interpreter, const char* event, Words... words) {
+void tell_listeners(Interpreter& interpreter, const char* event, Words... words) {
   Runtime& runtime = runtime_of(interpreter);
-  enter(runtime, [&] { fire(runtime, event, words...); });
+  enter_listener(runtime, [&] { fire(runtime, event, words...); });
 }
 
 // See [Late].
 void tell_of_end(Interpreter& interpreter, const char* event, std::uintptr_t word) {
   Runtime& runtime = runtime_of(interpreter);
-  if (holds_gil(runtime)) return tell(interpreter, event, word);
+  if (holds_gil(runtime)) return tell_listeners(interpreter, event, word);
   if (runtime.gate.closed()) return;
   auto* const late = new (std::nothrow)
       LateTrace{event, word, runtime.late_traces.load(std::memory_order_relaxed)};
@@ -137,40 +137,40 @@ PyMethodDef trace_functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 void vtable::trace_gpu_event_creation(Interpreter& interpreter, Backend, std::uintptr_t event) {
-  tell(interpreter, "event_creation", event);
+  tell_listeners(interpreter, "event_creation", event);
 }
 void vtable::trace_gpu_event_deletion(Interpreter& interpreter, Backend, std::uintptr_t event) {
   tell_of_end(interpreter, "event_deletion", event);
 }
 void vtable::trace_gpu_event_record(Interpreter& interpreter, Backend, std::uintptr_t event,
                                     std::uintptr_t stream) {
-  tell(interpreter, "event_record", event, stream);
+  tell_listeners(interpreter, "event_record", event, stream);
 }
 void vtable::trace_gpu_event_wait(Interpreter& interpreter, Backend, std::uintptr_t event,
                                   std::uintptr_t stream) {
-  tell(interpreter, "event_wait", event, stream);
+  tell_listeners(interpreter, "event_wait", event, stream);
 }
 void vtable::trace_gpu_memory_allocation(Interpreter& interpreter, Backend,
                                          std::uintptr_t address) {
-  tell(interpreter, "memory_allocation", address);
+  tell_listeners(interpreter, "memory_allocation", address);
 }
 void vtable::trace_gpu_memory_deallocation(Interpreter& interpreter, Backend,
                                            std::uintptr_t address) {
   tell_of_end(interpreter, "memory_deallocation", address);
 }
 void vtable::trace_gpu_stream_creation(Interpreter& interpreter, Backend, std::uintptr_t stream) {
-  tell(interpreter, "stream_creation", stream);
+  tell_listeners(interpreter, "stream_creation", stream);
 }
 void vtable::trace_gpu_device_synchronization(Interpreter& interpreter, Backend) {
-  tell(interpreter, "device_synchronization");
+  tell_listeners(interpreter, "device_synchronization");
 }
 void vtable::trace_gpu_stream_synchronization(Interpreter& interpreter, Backend,
                                               std::uintptr_t stream) {
-  tell(interpreter, "stream_synchronization", stream);
+  tell_listeners(interpreter, "stream_synchronization", stream);
 }
 void vtable::trace_gpu_event_synchronization(Interpreter& interpreter, Backend,
                                              std::uintptr_t event) {
-  tell(interpreter, "event_synchronization", event);
+  tell_listeners(interpreter, "event_synchronization", event);
 }
 
 }  // namespace opyard::python

@@ -70,8 +70,8 @@ constinit Question layout_question("prim::layout");
 // Enters Python and hands the answer to `read`. With an answer of None, `read` says what that
 // means.
 template <typename Read, typename... More>
-auto ask(Interpreter& interpreter, const TensorImpl& self, Question& question, const Read& read,
-         More... more) {
+auto ask_metadata(Interpreter& interpreter, const TensorImpl& self, Question& question,
+                  const Read& read, More... more) {
   Runtime& runtime = runtime_of(interpreter);
   return enter_python(runtime, [&] {
     const Owned tensor =
@@ -92,12 +92,12 @@ auto ask(Interpreter& interpreter, const TensorImpl& self, Question& question, c
                                    Py_TYPE(answer)->tp_name + ", expected " + expected);
 }
 
-bool to_bool(const char* function, PyObject* answer) {
+bool answer_to_bool(const char* function, PyObject* answer) {
   if (!PyBool_Check(answer)) refuse_answer(function, answer, "bool");
   return answer == Py_True;
 }
 
-std::int64_t to_int(const char* function, PyObject* answer) {
+std::int64_t answer_to_int(const char* function, PyObject* answer) {
   if (!PyLong_Check(answer) || PyBool_Check(answer)) refuse_answer(function, answer, "int");
   const std::optional<std::int64_t> number = find_int64(answer);
   OPYARD_CHECK(
@@ -110,7 +110,7 @@ SymInt to_sym_int(Runtime& runtime, const char* function, PyObject* answer) {
   if (is_symbolic(runtime, answer, SymKind::Int)) return SymInt(node_of(runtime, answer));
   if (!PyLong_Check(answer) || PyBool_Check(answer))
     refuse_answer(function, answer, "int or SymInt");
-  return to_int(function, answer);
+  return answer_to_int(function, answer);
 }
 
 // Of what counts elements or dimensions.
@@ -148,7 +148,7 @@ IntSpan keep_ints(Runtime& runtime, const char* function, PyObject* answer, std:
   std::vector<std::int64_t> fresh;
   each_item(function, answer, [&](std::size_t position, PyObject* item) {
     if (is_symbolic(runtime, item, SymKind::Int)) refuse_symbolic(function);
-    fresh.push_back(to_int(function, item));
+    fresh.push_back(answer_to_int(function, item));
     require_lowest(function, position, fresh.back(), lowest);
   });
   return cached.keep(std::move(fresh));
@@ -172,10 +172,10 @@ bool is_symbolic_itself(const TensorImpl& self) noexcept {
 template <typename Own>
 bool ask_bool(Interpreter& interpreter, const TensorImpl& self, Question& question,
               const char* function, const Own& own, auto... more) {
-  return ask(
+  return ask_metadata(
       interpreter, self, question,
       [&](Runtime&, PyObject* answer) {
-        if (answer != Py_None) return to_bool(function, answer);
+        if (answer != Py_None) return answer_to_bool(function, answer);
         if (is_symbolic_itself(self)) refuse_symbolic(function);
         return own();
       },
@@ -206,19 +206,20 @@ bool vtable::is_non_overlapping_and_dense(Interpreter& interpreter, const Tensor
 }
 
 void vtable::device(Interpreter& interpreter, const TensorImpl& self, Device& result) {
-  result = ask(interpreter, self, device_question, [](Runtime& runtime, PyObject* answer) {
+  result = ask_metadata(interpreter, self, device_question, [](Runtime& runtime, PyObject* answer) {
     if (!is_device(runtime, answer)) refuse_answer("device", answer, "Device");
     return reinterpret_cast<DeviceObject*>(answer)->device;
   });
 }
 
 std::int64_t vtable::dim(Interpreter& interpreter, const TensorImpl& self) {
-  return ask(interpreter, self, dim_question,
-             [](Runtime&, PyObject* answer) { return to_count("dim", to_int("dim", answer)); });
+  return ask_metadata(interpreter, self, dim_question, [](Runtime&, PyObject* answer) {
+    return to_count("dim", answer_to_int("dim", answer));
+  });
 }
 
 std::span<const std::int64_t> vtable::strides(Interpreter& interpreter, const TensorImpl& self) {
-  return ask(interpreter, self, stride_question, [&](Runtime& runtime, PyObject* answer) {
+  return ask_metadata(interpreter, self, stride_question, [&](Runtime& runtime, PyObject* answer) {
     if (answer != Py_None) {
       return keep_ints(runtime, "strides", answer, kLowestStride, CachedGeometry::of(self).strides);
     }
@@ -228,7 +229,7 @@ std::span<const std::int64_t> vtable::strides(Interpreter& interpreter, const Te
 }
 
 std::span<const std::int64_t> vtable::sizes(Interpreter& interpreter, const TensorImpl& self) {
-  return ask(interpreter, self, size_question, [&](Runtime& runtime, PyObject* answer) {
+  return ask_metadata(interpreter, self, size_question, [&](Runtime& runtime, PyObject* answer) {
     if (answer != Py_None) {
       return keep_ints(runtime, "sizes", answer, kLowestSize, CachedGeometry::of(self).sizes);
     }
@@ -238,53 +239,57 @@ std::span<const std::int64_t> vtable::sizes(Interpreter& interpreter, const Tens
 }
 
 void vtable::sym_sizes(Interpreter& interpreter, const TensorImpl& self, SymIntSpan& result) {
-  result = ask(interpreter, self, sym_size_question, [&](Runtime& runtime, PyObject* answer) {
-    return answer == Py_None ? own_sym_sizes(self)
-                             : keep_sym_ints(runtime, "sizes", answer, kLowestSize,
-                                             CachedGeometry::of(self).sym_sizes);
-  });
+  result =
+      ask_metadata(interpreter, self, sym_size_question, [&](Runtime& runtime, PyObject* answer) {
+        return answer == Py_None ? own_sym_sizes(self)
+                                 : keep_sym_ints(runtime, "sizes", answer, kLowestSize,
+                                                 CachedGeometry::of(self).sym_sizes);
+      });
 }
 
 Layout vtable::layout(Interpreter& interpreter, const TensorImpl& self) {
-  return ask(interpreter, self, layout_question, [](Runtime& runtime, PyObject* answer) {
+  return ask_metadata(interpreter, self, layout_question, [](Runtime& runtime, PyObject* answer) {
     const Owned number =
         checked(PyObject_CallOneArg(require_hook(runtime, "layout_number"), answer));
     if (number.get() == Py_None) refuse_answer("layout", answer, "Layout");
-    return require_layout(to_int("layout", number.get()));
+    return require_layout(answer_to_int("layout", number.get()));
   });
 }
 
 std::int64_t vtable::numel(Interpreter& interpreter, const TensorImpl& self) {
-  return ask(interpreter, self, numel_question, [&](Runtime&, PyObject* answer) {
-    if (answer != Py_None) return to_count("numel", to_int("numel", answer));
+  return ask_metadata(interpreter, self, numel_question, [&](Runtime&, PyObject* answer) {
+    if (answer != Py_None) return to_count("numel", answer_to_int("numel", answer));
     if (is_symbolic_itself(self)) refuse_symbolic("numel");
     return self.own_numel();
   });
 }
 
 void vtable::sym_numel(Interpreter& interpreter, const TensorImpl& self, SymInt& result) {
-  result = ask(interpreter, self, sym_numel_question, [&](Runtime& runtime, PyObject* answer) {
-    if (answer == Py_None) return own_sym_numel(self);
-    const SymInt count = to_sym_int(runtime, "numel", answer);
-    if (const std::optional<std::int64_t> plain = count.maybe_as_int()) to_count("numel", *plain);
-    return count;
-  });
+  result =
+      ask_metadata(interpreter, self, sym_numel_question, [&](Runtime& runtime, PyObject* answer) {
+        if (answer == Py_None) return own_sym_numel(self);
+        const SymInt count = to_sym_int(runtime, "numel", answer);
+        if (const std::optional<std::int64_t> plain = count.maybe_as_int())
+          to_count("numel", *plain);
+        return count;
+      });
 }
 
 void vtable::sym_strides(Interpreter& interpreter, const TensorImpl& self, SymIntSpan& result) {
-  result = ask(interpreter, self, sym_stride_question, [&](Runtime& runtime, PyObject* answer) {
-    return answer == Py_None ? own_sym_strides(self)
-                             : keep_sym_ints(runtime, "strides", answer, kLowestStride,
-                                             CachedGeometry::of(self).sym_strides);
-  });
+  result =
+      ask_metadata(interpreter, self, sym_stride_question, [&](Runtime& runtime, PyObject* answer) {
+        return answer == Py_None ? own_sym_strides(self)
+                                 : keep_sym_ints(runtime, "strides", answer, kLowestStride,
+                                                 CachedGeometry::of(self).sym_strides);
+      });
 }
 
 void vtable::sym_storage_offset(Interpreter& interpreter, const TensorImpl& self, SymInt& result) {
-  result =
-      ask(interpreter, self, sym_storage_offset_question, [&](Runtime& runtime, PyObject* answer) {
-        return answer == Py_None ? own_sym_storage_offset(self)
-                                 : to_sym_int(runtime, "storage_offset", answer);
-      });
+  result = ask_metadata(interpreter, self, sym_storage_offset_question,
+                        [&](Runtime& runtime, PyObject* answer) {
+                          return answer == Py_None ? own_sym_storage_offset(self)
+                                                   : to_sym_int(runtime, "storage_offset", answer);
+                        });
 }
 
 }  // namespace opyard::python

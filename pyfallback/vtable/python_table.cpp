@@ -26,7 +26,7 @@
 namespace opyard::python {
 namespace {
 
-constexpr const char* kName = "opyard._C.python_table";
+constexpr const char* kTableName = "opyard._C.python_table";
 
 Runtime& runtime_of(const PythonTable* self) noexcept {
   return *static_cast<Runtime*>(self->interpreter->context());
@@ -125,7 +125,7 @@ int unwrap_keys(const PythonTable* self, PyObject* object, std::uint64_t* keys) 
 
 // ---- the GIL
 
-int enter(const PythonTable* self, PythonScope* scope) {
+int enter_scope(const PythonTable* self, PythonScope* scope) {
   return int(guarded([&] {
     Runtime& runtime = runtime_of(self);
     begin<HoldGil>(scope, runtime);
@@ -135,7 +135,7 @@ int enter(const PythonTable* self, PythonScope* scope) {
     throw error;
   }));
 }
-void leave(const PythonTable*, PythonScope* scope) { end<HoldGil>(scope); }
+void leave_scope(const PythonTable*, PythonScope* scope) { end<HoldGil>(scope); }
 
 void release_gil(const PythonTable*, PythonScope* scope) { begin<ReleaseGil>(scope); }
 void acquire_gil(const PythonTable*, PythonScope* scope) { end<ReleaseGil>(scope); }
@@ -159,7 +159,9 @@ int take_exception_as_error(const PythonTable* self, std::optional<Error>* error
   return 0;
 }
 
-void drop(const PythonTable* self, PyObject* object) { self->interpreter->decref(object, false); }
+void drop_object(const PythonTable* self, PyObject* object) {
+  self->interpreter->decref(object, false);
+}
 
 // Tables are never freed, since extensions keep their addresses: all are in this list.
 struct LinkedTable {
@@ -168,45 +170,45 @@ struct LinkedTable {
 };
 std::atomic<LinkedTable*> all_tables{nullptr};
 
-constexpr PythonTable kTable = {kPythonTableVersion,
-                                sizeof(PythonTable),
-                                OPYARD_VERSION_MAJOR,
-                                OPYARD_VERSION_MINOR,
-                                nullptr,
-                                wrap_tensor,
-                                unwrap_tensor,
-                                to_value,
-                                from_value,
-                                wrap_operator,
-                                unwrap_operator,
-                                wrap_keys,
-                                unwrap_keys,
-                                enter,
-                                leave,
-                                release_gil,
-                                acquire_gil,
-                                begin_call,
-                                end_call,
-                                raise,
-                                take_exception_as_error,
-                                drop,
-                                call_run};
+constexpr PythonTable kPythonTable = {kPythonTableVersion,
+                                      sizeof(PythonTable),
+                                      OPYARD_VERSION_MAJOR,
+                                      OPYARD_VERSION_MINOR,
+                                      nullptr,
+                                      wrap_tensor,
+                                      unwrap_tensor,
+                                      to_value,
+                                      from_value,
+                                      wrap_operator,
+                                      unwrap_operator,
+                                      wrap_keys,
+                                      unwrap_keys,
+                                      enter_scope,
+                                      leave_scope,
+                                      release_gil,
+                                      acquire_gil,
+                                      begin_call,
+                                      end_call,
+                                      raise,
+                                      take_exception_as_error,
+                                      drop_object,
+                                      call_run};
 
 }  // namespace
 
 void add_python_table(Runtime& runtime, PyObject* module) {
   PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
   OPYARD_CHECK(dict != nullptr, OutOfMemory, "the interpreter has no dictionary");
-  Owned capsule = Owned::share(find_item(dict, kName));
+  Owned capsule = Owned::share(find_item(dict, kTableName));
   if (!capsule) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    auto made = std::make_unique<LinkedTable>(LinkedTable{kTable, nullptr});
+    auto made = std::make_unique<LinkedTable>(LinkedTable{kPythonTable, nullptr});
     made->table.interpreter = runtime.tag;
-    capsule = checked(PyCapsule_New(&made->table, kName, nullptr));
+    capsule = checked(PyCapsule_New(&made->table, kTableName, nullptr));
     LinkedTable* const linked = made.release();
     linked->next = all_tables.load(std::memory_order_relaxed);
     while (!all_tables.compare_exchange_weak(linked->next, linked)) continue;
-    if (PyDict_SetItemString(dict, kName, capsule.get()) < 0) throw PythonErrorSet();
+    if (PyDict_SetItemString(dict, kTableName, capsule.get()) < 0) throw PythonErrorSet();
   }
   if (PyModule_AddObjectRef(module, "python_table", capsule.get()) < 0) throw PythonErrorSet();
 }

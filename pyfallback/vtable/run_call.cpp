@@ -29,7 +29,7 @@ void push_argument(Runtime& runtime, const PythonRun& run, std::size_t index, Py
   stack.push(require_value(runtime, type, object, run.names[index]));
 }
 
-Owned object_of(Runtime& runtime, const Type& type, Value& value) {
+Owned result_object(Runtime& runtime, const Type& type, Value& value) {
   if (type.kind() == TypeKind::Tensor && value.is_tensor() && value.tensor_unchecked().defined()) {
     return wrap(runtime, value.take_tensor());
   }
@@ -38,11 +38,11 @@ Owned object_of(Runtime& runtime, const Type& type, Value& value) {
 
 Owned objects_of(Runtime& runtime, const PythonRun& run, std::span<Value> outputs) {
   if (outputs.empty()) return Owned::share(Py_None);
-  if (outputs.size() == 1) return object_of(runtime, *run.outputs[0], outputs[0]);
+  if (outputs.size() == 1) return result_object(runtime, *run.outputs[0], outputs[0]);
   Owned tuple = checked(PyTuple_New(Py_ssize_t(outputs.size())));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
-                     object_of(runtime, *run.outputs[i], outputs[i]).release());
+                     result_object(runtime, *run.outputs[i], outputs[i]).release());
   }
   return tuple;
 }

@@ -23,14 +23,14 @@ void default_deallocate(void* memory, std::size_t, std::size_t) { std::free(memo
 
 constexpr Allocator kDefault{default_allocate, default_deallocate};
 
-constinit std::atomic<const Allocator*> current{&kDefault};
+constinit std::atomic<const Allocator*> current_allocator{&kDefault};
 // Four lock instructions in the life of a block, if it is on.
 constinit std::atomic<bool> counting{false};
 constinit std::atomic<std::size_t> live_bytes{0};
 constinit std::atomic<std::size_t> live_blocks{0};
 
 void look_at_memory() noexcept {
-  const bool plain = current.load(std::memory_order_relaxed) == &kDefault &&
+  const bool plain = current_allocator.load(std::memory_order_relaxed) == &kDefault &&
                      !counting.load(std::memory_order_relaxed);
   detail::memory_is_plain.store(plain, std::memory_order_relaxed);
 }
@@ -48,7 +48,7 @@ void count_block_back(std::size_t bytes) noexcept {
 OPYARD_COLD void* allocate_once_more(std::size_t bytes, std::size_t alignment) {
   void* memory = nullptr;
   if (detail::empty_block_lists()) {
-    memory = current.load(std::memory_order_acquire)->allocate(bytes, alignment);
+    memory = current_allocator.load(std::memory_order_acquire)->allocate(bytes, alignment);
   }
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -57,8 +57,8 @@ OPYARD_COLD void* allocate_once_more(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 const Allocator* set_allocator(const Allocator* allocator) noexcept {
-  const Allocator* const former =
-      current.exchange(allocator == nullptr ? &kDefault : allocator, std::memory_order_acq_rel);
+  const Allocator* const former = current_allocator.exchange(
+      allocator == nullptr ? &kDefault : allocator, std::memory_order_acq_rel);
   look_at_memory();
   if (allocator != nullptr) static_cast<void>(detail::empty_block_lists());
   return former;
@@ -66,7 +66,7 @@ const Allocator* set_allocator(const Allocator* allocator) noexcept {
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes == 0) bytes = 1;
-  void* memory = current.load(std::memory_order_acquire)->allocate(bytes, alignment);
+  void* memory = current_allocator.load(std::memory_order_acquire)->allocate(bytes, alignment);
   if (memory == nullptr) memory = allocate_once_more(bytes, alignment);
   if (__builtin_expect(counting.load(std::memory_order_relaxed), 0)) count_block(bytes);
   return memory;
@@ -76,7 +76,7 @@ void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept
   if (memory == nullptr) return;
   if (bytes == 0) bytes = 1;
   if (__builtin_expect(counting.load(std::memory_order_relaxed), 0)) count_block_back(bytes);
-  current.load(std::memory_order_acquire)->deallocate(memory, bytes, alignment);
+  current_allocator.load(std::memory_order_acquire)->deallocate(memory, bytes, alignment);
 }
 
 AllocationCount live_allocations() noexcept {

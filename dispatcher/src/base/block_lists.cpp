@@ -35,13 +35,13 @@ namespace {
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     OPYARD_CLANG_HAS(address_sanitizer) || OPYARD_CLANG_HAS(thread_sanitizer)
-constexpr bool kCache = false;  // a block that is cached hides that it is used after its end
+constexpr bool kCacheBlocks = false;  // a block that is cached hides that it is used after its end
 #else
-constexpr bool kCache = true;
+constexpr bool kCacheBlocks = true;
 #endif
 #undef OPYARD_CLANG_HAS
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kBlockAlignment = 64;
 constexpr std::size_t kLargest = std::size_t{64} << 20;
 constexpr std::size_t kMostOfThread = std::size_t{64} << 20;
 constexpr std::size_t kMostOfProcess = std::size_t{256} << 20;
@@ -50,13 +50,13 @@ constexpr std::uint32_t kMostSmall = 32;  // blocks in a list
 
 // See [Sizes] in block_lists.h. Classes begin at 1, for up to 64 bytes.
 constexpr std::size_t class_of(std::size_t bytes) {
-  if (bytes <= kAlignment) return 1;
+  if (bytes <= kBlockAlignment) return 1;
   const int doubling = std::bit_width(bytes - 1) - 7;  // 0 for 65 to 128
   const std::size_t quarter = ((bytes - 1) >> (doubling + 4)) & 3;
   return 2 + std::size_t(doubling) * 4 + quarter;
 }
 constexpr std::size_t bytes_of(std::size_t size_class) {
-  if (size_class == 1) return kAlignment;
+  if (size_class == 1) return kBlockAlignment;
   const std::size_t doubling = (size_class - 2) / 4, quarter = (size_class - 2) % 4;
   return (5 + quarter) << (doubling + 4);
 }
@@ -73,7 +73,7 @@ constinit std::atomic<std::size_t> bytes_of_process{0};
 // Of threads that have given no block back yet, and so have no lists.
 constinit std::atomic<std::size_t> misses_without_lists{0};
 
-void* allocate_aligned(std::size_t bytes) { return opyard::allocate(bytes, kAlignment); }
+void* allocate_aligned(std::size_t bytes) { return opyard::allocate(bytes, kBlockAlignment); }
 
 }  // namespace
 
@@ -138,7 +138,7 @@ struct AllLists {
 };
 
 // Made when libopyard is loaded, so that no fork() meets it half made.
-[[maybe_unused]] const Status made_early = guarded([] { AllLists::instance(); });
+[[maybe_unused]] const Status made_block_lists = guarded([] { AllLists::instance(); });
 
 struct EndOfThread {
   ~EndOfThread() {
@@ -217,7 +217,7 @@ namespace detail {
 
 void* take_block(std::size_t bytes, std::uint8_t& size_class) {
   size_class = 0;
-  if (!kCache || bytes > kLargest || !memory_is_plain.load(std::memory_order_relaxed)) {
+  if (!kCacheBlocks || bytes > kLargest || !memory_is_plain.load(std::memory_order_relaxed)) {
     return allocate_aligned(bytes);
   }
   const std::size_t size = class_of(bytes);
@@ -247,13 +247,13 @@ void give_back_block(void* memory, std::uint8_t size_class) noexcept {
   if (lists == nullptr) lists = make_lists();
   if (lists == nullptr || !memory_is_plain.load(std::memory_order_relaxed) ||
       !count_in(*lists, size_class)) {
-    return opyard::deallocate(memory, bytes_of(size_class), kAlignment);
+    return opyard::deallocate(memory, bytes_of(size_class), kBlockAlignment);
   }
   Block* const first = lists->lists[size_class].exchange(nullptr, std::memory_order_acquire);
   lists->lists[size_class].store(new (memory) Block{first}, std::memory_order_release);
 }
 
-bool empty_block_lists() noexcept { return kCache && empty_cached_memory() > 0; }
+bool empty_block_lists() noexcept { return kCacheBlocks && empty_cached_memory() > 0; }
 
 }  // namespace detail
 

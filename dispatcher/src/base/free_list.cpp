@@ -17,9 +17,9 @@ constexpr std::size_t kMostClasses = 4;
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || OPYARD_CLANG_HAS(address_sanitizer)
-constexpr bool kCache = false;  // a block that is cached hides that it is used after its end
+constexpr bool kCacheFreed = false;  // a block that is cached hides that it is used after its end
 #else
-constexpr bool kCache = true;
+constexpr bool kCacheFreed = true;
 #endif
 #undef OPYARD_CLANG_HAS
 
@@ -41,7 +41,7 @@ struct FreeListsOfThread {
 };
 
 void FreeList::deallocate_otherwise(void* memory, std::size_t bytes) noexcept {
-  if (kCache && !is_known_) {
+  if (kCacheFreed && !is_known_) {
     is_known_ = true;
     static thread_local FreeListsOfThread spares;
     if (spares.add(*this)) room_ = most_;

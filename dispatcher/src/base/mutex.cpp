@@ -13,7 +13,7 @@ constexpr int kCount = int(LockRank::kCount);
 // The ranks this thread holds, one bit each. Looked at in builds with assertions only.
 constinit thread_local unsigned held = 0;
 
-constexpr unsigned bit_of(LockRank rank) { return 1u << int(rank); }
+constexpr unsigned rank_bit(LockRank rank) { return 1u << int(rank); }
 
 }  // namespace
 
@@ -56,11 +56,11 @@ Mutex::~Mutex() {
 void Mutex::lock() {
   OPYARD_ASSERT(held >> int(rank_) == 0);
   mutex_.lock();
-  held |= bit_of(rank_);
+  held |= rank_bit(rank_);
 }
 
 void Mutex::unlock() {
-  held &= ~bit_of(rank_);
+  held &= ~rank_bit(rank_);
   mutex_.unlock();
 }
 

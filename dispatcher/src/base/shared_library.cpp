@@ -57,7 +57,7 @@ struct MappedFiles {
 };
 
 // Made when libopyard is loaded, so that no fork() meets it half made.
-[[maybe_unused]] const Status made_early = guarded([] { MappedFiles::instance(); });
+[[maybe_unused]] const Status made_mapped_files = guarded([] { MappedFiles::instance(); });
 
 Stamp stamp_of(const std::string& path) {
   struct stat status{};

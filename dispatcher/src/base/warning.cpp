@@ -9,7 +9,7 @@
 namespace opyard {
 namespace {
 
-constinit std::atomic<WarningHandler> current{nullptr};
+constinit std::atomic<WarningHandler> current_handler{nullptr};
 constinit std::atomic<LateWarningHandler> current_late{nullptr};
 constinit std::atomic<bool> always{false};
 
@@ -17,8 +17,8 @@ void print(const std::string& message) noexcept {
   std::fprintf(stderr, "opyard: warning: %s\n", message.c_str());
 }
 
-void say(const Warning& warning) {
-  if (const WarningHandler handler = current.load(std::memory_order_acquire)) {
+void print_warning(const Warning& warning) {
+  if (const WarningHandler handler = current_handler.load(std::memory_order_acquire)) {
     handler(warning);
   } else {
     print(warning.message);
@@ -37,12 +37,14 @@ const char* name_of(WarningKind kind) noexcept {
 }
 
 WarningHandler set_warning_handler(WarningHandler handler) noexcept {
-  return current.exchange(handler, std::memory_order_acq_rel);
+  return current_handler.exchange(handler, std::memory_order_acq_rel);
 }
 
-void warn(WarningKind kind, const std::string& message) { say({kind, message, false}); }
+void warn(WarningKind kind, const std::string& message) { print_warning({kind, message, false}); }
 void warn(const std::string& message) { warn(WarningKind::User, message); }
-void warn_at_once(WarningKind kind, const std::string& message) { say({kind, message, true}); }
+void warn_at_once(WarningKind kind, const std::string& message) {
+  print_warning({kind, message, true});
+}
 
 bool set_warn_always(bool wanted) noexcept {
   return always.exchange(wanted, std::memory_order_relaxed);

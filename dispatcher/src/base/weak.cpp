@@ -22,13 +22,13 @@ namespace opyard::detail {
 namespace {
 
 // Never destroyed: objects die during static destruction, too.
-struct Table {
+struct WeakTable {
   Mutex mutex{LockRank::WeakPointers};
   std::unordered_map<const Counted*, WeakCell*> cells;  // guarded by mutex
 };
 
-Table& table() {
-  static Table& made = *new Table;
+WeakTable& weak_table() {
+  static WeakTable& made = *new WeakTable;
   return made;
 }
 
@@ -36,7 +36,7 @@ Table& table() {
 
 CountedPtr<WeakCell> WeakCell::of(const Counted* object) {
   CountedPtr<WeakCell> fresh = make_counted<WeakCell>(object);
-  Table& all = table();
+  WeakTable& all = weak_table();
   {
     const std::lock_guard lock(all.mutex);
     WeakCell*& known = all.cells[object];
@@ -51,7 +51,7 @@ CountedPtr<WeakCell> WeakCell::of(const Counted* object) {
 }
 
 WeakCell::~WeakCell() {
-  Table& all = table();
+  WeakTable& all = weak_table();
   const std::lock_guard lock(all.mutex);
   if (object_ == nullptr) return;
   const auto found = all.cells.find(object_);
@@ -59,12 +59,12 @@ WeakCell::~WeakCell() {
 }
 
 const Counted* WeakCell::lock() const noexcept {
-  const std::lock_guard lock(table().mutex);
+  const std::lock_guard lock(weak_table().mutex);
   return object_ != nullptr && CountedAccess::retain_if_alive(object_) ? object_ : nullptr;
 }
 
 void forget_watched(const Counted* object) noexcept {
-  Table& all = table();
+  WeakTable& all = weak_table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.cells.find(object);
   if (found == all.cells.end()) return;

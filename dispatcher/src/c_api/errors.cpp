@@ -37,7 +37,7 @@ class CException final : public InterpreterException {
   const opyard_exception exception_;
 };
 
-ErrorKind kind_of(int status) {
+ErrorKind error_kind_of(int status) {
   return status == OPYARD_OK                           ? ErrorKind::Internal
          : status < 0 || status >= OPYARD_STATUS_COUNT ? ErrorKind::Foreign
                                                        : ErrorKind(status - 1);
@@ -109,9 +109,9 @@ int opyard_set_exception(int status, const char* message, const opyard_exception
       if (known.release != nullptr) known.release(known.object);
       throw;
     }
-    throw Error(kind_of(status), message == nullptr ? "" : message, std::move(carried));
+    throw Error(error_kind_of(status), message == nullptr ? "" : message, std::move(carried));
   });
-  return failed == int(status_of(kind_of(status))) ? status : failed;
+  return failed == int(status_of(error_kind_of(status))) ? status : failed;
 }
 
 int opyard_warn(const char* message) {

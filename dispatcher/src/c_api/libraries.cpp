@@ -33,7 +33,8 @@ struct KernelInC {
 };
 
 // The kernel gave a status: raises this thread's error, or the status if it left none.
-[[noreturn]] OPYARD_COLD void raise_from(const Operator& op, const Record& record, int status) {
+[[noreturn]] OPYARD_COLD void raise_from_kernel(const Operator& op, const Record& record,
+                                                int status) {
   if (const std::optional<Error> error = take_error()) {
     throw error->with_context(fmt::format("in {}, whose kernel in C was {}", to_string(op.name()),
                                           record.provenance.str()));
@@ -55,7 +56,7 @@ void run_kernel(const Record& record, const Operator& op, DispatchKeySet keys, S
   const Status thrown = guarded(
       [&] { status = kernel.function(kernel.context, handle_of(op), keys.raw(), &window); });
   if (__builtin_expect(thrown != Status::Ok, 0)) status = int(thrown);
-  if (__builtin_expect(status != OPYARD_OK, 0)) raise_from(op, record, status);
+  if (__builtin_expect(status != OPYARD_OK, 0)) raise_from_kernel(op, record, status);
   take_error();  // one that the kernel did not mind
   const std::size_t below = window.arguments;
   if (below == 0) return;

@@ -15,7 +15,7 @@ namespace {
 // Calls a function of a C program, and raises what it says by its status and this thread's error.
 // What was the thread's error before is set aside meanwhile.
 template <typename Body>
-void call(const char* what, Body&& body) {
+void run_body(const char* what, Body&& body) {
   const detail::EarlierError earlier;
   int status = OPYARD_OK;
   const Status thrown = guarded([&] { status = body(); });
@@ -40,7 +40,7 @@ class TaskInC {
 
   Value run() const {
     OwnedStack results;
-    call("a task", [&] { return task_.function(task_.context, &results); });
+    run_body("a task", [&] { return task_.function(task_.context, &results); });
     if (results.size() == 0) return {};
     if (results.size() > 1) {
       fail(ErrorKind::BadReturn,
@@ -75,7 +75,7 @@ int opyard_parallel_for(int64_t begin, int64_t end, int64_t grain, opyard_range_
   return border([&] {
     require(reinterpret_cast<void*>(function), "the body of a loop");
     parallel_for(begin, end, grain, [&](std::int64_t first, std::int64_t last) {
-      call("the body of a loop", [&] { return function(context, first, last); });
+      run_body("the body of a loop", [&] { return function(context, first, last); });
     });
   });
 }

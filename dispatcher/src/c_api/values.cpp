@@ -62,7 +62,7 @@ namespace {
 
 // Reads a value by `get` and writes what it gives.
 template <typename T, typename Get>
-int read(opyard_value value, T* result, const Get& get) {
+int read_value(opyard_value value, T* result, const Get& get) {
   return border([&] {
     require(result, "the place of the result");
     const BorrowedValue borrowed(value);
@@ -79,15 +79,15 @@ using namespace opyard::c_api;  // NOLINT
 extern "C" {
 
 int opyard_to_bool(opyard_value value, bool* result) {
-  return read(value, result, [](const Value& v) { return v.to_bool(); });
+  return read_value(value, result, [](const Value& v) { return v.to_bool(); });
 }
 
 int opyard_to_int(opyard_value value, int64_t* result) {
-  return read(value, result, [](const Value& v) { return v.to_int(); });
+  return read_value(value, result, [](const Value& v) { return v.to_int(); });
 }
 
 int opyard_to_double(opyard_value value, double* result) {
-  return read(value, result, [](const Value& v) { return v.to_double(); });
+  return read_value(value, result, [](const Value& v) { return v.to_double(); });
 }
 
 int opyard_to_complex(opyard_value value, double result[2]) {
@@ -109,11 +109,12 @@ int opyard_to_string(opyard_value value, const char** text, size_t* bytes) {
 }
 
 int opyard_to_tensor(opyard_value value, opyard_tensor** tensor) {
-  return read(value, tensor, [](const Value& v) { return handle_of(v.to_tensor().impl().get()); });
+  return read_value(value, tensor,
+                    [](const Value& v) { return handle_of(v.to_tensor().impl().get()); });
 }
 
 int opyard_to_capsule(opyard_value value, const char* name, void** pointer) {
-  return read(value, pointer, [&](const Value& v) {
+  return read_value(value, pointer, [&](const Value& v) {
     const CapsuleObject& capsule = v.to_capsule();
     if (name != nullptr && capsule.name != name) {
       fail(ErrorKind::BadValue, fmt::format("a capsule \"{}\" was expected, but this one is \"{}\"",
@@ -124,12 +125,13 @@ int opyard_to_capsule(opyard_value value, const char* name, void** pointer) {
 }
 
 int opyard_size(opyard_value value, size_t* size) {
-  return read(value, size,
-              [](const Value& v) { return v.is_dict() ? v.to_dict().size() : items_of(v).size(); });
+  return read_value(value, size, [](const Value& v) {
+    return v.is_dict() ? v.to_dict().size() : items_of(v).size();
+  });
 }
 
 int opyard_item(opyard_value value, size_t index, opyard_value* item) {
-  return read(value, item, [&](const Value& v) {
+  return read_value(value, item, [&](const Value& v) {
     const std::vector<Value>& items = items_of(v);
     if (index >= items.size()) {
       fail(ErrorKind::BadIndex,

@@ -133,7 +133,7 @@ template <CReturn returned, typename WordOf>
   }
 }
 
-void call(const Callee& callee, void* place, void** words) {
+void call_callee(const Callee& callee, void* place, void** words) {
   const CSignature& signature = callee.signature;
   BorrowedArguments arguments(callee);
   std::vector<HandedResult> results;
@@ -166,14 +166,14 @@ void call(const Callee& callee, void* place, void** words) {
 }
 
 void call_guarded(const Callee& callee, void* place, void** words) {
-  const Status status = guarded([&] { call(callee, place, words); });
+  const Status status = guarded([&] { call_callee(callee, place, words); });
   if (__builtin_expect(status != Status::Ok, 0)) {
     write_failed(callee.signature.returned, status, place);
   }
 }
 
 // Through closures, whose words are pointers to the arguments.
-void run(ffi_cif*, void* place, void** words, void* context) {
+void run_closure(ffi_cif*, void* place, void** words, void* context) {
   call_guarded(*static_cast<const Callee*>(context), place, words);
 }
 template <CReturn returned>
@@ -209,7 +209,7 @@ constexpr Ways kNumbers = {&run_numbers<returned>, &enter_numbers<returned>};
 Ways pick_ways(const CSignature& signature) {
   // By pointer only if a comparator says so, and then never null.
   for (const CPart& part : signature.arguments) {
-    if (!is_number(part.element) || part.list || part.optional) return {&run, &enter};
+    if (!is_number(part.element) || part.list || part.optional) return {&run_closure, &enter};
   }
   switch (signature.returned) {
     case CReturn::Int:
@@ -223,7 +223,7 @@ Ways pick_ways(const CSignature& signature) {
     case CReturn::Sign:
       return kNumbers<CReturn::Sign>;
     default:
-      return {&run, &enter};
+      return {&run_closure, &enter};
   }
 }
 

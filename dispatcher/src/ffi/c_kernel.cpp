@@ -152,7 +152,8 @@ struct Returned<CReturn::Complex> {
 
 // Step 4.
 template <typename R>
-[[gnu::always_inline]] inline R call(const CKernel& kernel, Word* words, CallMemory& memory) {
+[[gnu::always_inline]] inline R call_c_function(const CKernel& kernel, Word* words,
+                                                CallMemory& memory) {
   if (__builtin_expect(kernel.signature->words == kFirstOther && kernel.signature->direct, 1)) {
     return call_directly<R, kIntegers, kReals, 0>(kernel.function, words);
   }
@@ -191,7 +192,7 @@ template <typename R>
   const std::span<const Value> values = stack.top(kernel.signature->arguments.size());
   write_arguments(kernel, values, words, memory);
   const detail::EarlierError earlier;
-  const R result = call<R>(kernel, words, memory);
+  const R result = call_c_function<R>(kernel, words, memory);
   if (__builtin_expect(detail::thread_has_failed, 0)) raise_left(kernel);
   stack.replace(values.size(), Value(result));
 }
@@ -208,9 +209,9 @@ template <typename R>
     const detail::EarlierError earlier;
     int status = OPYARD_OK;
     if constexpr (std::is_void_v<R>) {
-      call<R>(kernel, words, memory);
+      call_c_function<R>(kernel, words, memory);
     } else {
-      status = call<R>(kernel, words, memory);
+      status = call_c_function<R>(kernel, words, memory);
     }
     if (status == OPYARD_OK) outs.hand_over();
     if (__builtin_expect(detail::thread_has_failed, 0)) raise_left(kernel);
@@ -224,7 +225,7 @@ template <typename R>
 }
 
 template <CReturn returned>
-void run(const Record& record, const Operator& op, DispatchKeySet, Stack& stack) {
+void run_c_kernel(const Record& record, const Operator& op, DispatchKeySet, Stack& stack) {
   const CKernel& kernel = *static_cast<const CKernel*>(record.context);
   if (__builtin_expect(&op != &kernel.op, 0)) refuse_operator(kernel, op);
   CallMemory memory;
@@ -247,24 +248,25 @@ BoxedFunction pick_run(const CSignature& signature) {
   const bool only_words = signature.only_words;
   switch (signature.returned) {
     case CReturn::Status:
-      return &run<CReturn::Status>;
+      return &run_c_kernel<CReturn::Status>;
     case CReturn::Nothing:
-      return &run<CReturn::Nothing>;
+      return &run_c_kernel<CReturn::Nothing>;
     case CReturn::Int:
-      return only_words ? pick_run_words<std::int64_t>(signature) : &run<CReturn::Int>;
+      return only_words ? pick_run_words<std::int64_t>(signature) : &run_c_kernel<CReturn::Int>;
     case CReturn::Float:
-      return only_words ? pick_run_words<double>(signature) : &run<CReturn::Float>;
+      return only_words ? pick_run_words<double>(signature) : &run_c_kernel<CReturn::Float>;
     case CReturn::Bool:
-      return only_words ? pick_run_words<bool>(signature) : &run<CReturn::Bool>;
+      return only_words ? pick_run_words<bool>(signature) : &run_c_kernel<CReturn::Bool>;
     case CReturn::Complex:
-      return &run<CReturn::Complex>;
+      return &run_c_kernel<CReturn::Complex>;
     case CReturn::Sign:
-      return &run<CReturn::Sign>;
+      return &run_c_kernel<CReturn::Sign>;
   }
   return nullptr;
 }
 
-void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void run_c_kernel_released(const Record& record, const Operator& op, DispatchKeySet keys,
+                           Stack& stack) {
   detail::resolve_memory_of(stack.top(op.schema().arguments.size()));
   const GilReleased released;
   static_cast<const CKernel*>(record.context)->run(record, op, keys, stack);
@@ -285,7 +287,7 @@ Kernel c_kernel(const Operator& op, const void* function, std::string shown, CFo
   auto kernel = std::unique_ptr<ffi::CKernel>(
       new ffi::CKernel{op, std::move(signature), function, std::move(shown), run});
   Kernel made = Kernel::with_context(
-      gil == Gil::Released ? &ffi::run_released : run, kernel.get(),
+      gil == Gil::Released ? &ffi::run_c_kernel_released : run, kernel.get(),
       [](void* context) { delete static_cast<ffi::CKernel*>(context); }, gil);
   static_cast<void>(kernel.release());
   return made;

@@ -9,7 +9,7 @@
 namespace opyard::ffi {
 namespace {
 
-void give_back(const CPart& part, Out& out) noexcept {
+void release_part(const CPart& part, Out& out) noexcept {
   if (part.alias_of >= 0) return;
   if (part.list) {
     std::free(out.list.data);
@@ -29,7 +29,7 @@ OutPlaces::OutPlaces(const CKernel& kernel, CallMemory& memory)
 
 OutPlaces::~OutPlaces() {
   if (!handed_over_) return;
-  for (std::size_t i = 0; i < parts().size(); ++i) give_back(parts()[i], places_[i]);
+  for (std::size_t i = 0; i < parts().size(); ++i) release_part(parts()[i], places_[i]);
 }
 
 void OutPlaces::write_pointers(Word* words) const {

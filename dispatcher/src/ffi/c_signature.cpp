@@ -19,7 +19,7 @@ std::string place_of_argument(const Schema& schema, std::size_t position) {
   return fmt::format("argument '{}' at position {}", schema.arguments[position].name, position);
 }
 
-[[noreturn]] OPYARD_COLD void refuse(const Operator& op, CForm form, std::string_view reason) {
+[[noreturn]] OPYARD_COLD void refuse_form(const Operator& op, CForm form, std::string_view reason) {
   fail(ErrorKind::Unsupported,
        fmt::format("{} has no C signature{}: {}.\nDeclaration: {}", to_string(op.name()),
                    form == CForm::Comparator ? " of the form Comparator" : "", reason,
@@ -162,7 +162,7 @@ void make_comparator(const Operator& op, CSignature& signature) {
   const auto is_element = [](const CPart& part) { return part.is_plain_number(); };
   if (arguments.size() != 2 || !std::all_of(arguments.begin(), arguments.end(), is_element) ||
       arguments[0].element != arguments[1].element || signature.returned != CReturn::Int) {
-    refuse(
+    refuse_form(
         op, CForm::Comparator,
         "a comparator takes two numbers of one type and returns an int, as in (float a, float b) "
         "-> int");
@@ -282,8 +282,8 @@ void prepare(CSignature& signature) {
 std::unique_ptr<const CSignature> make_c_signature(const Operator& op, CForm form) {
   const Schema& schema = op.schema();
   if (schema.variadic_arguments || schema.variadic_results) {
-    refuse(op, CForm::Standard,
-           "it takes or gives any number of values, and a C function a fixed one");
+    refuse_form(op, CForm::Standard,
+                "it takes or gives any number of values, and a C function a fixed one");
   }
   auto signature = std::make_unique<CSignature>();
   signature->form = form;
@@ -291,18 +291,18 @@ std::unique_ptr<const CSignature> make_c_signature(const Operator& op, CForm for
     const std::string reason =
         find_argument(schema.arguments[i], signature->arguments.emplace_back());
     if (!reason.empty()) {
-      refuse(op, CForm::Standard,
-             fmt::format("{} is of type {}, and {}", place_of_argument(schema, i),
-                         to_string(*schema.arguments[i].type), reason));
+      refuse_form(op, CForm::Standard,
+                  fmt::format("{} is of type {}, and {}", place_of_argument(schema, i),
+                              to_string(*schema.arguments[i].type), reason));
     }
   }
   for (std::size_t i = 0; i < schema.results.size(); ++i) {
     const std::string reason =
         find_result(schema, schema.results[i], signature->results.emplace_back());
     if (!reason.empty()) {
-      refuse(op, CForm::Standard,
-             fmt::format("result {} is of type {}, and {}", i, to_string(*schema.results[i].type),
-                         reason));
+      refuse_form(op, CForm::Standard,
+                  fmt::format("result {} is of type {}, and {}", i,
+                              to_string(*schema.results[i].type), reason));
     }
   }
   if (signature->results.size() == 1 && signature->results[0].is_plain_number()) {

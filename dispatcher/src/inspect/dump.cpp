@@ -21,7 +21,7 @@
 namespace opyard {
 namespace {
 
-std::string describe(const Record& record) {
+std::string describe_record(const Record& record) {
   const std::string types =
       record.infer == nullptr ? "(none)" : to_string(schema_of(record.infer()));
   const bool fallthrough = record.role == RecordRole::Fallthrough;
@@ -64,7 +64,7 @@ std::string dump(const OperatorEntry& entry, CallingInterpreter caller) {
                           !seen    ? " (of another interpreter)"
                           : active ? ""
                                    : " (inactive)",
-                          describe(record));
+                          describe_record(record));
       if (seen) active = false;
     }
   }

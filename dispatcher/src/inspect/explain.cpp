@@ -12,7 +12,7 @@
 namespace opyard {
 namespace {
 
-std::string describe(const inspect::Resolution& resolution, RecordRole role) {
+std::string describe_resolution(const inspect::Resolution& resolution, RecordRole role) {
   switch (role) {
     case RecordRole::Missing:
       return "no kernel";
@@ -51,7 +51,8 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     const bool names_one = passed || role == RecordRole::Kernel;
     std::string provenance = names_one ? resolution.provenance : "";
     if (names_one && resolution.record->releases_gil) provenance += ", releases the GIL";
-    route.considered.push_back({key, !passed, describe(resolution, role), std::move(provenance)});
+    route.considered.push_back(
+        {key, !passed, describe_resolution(resolution, role), std::move(provenance)});
     keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, layer);
     if (!passed) {
       route.end = role;

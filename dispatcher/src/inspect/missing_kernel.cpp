@@ -80,13 +80,13 @@ void refuse_gone(const Operator& op) {
                    op.declaration()));
 }
 
-void refuse(RecordRole role, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void refuse_missing(RecordRole role, const Operator& op, DispatchKeySet keys, Stack& stack) {
   if (role == RecordRole::Ambiguous) refuse_ambiguous(op, keys, stack);
   if (role == RecordRole::Gone) refuse_gone(op);
   refuse_missing(op, keys, stack);
 }
 
-[[maybe_unused]] const bool is_set = (set_refuse_call(&refuse), true);
+[[maybe_unused]] const bool is_set = (set_refuse_call(&refuse_missing), true);
 
 }  // namespace
 }  // namespace opyard

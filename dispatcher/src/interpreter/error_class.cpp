@@ -10,18 +10,18 @@
 namespace opyard {
 namespace {
 
-constinit std::atomic<NamedError::Raise> current{nullptr};
+constinit std::atomic<NamedError::Raise> current_raise{nullptr};
 
 }  // namespace
 
 NamedError::~NamedError() = default;
 
 NamedError::Raise NamedError::set_raise(Raise raise) noexcept {
-  return current.exchange(raise, std::memory_order_acq_rel);
+  return current_raise.exchange(raise, std::memory_order_acq_rel);
 }
 
 bool NamedError::raise_with_lock_held(std::string_view text) const noexcept {
-  const Raise raise = current.load(std::memory_order_acquire);
+  const Raise raise = current_raise.load(std::memory_order_acquire);
   if (raise == nullptr) return false;
   // The class says the name.
   if (text.starts_with(name_) && text.substr(name_.size()).starts_with(": ")) {

@@ -8,18 +8,18 @@
 namespace opyard {
 namespace {
 
-constinit std::atomic<const GilFunctions*> known{nullptr};
+constinit std::atomic<const GilFunctions*> known_functions{nullptr};
 
 }  // namespace
 
 constinit std::atomic<GilWaitListener> gil_wait_listener{nullptr};
 
 void set_gil_functions(const GilFunctions* functions) noexcept {
-  known.store(functions, std::memory_order_release);
+  known_functions.store(functions, std::memory_order_release);
 }
 
 GilReleased::GilReleased()
-    : functions_(known.load(std::memory_order_acquire)),
+    : functions_(known_functions.load(std::memory_order_acquire)),
       released_(functions_ != nullptr ? functions_->release() : nullptr) {}
 
 GilReleased::~GilReleased() noexcept(false) {

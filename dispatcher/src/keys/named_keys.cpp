@@ -13,7 +13,7 @@
 namespace opyard {
 namespace {
 
-using Names = std::vector<detail::KeyName>;
+using KeyNames = std::vector<detail::KeyName>;
 
 constexpr const char* kPrefixes[] = {
 #define OPYARD_X(index, position, name, prefix) #prefix,
@@ -26,7 +26,7 @@ Mutex& names_mutex() {
   return *mutex;
 }
 // Made when libopyard is loaded, so that no fork() meets it half made.
-[[maybe_unused]] const Status made_early = guarded([] { names_mutex(); });
+[[maybe_unused]] const Status made_key_names = guarded([] { names_mutex(); });
 
 std::string lower_case(std::string text) {
   for (char& c : text) {
@@ -46,7 +46,7 @@ void require_identifier(std::string_view name) {
 
 // Two keys of one name could not be told apart, nor could two devices, which are written in lower
 // case.
-void require_free(const Names& names, std::string_view wanted, bool is_device) {
+void require_free(const KeyNames& names, std::string_view wanted, bool is_device) {
   for (const detail::KeyName& known : names) {
     const bool device =
         is_device && backend_of(known.key) && layer_of(known.key) == DispatchKey::Dense;
@@ -60,19 +60,19 @@ void require_free(const Names& names, std::string_view wanted, bool is_device) {
   }
 }
 
-bool is_unnamed(const Names& names, DispatchKey key) {
+bool is_unnamed(const KeyNames& names, DispatchKey key) {
   return std::any_of(names.begin(), names.end(), [key](const detail::KeyName& known) {
     return known.key == key && known.name == known.given_first;
   });
 }
 
-void require_free_backend(const Names& names, std::string_view name) {
+void require_free_backend(const KeyNames& names, std::string_view name) {
   for (const char* const prefix : kPrefixes) {
     require_free(names, prefix + std::string(name), *prefix == '\0');
   }
 }
 
-void name_backend(Names names, Backend backend, std::string_view name) {
+void name_backend(KeyNames names, Backend backend, std::string_view name) {
   for (detail::KeyName& known : names) {
     if (backend_of(known.key) != backend) continue;
     known.name = kPrefixes[(int(known.key) - detail::kFirstInstance) / kBackendCount];
@@ -100,7 +100,7 @@ std::pair<DispatchKey, DispatchKey> layers_of(LayerGap gap) {
 Backend register_backend(std::string_view name) {
   require_identifier(name);
   const std::lock_guard lock(names_mutex());
-  const Names& names = detail::key_names();
+  const KeyNames& names = detail::key_names();
   require_free_backend(names, name);
   std::string taken;
   for (int i = int(Backend::UserBackend1); i <= int(Backend::UserBackend8); ++i) {
@@ -127,7 +127,7 @@ void rename_backend(Backend backend, std::string_view name) {
                     "can",
                     to_string(key), name));
   }
-  const Names& names = detail::key_names();
+  const KeyNames& names = detail::key_names();
   if (is_unnamed(names, key)) {
     require_free_backend(names, name);
     return name_backend(names, backend, name);
@@ -142,7 +142,7 @@ DispatchKey register_layer(std::string_view name, LayerGap gap) {
   require_identifier(name);
   const auto [low, high] = layers_of(gap);
   const std::lock_guard lock(names_mutex());
-  Names names = detail::key_names();
+  KeyNames names = detail::key_names();
   require_free(names, name, false);
   for (const DispatchKey key : {low, high}) {
     if (!is_unnamed(names, key)) continue;

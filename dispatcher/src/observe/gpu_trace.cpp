@@ -11,7 +11,7 @@ namespace opyard {
 namespace {
 
 // A warning that cannot be given is dropped: callers cannot handle a failure.
-void say(Backend backend, const char* what) noexcept {
+void report_ignored(Backend backend, const char* what) noexcept {
   try {
     warn_late(to_string(backend) + " trace hook execution failed: " + what);
   } catch (...) {  // out of memory
@@ -47,9 +47,9 @@ OPYARD_CATCHES_FORCED_UNWIND void detail::trace_quietly(Interpreter& interpreter
   } catch (abi::__forced_unwind&) {
     throw;
   } catch (const std::exception& error) {
-    say(backend, error.what());
+    report_ignored(backend, error.what());
   } catch (...) {
-    say(backend, "something was thrown that is no std::exception");
+    report_ignored(backend, "something was thrown that is no std::exception");
   }
 }
 

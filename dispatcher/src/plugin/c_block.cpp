@@ -10,7 +10,7 @@
 namespace opyard {
 namespace {
 
-LibraryKind kind_of(const opyard_block& block) {
+LibraryKind library_kind_of(const opyard_block& block) {
   switch (block.kind) {
     case OPYARD_DEFINE:
       return LibraryKind::Def;
@@ -27,7 +27,7 @@ LibraryKind kind_of(const opyard_block& block) {
 }
 
 // The block gave a status: raises its error, or the status if it left none.
-[[noreturn]] void raise_from(const opyard_block& block, int status) {
+[[noreturn]] void raise_from_block(const opyard_block& block, int status) {
   if (const std::optional<Error> error = take_error()) throw *error;
   const bool known = status > OPYARD_OK && status < OPYARD_STATUS_COUNT;
   fail(known ? ErrorKind(status - 1) : ErrorKind::BadReturn,
@@ -44,14 +44,14 @@ std::unique_ptr<Library> run_c_block(const opyard_block& given) {
   }
   std::optional<DispatchKey> key;
   if (block.key != nullptr) key = parse_dispatch_key(block.key);
-  auto library = std::make_unique<Library>(kind_of(block), block.name_space, key,
+  auto library = std::make_unique<Library>(library_kind_of(block), block.name_space, key,
                                            block.file == nullptr ? "" : block.file, block.line);
   if (block.run == nullptr) return library;
   take_error();  // one that is there afterwards is the block's
   int status = OPYARD_OK;
   const Status thrown = guarded([&] { status = block.run(c_library(library.get())); });
   if (thrown != Status::Ok) status = int(thrown);
-  if (status != OPYARD_OK) raise_from(block, status);
+  if (status != OPYARD_OK) raise_from_block(block, status);
   return library;
 }
 

@@ -75,7 +75,7 @@ struct Plugins {
 };
 
 // Made when libopyard is loaded, so that no fork() meets it half made.
-[[maybe_unused]] const Status made_early = guarded([] { Plugins::instance(); });
+[[maybe_unused]] const Status made_plugins = guarded([] { Plugins::instance(); });
 
 std::string absolute(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) {

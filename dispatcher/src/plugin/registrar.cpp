@@ -33,7 +33,7 @@ struct LinkedLibraries {
 };
 
 // Made when libopyard is loaded, so that no fork() meets it half made.
-[[maybe_unused]] const Status made_early = guarded([] { LinkedLibraries::instance(); });
+[[maybe_unused]] const Status made_linked_libraries = guarded([] { LinkedLibraries::instance(); });
 
 }  // namespace
 

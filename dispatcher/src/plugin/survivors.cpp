@@ -26,7 +26,7 @@ void add_kernels(const OperatorName& name, std::vector<Survivor>& survivors) {
   }
 }
 
-std::string describe(const Survivor& survivor) {
+std::string describe_survivor(const Survivor& survivor) {
   switch (survivor.kind) {
     case Survivor::Kind::Call:
       return fmt::format("a kernel that was {} may still be running", survivor.provenance);
@@ -75,7 +75,7 @@ std::string to_string(const UnloadReport& report) {
   }
   std::string text = fmt::format("{} was unloaded, and this is left of it:", report.path);
   for (const Survivor& survivor : report.survivors) {
-    text += "\n  " + describe(survivor);
+    text += "\n  " + describe_survivor(survivor);
   }
   return text;
 }

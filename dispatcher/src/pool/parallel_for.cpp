@@ -23,13 +23,13 @@ namespace {
 constexpr std::uint64_t kRangesOfAThread = 4;
 
 // Whether this thread is inside the body of a loop.
-constinit thread_local bool is_inside = false;
+constinit thread_local bool is_in_parallel = false;
 
 struct Inside {
-  Inside() noexcept : former(std::exchange(is_inside, true)) {}
+  Inside() noexcept : former(std::exchange(is_in_parallel, true)) {}
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
-  ~Inside() { is_inside = former; }
+  ~Inside() { is_in_parallel = former; }
   const bool former;
 };
 
@@ -133,7 +133,7 @@ void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, Rang
   if (begin >= end) return;
   const std::uint64_t count = std::uint64_t(end) - std::uint64_t(begin);
   const std::uint64_t most = count / std::uint64_t(grain);
-  if (most <= 1 || is_inside) return function(context, begin, end);
+  if (most <= 1 || is_in_parallel) return function(context, begin, end);
   const std::uint64_t threads = std::uint64_t(thread_count());
   if (threads == 1) return function(context, begin, end);
   const std::uint64_t ranges = std::min(most, threads * kRangesOfAThread);

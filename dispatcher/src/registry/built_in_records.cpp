@@ -10,7 +10,7 @@ namespace {
 // inspect/missing_kernel.cpp, which reads the tables that these records are in.
 constinit RefuseCall refuse_call = nullptr;
 
-void refuse(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void refuse_record(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   refuse_call(record.role, op, keys, stack);
 }
 
@@ -45,19 +45,20 @@ void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Sta
 }
 
 const Record& missing_record() {
-  static const Record& record = make_built_in_record(RecordRole::Missing, &refuse, "no kernel");
+  static const Record& record =
+      make_built_in_record(RecordRole::Missing, &refuse_record, "no kernel");
   return record;
 }
 
 const Record& ambiguous_record() {
   static const Record& record =
-      make_built_in_record(RecordRole::Ambiguous, &refuse, "ambiguous_autogradother");
+      make_built_in_record(RecordRole::Ambiguous, &refuse_record, "ambiguous_autogradother");
   return record;
 }
 
 const Record& gone_record() {
   static const Record& record =
-      make_built_in_record(RecordRole::Gone, &refuse, "definition unregistered");
+      make_built_in_record(RecordRole::Gone, &refuse_record, "definition unregistered");
   return record;
 }
 

@@ -23,20 +23,21 @@ void Kernel::refuse_null() {
 
 namespace {
 
-void run(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void run_boxed(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   reinterpret_cast<BoxedKernel>(record.context)(op, keys, stack);
 }
-void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void run_boxed_released(const Record& record, const Operator& op, DispatchKeySet keys,
+                        Stack& stack) {
   detail::resolve_memory_of(stack.top(op.schema().arguments.size()));
   const GilReleased released;
-  run(record, op, keys, stack);
+  run_boxed(record, op, keys, stack);
 }
 
 }  // namespace
 
 Kernel Kernel::boxed(BoxedKernel function, Gil gil) {
   if (function == nullptr) refuse_null();
-  return with_context(gil == Gil::Released ? &run_released : &run,
+  return with_context(gil == Gil::Released ? &run_boxed_released : &run_boxed,
                       reinterpret_cast<void*>(function), nullptr, gil);
 }
 

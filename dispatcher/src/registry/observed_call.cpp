@@ -81,7 +81,7 @@ bool is_passed_on(std::uint64_t innermost, std::uint64_t kernel) noexcept {
   return differs >> kLowBits == 0 &&
          ((differs & (kHandler - 1)) == 0 || (innermost & kHandler) != 0);
 }
-bool is_inside(const Operator& op) noexcept {
+bool is_observing(const Operator& op) noexcept {
   return position.innermost >> kLowBits ==
          std::uint64_t(reinterpret_cast<std::uintptr_t>(&op)) << kLowBits >> kLowBits;
 }
@@ -228,7 +228,7 @@ void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, 
                  bool passed_on) {
   if (watchers.on.load(std::memory_order_relaxed) == 0) return op.run_boxed(record, keys, stack);
   // A kernel that calls another one of its own operator, which it holds, passes the call on to it.
-  passed_on |= is_inside(op);
+  passed_on |= is_observing(op);
   if (record.role == RecordRole::Watch) {  // it tells of itself
     const PassingOn passing(op, keys, passed_on);
     return op.run_boxed(record, keys, stack);

@@ -10,7 +10,7 @@
 namespace opyard {
 namespace {
 
-[[gnu::always_inline]] inline bool is_one_of(std::uint64_t kinds, const Value& value) {
+[[gnu::always_inline]] inline bool is_kind_of(std::uint64_t kinds, const Value& value) {
   return (kinds >> int(value.kind()) & 1) != 0;
 }
 
@@ -30,7 +30,7 @@ namespace {
                    to_string(op.name()), count, op.schema().arguments.size(), op.declaration()));
 }
 
-[[noreturn]] OPYARD_COLD void refuse_key(const Operator& op, DispatchKey key) {
+[[noreturn]] OPYARD_COLD void refuse_call_key(const Operator& op, DispatchKey key) {
   fail(ErrorKind::BadValue,
        fmt::format(
            "{} cannot be called at {}: name the key of one backend, or of a layer that has no "
@@ -131,7 +131,7 @@ Operator::Operator(Schema schema, const Record& initial)
   DispatchKeySet keys;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Value& value = arguments[i];
-    if (__builtin_expect(!is_one_of(plan_[i].accepted_kinds, value), 0) &&
+    if (__builtin_expect(!is_kind_of(plan_[i].accepted_kinds, value), 0) &&
         !accepts(*schema_.arguments[i].type, value)) {
       refuse_argument(*this, i, value);
     }
@@ -156,7 +156,7 @@ void Operator::check_arguments(std::span<const Value> arguments) const {
     }
     if (record.typed != nullptr) return;
     for (std::size_t i = 0; i < result_kinds_.size(); ++i) {
-      if (!is_one_of(result_kinds_[i], stack[below + i])) {
+      if (!is_kind_of(result_kinds_[i], stack[below + i])) {
         check_result(*this, record, i, stack[below + i]);
       }
     }
@@ -179,7 +179,7 @@ void Operator::call_boxed_at(DispatchKey key, Stack& stack) const {
   DispatchKeySet arguments;
   consuming(stack, values_below(stack, count), [&] {
     if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::ThreadEntry) {
-      refuse_key(*this, key);
+      refuse_call_key(*this, key);
     }
     arguments = check_and_join_keys(stack.top(std::min(count, stack.size())));
   });

@@ -25,7 +25,7 @@
 namespace opyard {
 namespace {
 
-[[noreturn]] OPYARD_COLD void refuse_key(const OperatorName& name, DispatchKey key) {
+[[noreturn]] OPYARD_COLD void refuse_kernel_key(const OperatorName& name, DispatchKey key) {
   const char* const reason = !is_known(key) ? "is no dispatch key"
                              : key == DispatchKey::ThreadEntry
                                  ? "belongs to the dispatcher"
@@ -41,7 +41,7 @@ DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at) 
   DispatchKey key = at.value_or(DispatchKey::CompositeImplicitAutograd);
   if (key == DispatchKey::Undefined) key = DispatchKey::CompositeImplicitAutograd;
   if (!is_known(key) || is_per_backend_layer(key) || key == DispatchKey::ThreadEntry) {
-    refuse_key(name, key);
+    refuse_kernel_key(name, key);
   }
   return key;
 }
@@ -209,12 +209,12 @@ class Active {
   Slots occupied_;  // where exact_ has one
 };
 
-using Table = std::array<const Record*, kSlotCount>;
+using SlotTable = std::array<const Record*, kSlotCount>;
 
 // ThreadEntry has no kernels.
-Table table_for(const OperatorEntry& entry, const Common& common, CallingInterpreter caller) {
+SlotTable table_for(const OperatorEntry& entry, const Common& common, CallingInterpreter caller) {
   const Active active(entry, caller);
-  Table table;
+  SlotTable table;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const bool is_entry = key_of_slot(slot) == DispatchKey::ThreadEntry;
     table[slot] = is_entry ? &thread_entry_record() : active.resolve(slot, common).record;
@@ -225,14 +225,14 @@ Table table_for(const OperatorEntry& entry, const Common& common, CallingInterpr
 // What slots lead to that all read, but for watchers: a built-in record if interpreters see
 // different ones. Gives each interpreter's table, with what belongs into it, to `see`.
 template <typename See>
-Table stored_table(const OperatorEntry& entry, const Common& common, const See& see) {
+SlotTable stored_table(const OperatorEntry& entry, const Common& common, const See& see) {
   InterpreterTable* const tables = common.several() ? InterpreterTable::first(*entry.op) : nullptr;
-  Table stored =
+  SlotTable stored =
       table_for(entry, common, tables == nullptr ? common.usual() : CallingInterpreter::outside());
-  Table differs{};
+  SlotTable differs{};
   for (InterpreterTable* one = tables; one != nullptr; one = one->next) {
     if (!one->is_seen()) continue;
-    const Table table = table_for(entry, common, one->caller());
+    const SlotTable table = table_for(entry, common, one->caller());
     for (std::size_t slot = 0; slot < table.size(); ++slot) {
       if (table[slot] != stored[slot]) differs[slot] = &per_interpreter_record();
     }
@@ -277,11 +277,12 @@ Resolved OperatorEntry::resolve_below(DispatchKey key, DispatchKey at, std::uint
 
 void OperatorEntry::publish(const Common& common) const {
   if (op == nullptr) return;
-  const Table table = stored_table(*this, common, [](InterpreterTable& one, const Table& seen) {
-    for (std::size_t slot = 0; slot < seen.size(); ++slot) {
-      one.slots[slot].store(seen[slot], std::memory_order_release);
-    }
-  });
+  const SlotTable table =
+      stored_table(*this, common, [](InterpreterTable& one, const SlotTable& seen) {
+        for (std::size_t slot = 0; slot < seen.size(); ++slot) {
+          one.slots[slot].store(seen[slot], std::memory_order_release);
+        }
+      });
   WatchTable* const behind = common.watching ? WatchTable::find(*op) : nullptr;
   std::uint64_t stays = DispatchKeySet::kBackendBits;  // and layers with a slot that takes calls
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
@@ -355,8 +356,8 @@ std::string OperatorEntry::find_drift(const Common& common) const {
     return fmt::format("{} holds the operator {}", to_string(name), to_string(op->name()));
   }
   std::string drift_of_interpreter;
-  const Table computed =
-      stored_table(*this, common, [&](const InterpreterTable& one, const Table& seen) {
+  const SlotTable computed =
+      stored_table(*this, common, [&](const InterpreterTable& one, const SlotTable& seen) {
         for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
           if (one.slots[slot].load(std::memory_order_acquire) == seen[slot]) continue;
           drift_of_interpreter =

@@ -55,7 +55,7 @@ namespace opyard {
 namespace {
 
 // Whether this thread's end has begun.
-constinit thread_local bool has_ended = false;
+constinit thread_local bool thread_has_ended = false;
 
 struct ThreadNode {
   detail::LocalBlock* block = nullptr;
@@ -139,7 +139,7 @@ struct Reclaimer {
 void leave_thread(void* membership) {
   const std::unique_ptr<ThreadNode> node(static_cast<ThreadNode*>(membership));
   Reclaimer& reclaimer = Reclaimer::instance();
-  has_ended = true;
+  thread_has_ended = true;
   const std::lock_guard lock(reclaimer.mutex);
   for (ThreadNode** link = &reclaimer.threads; *link != nullptr; link = &(*link)->next) {
     if (*link == node.get()) {
@@ -159,7 +159,7 @@ void enter_thread() {
   Reclaimer& reclaimer = Reclaimer::instance();
   auto node = std::make_unique<ThreadNode>();
   node->block = &local_block;
-  if (has_ended) node->late = pid_t(syscall(SYS_gettid));
+  if (thread_has_ended) node->late = pid_t(syscall(SYS_gettid));
   if (pthread_setspecific(reclaimer.end_of_thread, node.get()) != 0) throw std::bad_alloc();
   const std::lock_guard lock(reclaimer.mutex);
   node->next = reclaimer.threads;

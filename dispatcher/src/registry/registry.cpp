@@ -138,7 +138,7 @@ namespace {
 // Made when libopyard is loaded: a fork() on one thread while another is just making it would
 // leave the child with a registry that is never ready. If it cannot be made now, code that needs
 // it first is told.
-[[maybe_unused]] const Status made_early = guarded([] { Registry::instance(); });
+[[maybe_unused]] const Status made_registry = guarded([] { Registry::instance(); });
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace opyard {
 namespace {
 
 // The bit of a watcher that watches, else 0.
-std::uint8_t bit_of(const Watcher& watcher) noexcept {
+std::uint8_t watcher_bit(const Watcher& watcher) noexcept {
   const std::uint8_t now = watchers.on.load(std::memory_order_acquire);
   for (unsigned n = 0; n < WatcherList::kMost; ++n) {
     const auto bit = std::uint8_t(1u << n);
@@ -22,7 +22,7 @@ std::uint8_t bit_of(const Watcher& watcher) noexcept {
 }
 
 // An entry stays that of its watcher: a call that has begun tells it of its end.
-std::uint8_t add(Watcher& watcher) {
+std::uint8_t add_watcher(Watcher& watcher) {
   for (unsigned n = 0; n < WatcherList::kMost; ++n) {
     Watcher* const known = watchers.list[n].load(std::memory_order_relaxed);
     if (known != nullptr && known != &watcher) continue;
@@ -40,8 +40,8 @@ std::uint8_t add(Watcher& watcher) {
 void start_watching(Watcher& watcher) {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.state_->mutex);
-  if (bit_of(watcher) != 0) return;
-  const std::uint8_t bit = add(watcher);
+  if (watcher_bit(watcher) != 0) return;
+  const std::uint8_t bit = add_watcher(watcher);
   if (watchers.on.load(std::memory_order_relaxed) == 0) registry.set_watch(true);
   watchers.on.fetch_or(bit, std::memory_order_release);
 }
@@ -49,14 +49,14 @@ void start_watching(Watcher& watcher) {
 void stop_watching(Watcher& watcher) noexcept {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.state_->mutex);
-  const std::uint8_t bit = bit_of(watcher);
+  const std::uint8_t bit = watcher_bit(watcher);
   if (bit == 0) return;
   const auto rest =
       std::uint8_t(watchers.on.fetch_and(std::uint8_t(~bit), std::memory_order_release) & ~bit);
   if (rest == 0) registry.set_watch(false);
 }
 
-bool is_watching(const Watcher& watcher) noexcept { return bit_of(watcher) != 0; }
+bool is_watching(const Watcher& watcher) noexcept { return watcher_bit(watcher) != 0; }
 
 void Registry::set_watch(bool on) {
   if (on) {

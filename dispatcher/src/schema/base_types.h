@@ -30,6 +30,11 @@ using kind_set::kBaseEntries;
 inline constexpr int kBaseTypeCount = int(std::size(kBaseEntries));
 static_assert(int(TypeKind::List) == kBaseTypeCount, "base types come first in TypeKind");
 
+// A value of any type fits: Any, or a variable of a template.
+inline bool is_anything(const Type& type) {
+  return type.kind() == TypeKind::Any || type.kind() == TypeKind::Variable;
+}
+
 constexpr bool is_base(TypeKind kind) { return int(kind) < kBaseTypeCount; }
 constexpr const BaseEntry& base_entry(TypeKind kind) { return kBaseEntries[int(kind)]; }
 

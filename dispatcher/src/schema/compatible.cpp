@@ -36,7 +36,7 @@ bool is_sublist(const Type& narrow, const Type& wide) {
 }
 
 // The same default, or none, on both sides.
-bool same_default(const Argument& a, const Argument& b) {
+bool same_argument_default(const Argument& a, const Argument& b) {
   Argument x;
   Argument y;
   x.type = y.type = base_type(TypeKind::Any);
@@ -68,7 +68,7 @@ Reason compare_argument(const Argument& fresh, const Argument& old) {
   if (fresh.name != old.name) {
     return fmt::format("Argument '{}' was named '{}'.", fresh.name, old.name);
   }
-  if (old.default_value && !same_default(fresh, old)) {
+  if (old.default_value && !same_argument_default(fresh, old)) {
     return fmt::format("The default value of argument '{}' has changed.", old.name);
   }
   if (fresh.alias != old.alias) {
@@ -135,14 +135,14 @@ Reason compare_positions(const Schema& fresh, const Schema& old) {
   return std::nullopt;
 }
 
-enum class Part { Positional, KeywordOnly, Out };
+enum class SchemaPart { Positional, KeywordOnly, Out };
 
-std::vector<Argument> arguments_of(const Schema& schema, Part part) {
+std::vector<Argument> arguments_of(const Schema& schema, SchemaPart part) {
   std::vector<Argument> found;
   for (const Argument& argument : schema.arguments) {
-    const Part its = argument.is_out()       ? Part::Out
-                     : argument.keyword_only ? Part::KeywordOnly
-                                             : Part::Positional;
+    const SchemaPart its = argument.is_out()       ? SchemaPart::Out
+                           : argument.keyword_only ? SchemaPart::KeywordOnly
+                                                   : SchemaPart::Positional;
     if (its == part) found.push_back(argument);
   }
   return found;
@@ -288,15 +288,15 @@ std::optional<std::string> why_not_forward_compatible(const Schema& fresh, const
     return std::string("It takes further arguments ('...') and did not.");
   }
   if (auto reason = compare_moved_forward(fresh, old)) return reason;
-  if (auto reason = compare_positional_forward(arguments_of(fresh, Part::Positional),
-                                               arguments_of(old, Part::Positional))) {
+  if (auto reason = compare_positional_forward(arguments_of(fresh, SchemaPart::Positional),
+                                               arguments_of(old, SchemaPart::Positional))) {
     return reason;
   }
-  if (auto reason = compare_keyword_only_forward(arguments_of(fresh, Part::KeywordOnly),
-                                                 arguments_of(old, Part::KeywordOnly))) {
+  if (auto reason = compare_keyword_only_forward(arguments_of(fresh, SchemaPart::KeywordOnly),
+                                                 arguments_of(old, SchemaPart::KeywordOnly))) {
     return reason;
   }
-  if (arguments_of(fresh, Part::Out) != arguments_of(old, Part::Out)) {
+  if (arguments_of(fresh, SchemaPart::Out) != arguments_of(old, SchemaPart::Out)) {
     return std::string("The out arguments have changed.");
   }
   if (fresh.results != old.results) return std::string("The results have changed.");

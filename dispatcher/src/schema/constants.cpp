@@ -13,7 +13,7 @@ struct Constant {
   std::string_view name;
   std::int64_t number;
 };
-constexpr Constant kDTypes[] = {
+constexpr Constant kDTypeConstants[] = {
     {"byte", std::int64_t(DType::UInt8)},          {"char", std::int64_t(DType::Int8)},
     {"short", std::int64_t(DType::Int16)},         {"int", std::int64_t(DType::Int32)},
     {"long", std::int64_t(DType::Int64)},          {"half", std::int64_t(DType::Half)},
@@ -34,8 +34,7 @@ constexpr Constant kMemoryFormats[] = {
 // What a loss function does with its elements.
 constexpr Constant kReductions[] = {{"Mean", 1}, {"Sum", 2}};
 
-std::optional<std::int64_t> find_constant(std::span<const Constant> constants,
-                                          std::string_view name) {
+std::optional<std::int64_t> find_in(std::span<const Constant> constants, std::string_view name) {
   for (const Constant& constant : constants) {
     if (constant.name == name) return constant.number;
   }
@@ -48,16 +47,16 @@ std::optional<std::int64_t> find_constant(TypeKind type, std::string_view name) 
   switch (type) {
     case TypeKind::ScalarType:
       // Here "float" and "int" are the short names of C types, not our names of dtypes.
-      if (const auto number = find_constant(kDTypes, name)) return number;
+      if (const auto number = find_in(kDTypeConstants, name)) return number;
       if (const auto dtype = find_dtype(name)) return std::int64_t(*dtype);
       return std::nullopt;
     case TypeKind::Layout:
-      return find_constant(kLayouts, name);
+      return find_in(kLayouts, name);
     case TypeKind::MemoryFormat:
-      return find_constant(kMemoryFormats, name);
+      return find_in(kMemoryFormats, name);
     case TypeKind::Int:
     case TypeKind::SymInt:
-      return find_constant(kReductions, name);
+      return find_in(kReductions, name);
     default:
       return std::nullopt;
   }

@@ -20,6 +20,8 @@
 namespace opyard {
 namespace {
 
+using detail::is_anything;
+
 using detail::base_entry;
 using detail::is_base;
 using detail::runtime_kind;
@@ -44,9 +46,6 @@ std::string name_of_object(TypeKind kind) {
   return kind == TypeKind::None ? "None" : base_entry(kind).text;
 }
 
-bool is_anything(const Type& type) {
-  return type.kind() == TypeKind::Any || type.kind() == TypeKind::Variable;
-}
 bool is_list(const Type& type) { return type.kind() == TypeKind::List; }
 // int[2] also takes one int.
 bool takes_one(const Type& list) { return list.size_hint() != 0 && !is_list(list.element()); }

@@ -55,7 +55,7 @@ OperatorName parse_name(SchemaCursor& cursor) {
 }
 
 // The names of one list, to refuse a second argument of the same name.
-class Names {
+class ArgumentNames {
  public:
   void add(SchemaCursor& cursor, const Token& name, const char* what) {
     if (taken_.insert(name.text).second) return;
@@ -176,7 +176,7 @@ class ArgumentParser {
 
   SchemaCursor& cursor_;
   Schema& schema_;
-  Names names_;
+  ArgumentNames names_;
   std::size_t before_comma_ = 0;  // where the word before the last comma ends
   std::optional<Token> star_;
   SchemaFix star_fix_;
@@ -188,7 +188,7 @@ class ArgumentParser {
   Span required_type_;
 };
 
-void parse_result(SchemaCursor& cursor, Schema& schema, Names& names) {
+void parse_result(SchemaCursor& cursor, Schema& schema, ArgumentNames& names) {
   check_count(cursor, schema.results, "result");
   const std::size_t first_mark = cursor.marks().size();
   ParsedType parsed = parse_type(cursor);
@@ -211,7 +211,7 @@ void parse_result(SchemaCursor& cursor, Schema& schema, Names& names) {
 }
 
 void parse_results(SchemaCursor& cursor, Schema& schema) {
-  Names names;
+  ArgumentNames names;
   if (cursor.take_if("...")) {
     schema.variadic_results = true;
     return;
@@ -245,7 +245,7 @@ void parse_whole(SchemaCursor& cursor, OperatorName& name) {
 
 // Reads the whole text as far as it can be read.
 template <typename Result>
-Faults read(std::string_view text, const SchemaLimits& limits, Result& result) {
+Faults read_whole(std::string_view text, const SchemaLimits& limits, Result& result) {
   Faults faults(text, kSchemaLanguage, limits);
   try {
     SchemaCursor cursor(text, limits, faults);
@@ -261,18 +261,18 @@ Faults read(std::string_view text, const SchemaLimits& limits, Result& result) {
 
 Schema parse_schema(std::string_view text, const SchemaLimits& limits) {
   Schema schema;
-  detail::read(text, limits, schema).raise_if_any();
+  detail::read_whole(text, limits, schema).raise_if_any();
   return schema;
 }
 
 std::vector<SchemaFault> find_schema_faults(std::string_view text, const SchemaLimits& limits) {
   Schema schema;
-  return detail::read(text, limits, schema).sorted();
+  return detail::read_whole(text, limits, schema).sorted();
 }
 
 OperatorName parse_operator_name(std::string_view text, const SchemaLimits& limits) {
   OperatorName name;
-  detail::read(text, limits, name).raise_if_any();
+  detail::read_whole(text, limits, name).raise_if_any();
   return name;
 }
 

@@ -64,11 +64,11 @@ using detail::print_default;
 using detail::print_quoted;
 using detail::print_sets;
 
-enum class Names { Schema, Runtime };
+enum class NameStyle { Schema, Runtime };
 
-void print_type(std::string& out, const Type& type, const AliasInfo* alias, Names names);
+void print_type(std::string& out, const Type& type, const AliasInfo* alias, NameStyle names);
 
-void print_elements(std::string& out, const Type& type, const AliasInfo* alias, Names names,
+void print_elements(std::string& out, const Type& type, const AliasInfo* alias, NameStyle names,
                     const char* opening) {
   out += opening;
   for (std::size_t i = 0; i < type.elements().size(); ++i) {
@@ -79,7 +79,7 @@ void print_elements(std::string& out, const Type& type, const AliasInfo* alias, 
   out += ')';
 }
 
-void print_type(std::string& out, const Type& type, const AliasInfo* alias, Names names) {
+void print_type(std::string& out, const Type& type, const AliasInfo* alias, NameStyle names) {
   switch (type.kind()) {
     case TypeKind::Optional:
       print_type(out, type.element(), alias, names);
@@ -117,7 +117,7 @@ void print_type(std::string& out, const Type& type, const AliasInfo* alias, Name
       break;
     default: {
       const detail::BaseEntry& entry = detail::base_entry(type.kind());
-      out += names == Names::Schema ? entry.text : entry.runtime_text;
+      out += names == NameStyle::Schema ? entry.text : entry.runtime_text;
       break;
     }
   }
@@ -125,7 +125,7 @@ void print_type(std::string& out, const Type& type, const AliasInfo* alias, Name
 }
 
 void print_argument(std::string& out, const Argument& argument) {
-  print_type(out, *argument.type, argument.alias ? &*argument.alias : nullptr, Names::Schema);
+  print_type(out, *argument.type, argument.alias ? &*argument.alias : nullptr, NameStyle::Schema);
   if (!argument.name.empty()) {
     out += ' ';
     out += argument.name;
@@ -174,13 +174,13 @@ void print_results(std::string& out, const Schema& schema) {
 
 std::string to_string(const Type& type) {
   std::string out;
-  print_type(out, type, nullptr, Names::Schema);
+  print_type(out, type, nullptr, NameStyle::Schema);
   return out;
 }
 
 std::string runtime_text(const Type& type) {
   std::string out;
-  print_type(out, *runtime_type(type), nullptr, Names::Runtime);
+  print_type(out, *runtime_type(type), nullptr, NameStyle::Runtime);
   return out;
 }
 

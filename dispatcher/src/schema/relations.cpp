@@ -7,61 +7,58 @@
 #include <unordered_set>
 #include <vector>
 
+#include "schema/alias_sets.h"
 #include "schema/sharing.h"
 
 namespace opyard {
 namespace {
 
+using detail::AliasSets;
+using detail::collect_sets;
+
 using detail::can_be_one_object;
-using Sets = std::unordered_set<std::string_view>;
-
-void collect_sets(const AliasInfo& alias, Sets& sets) {
-  sets.insert(alias.after.begin(), alias.after.end());
-  for (const AliasInfo& inner : alias.contained) collect_sets(inner, sets);
-}
-
-Sets own_sets(const Argument& argument) {
+AliasSets own_sets(const Argument& argument) {
   if (!argument.alias) return {};
-  return Sets(argument.alias->after.begin(), argument.alias->after.end());
+  return AliasSets(argument.alias->after.begin(), argument.alias->after.end());
 }
 
-Sets all_sets(const Argument& argument) {
-  Sets sets;
+AliasSets all_sets(const Argument& argument) {
+  AliasSets sets;
   if (argument.alias) collect_sets(*argument.alias, sets);
   return sets;
 }
 
 // A value that is an argument or result, or somewhere inside it.
-struct Part {
+struct RelatedPart {
   const Type* type;
-  Sets sets;  // when the call ends
+  AliasSets sets;  // when the call ends
 };
 
 // What is inside a value, at any depth. What is there without a set of its own is in the
 // wildcard set: the schema promises nothing for it.
-void collect_inside(const Type& type, const AliasInfo* alias, std::vector<Part>& parts) {
+void collect_inside(const Type& type, const AliasInfo* alias, std::vector<RelatedPart>& parts) {
   if (type.kind() == TypeKind::Optional) return collect_inside(type.element(), alias, parts);
   if (type.kind() == TypeKind::Union) return;  // its sets are those of the whole
   for (std::size_t i = 0; i < type.elements().size(); ++i) {
     const Type& element = *type.elements()[i];
     const bool has_alias = alias != nullptr && i < alias->contained.size();
     const AliasInfo* inner = has_alias ? &alias->contained[i] : nullptr;
-    Part part{&element, {"*"}};
+    RelatedPart part{&element, {"*"}};
     if (inner != nullptr && inner->has_sets()) {
-      part.sets = Sets(inner->after.begin(), inner->after.end());
+      part.sets = AliasSets(inner->after.begin(), inner->after.end());
     }
     parts.push_back(std::move(part));
     collect_inside(element, inner, parts);
   }
 }
 
-std::vector<Part> inside(const Argument& argument) {
-  std::vector<Part> parts;
+std::vector<RelatedPart> inside(const Argument& argument) {
+  std::vector<RelatedPart> parts;
   collect_inside(*argument.type, argument.alias ? &*argument.alias : nullptr, parts);
   return parts;
 }
 
-bool intersect(const Sets& a, const Sets& b) {
+bool intersect(const AliasSets& a, const AliasSets& b) {
   return std::any_of(a.begin(), a.end(), [&](std::string_view set) { return b.contains(set); });
 }
 
@@ -91,11 +88,11 @@ bool may_alias(const Schema& schema, Place a, Place b) {
 bool may_contain(const Schema& schema, Place container, Place content) {
   const Argument& outer = at(schema, container);
   const Argument& inner = at(schema, content);
-  std::vector<Part> candidates = inside(inner);
+  std::vector<RelatedPart> candidates = inside(inner);
   candidates.push_back({inner.type.get(), own_sets(inner)});
-  const std::vector<Part> held = inside(outer);
-  return std::any_of(held.begin(), held.end(), [&](const Part& part) {
-    return std::any_of(candidates.begin(), candidates.end(), [&](const Part& candidate) {
+  const std::vector<RelatedPart> held = inside(outer);
+  return std::any_of(held.begin(), held.end(), [&](const RelatedPart& part) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const RelatedPart& candidate) {
       return intersect(part.sets, candidate.sets) && can_be_one_object(*part.type, *candidate.type);
     });
   });
@@ -118,7 +115,7 @@ std::size_t out_argument_count(const Schema& schema) {
 
 bool is_functional(const Schema& schema) {
   if (schema.results.empty() || schema.is_mutable()) return false;
-  Sets given_back;
+  AliasSets given_back;
   for (const Argument& result : schema.results) {
     if (result.alias) collect_sets(*result.alias, given_back);
   }

@@ -6,22 +6,19 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "schema/alias_sets.h"
+
 namespace opyard {
 namespace {
+
+using detail::AliasSets;
+using detail::collect_sets;
 
 bool writes(const AliasInfo& alias) {
   return alias.is_write || std::any_of(alias.contained.begin(), alias.contained.end(), writes);
 }
 
-using Sets = std::unordered_set<std::string_view>;
-
-// Every set that is on a type or inside it when the call ends.
-void collect_sets(const AliasInfo& alias, Sets& sets) {
-  sets.insert(alias.after.begin(), alias.after.end());
-  for (const AliasInfo& inner : alias.contained) collect_sets(inner, sets);
-}
-
-bool has_one_of(const AliasInfo& alias, const Sets& sets) {
+bool has_one_of(const AliasInfo& alias, const AliasSets& sets) {
   return std::any_of(alias.after.begin(), alias.after.end(),
                      [&](const std::string& set) { return sets.contains(set); }) ||
          std::any_of(alias.contained.begin(), alias.contained.end(),
@@ -29,13 +26,13 @@ bool has_one_of(const AliasInfo& alias, const Sets& sets) {
 }
 
 // Defaults are compared as they are written: NaN is NaN, and 0. is not -0.
-bool same_default(const Value& a, const Value& b) {
+bool same_default_value(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return false;
   if (a.is_double()) return a.identical(b);
   if (!a.is_list() && !a.is_tuple()) return a == b;
   const std::vector<Value>& x = a.items_unchecked();
   const std::vector<Value>& y = b.items_unchecked();
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_default);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_default_value);
 }
 
 std::optional<std::string> difference(const char* what, const std::vector<Argument>& a,
@@ -70,7 +67,7 @@ bool Argument::is_write() const { return alias && writes(*alias); }
 
 bool Argument::operator==(const Argument& other) const {
   if (default_value.has_value() != other.default_value.has_value()) return false;
-  if (default_value && !same_default(*default_value, *other.default_value)) return false;
+  if (default_value && !same_default_value(*default_value, *other.default_value)) return false;
   return name == other.name && equal(*type, *other.type) && keyword_only == other.keyword_only &&
          alias == other.alias;
 }
@@ -81,7 +78,7 @@ bool Schema::is_mutable() const {
 }
 
 bool Schema::is_view() const {
-  Sets given_back;
+  AliasSets given_back;
   for (const Argument& result : results) {
     if (result.alias) collect_sets(*result.alias, given_back);
   }

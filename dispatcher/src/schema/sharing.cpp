@@ -18,10 +18,6 @@ bool is_choice(const Type& type) {
   return type.kind() == TypeKind::Optional || type.kind() == TypeKind::Union;
 }
 
-bool is_anything(const Type& type) {
-  return type.kind() == TypeKind::Any || type.kind() == TypeKind::Variable;
-}
-
 }  // namespace
 
 bool can_be_one_object(const Type& a, const Type& b) {

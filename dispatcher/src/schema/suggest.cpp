@@ -11,7 +11,7 @@
 namespace opyard::detail {
 namespace {
 
-bool is_one_of(const Literal& literal, std::initializer_list<std::string_view> names) {
+bool is_literal_of(const Literal& literal, std::initializer_list<std::string_view> names) {
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view name) { return literal.is_name(name); });
 }
@@ -26,8 +26,8 @@ std::optional<std::string> whole_number(std::string_view text) {
 
 std::optional<std::string> better_bool(const Literal& literal) {
   if (literal.list || literal.negative) return std::nullopt;
-  if (literal.token.text == "1" || is_one_of(literal, {"true", "TRUE"})) return "True";
-  if (literal.token.text == "0" || is_one_of(literal, {"false", "FALSE"})) return "False";
+  if (literal.token.text == "1" || is_literal_of(literal, {"true", "TRUE"})) return "True";
+  if (literal.token.text == "0" || is_literal_of(literal, {"false", "FALSE"})) return "False";
   return std::nullopt;
 }
 
@@ -37,7 +37,7 @@ std::optional<std::string> better_float(const Literal& literal) {
   for (const char* name : {"Inf", "INF", "infinity", "Infinity"}) {
     if (literal.token.text == name) return fmt::format("{}inf", sign);
   }
-  if (is_one_of(literal, {"NaN", "NAN", "Nan"})) return "nan";
+  if (is_literal_of(literal, {"NaN", "NAN", "Nan"})) return "nan";
   return std::nullopt;
 }
 
@@ -113,7 +113,7 @@ std::optional<std::string> better_text(const SchemaCursor& cursor, const Type& t
                                        const Literal& literal) {
   switch (runtime_kind(type.kind())) {
     case TypeKind::Optional:
-      if (is_one_of(literal, {"none", "null", "nullopt", "nullptr"})) return "None";
+      if (is_literal_of(literal, {"none", "null", "nullopt", "nullptr"})) return "None";
       return better_text(cursor, type.element(), literal);
     case TypeKind::Int:
       return literal.is_number() ? whole_number(cursor.text(literal.span)) : std::nullopt;

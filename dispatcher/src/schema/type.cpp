@@ -35,14 +35,14 @@ bool is_symbolic(TypeKind kind) {
 
 // A total order of types, in which the members of a union are listed: base types as in types.def,
 // then compound ones by kind, name, size hint and elements.
-std::strong_ordering compare(const Type& a, const Type& b) {
+std::strong_ordering order_types(const Type& a, const Type& b) {
   if (&a == &b) return std::strong_ordering::equal;
   if (const auto order = a.kind() <=> b.kind(); order != 0) return order;
   if (const auto order = a.name() <=> b.name(); order != 0) return order;
   if (const auto order = a.size_hint() <=> b.size_hint(); order != 0) return order;
   return std::lexicographical_compare_three_way(
       a.elements().begin(), a.elements().end(), b.elements().begin(), b.elements().end(),
-      [](const TypePtr& x, const TypePtr& y) { return compare(*x, *y); });
+      [](const TypePtr& x, const TypePtr& y) { return order_types(*x, *y); });
 }
 
 std::vector<TypePtr> union_members(std::vector<TypePtr> given) {
@@ -55,7 +55,7 @@ std::vector<TypePtr> union_members(std::vector<TypePtr> given) {
     }
   }
   std::sort(members.begin(), members.end(),
-            [](const TypePtr& a, const TypePtr& b) { return compare(*a, *b) < 0; });
+            [](const TypePtr& a, const TypePtr& b) { return order_types(*a, *b) < 0; });
   const auto same = [](const TypePtr& a, const TypePtr& b) { return equal(*a, *b); };
   members.erase(std::unique(members.begin(), members.end(), same), members.end());
   return members;
@@ -109,7 +109,7 @@ TypePtr named_type(TypeKind kind, std::string name) {
   return make_counted<const Type>(kind, std::vector<TypePtr>{}, std::move(name), 0);
 }
 
-bool equal(const Type& a, const Type& b) { return compare(a, b) == 0; }
+bool equal(const Type& a, const Type& b) { return order_types(a, b) == 0; }
 
 TypePtr runtime_type(const Type& type, Symbolic symbolic) {
   if (is_symbolic(type.kind()) && symbolic == Symbolic::AsSymbolic) return TypePtr::share(&type);

@@ -13,10 +13,10 @@
 namespace opyard {
 namespace {
 
-constexpr int kDepth = 16;
+constexpr int kTypeDepth = 16;
 
 // The type of elements, seen one after another.
-class Common {
+class CommonType {
  public:
   void add(TypePtr type) {
     if (type->kind() == TypeKind::None) {
@@ -88,7 +88,7 @@ class TypeFinder {
 
  private:
   TypePtr find_container(const Value& value) {
-    if (depth_ == kDepth) return base_type(TypeKind::Any);
+    if (depth_ == kTypeDepth) return base_type(TypeKind::Any);
     const Counted* const object = value.object_unchecked();
     const auto [known, fresh] = known_.try_emplace(object, base_type(TypeKind::Any));
     if (!fresh) return known->second;
@@ -107,7 +107,7 @@ class TypeFinder {
   }
 
   TypePtr of_list(const std::vector<Value>& items) {
-    Common common;
+    CommonType common;
     for (const Value& item : items) common.add(find(item));
     return list_of(std::move(common).take());
   }
@@ -121,7 +121,7 @@ class TypeFinder {
   }
 
   TypePtr of_dict(const DictObject& dict) {
-    Common keys, values;
+    CommonType keys, values;
     for (std::size_t at = dict.next(0); at != DictObject::kEnd; at = dict.next(at + 1)) {
       keys.add(find(dict.key_at(at)));
       values.add(find(dict.value_at(at)));

@@ -225,12 +225,13 @@ Managed* hand_out(const Tensor& tensor) {
 }
 
 // What a caller handed along with a deleter, until a storage has it.
-class Handed {
+class HandedExport {
  public:
-  Handed(void* context, Storage::Deleter deleter) noexcept : context_(context), deleter_(deleter) {}
-  Handed(const Handed&) = delete;
-  Handed& operator=(const Handed&) = delete;
-  ~Handed() {
+  HandedExport(void* context, Storage::Deleter deleter) noexcept
+      : context_(context), deleter_(deleter) {}
+  HandedExport(const HandedExport&) = delete;
+  HandedExport& operator=(const HandedExport&) = delete;
+  ~HandedExport() {
     if (deleter_ != nullptr) deleter_(context_);
   }
   [[nodiscard]] void* release() noexcept {
@@ -256,7 +257,7 @@ bool is_read_only(const DLManagedTensorVersioned& managed) {
   return (managed.flags & dlpack::kReadOnly) != 0;
 }
 
-void require_pointer(const void* managed) {
+void require_managed(const void* managed) {
   OPYARD_CHECK(managed != nullptr, BadArgument,
                "a null pointer was given where a DLPack struct was expected");
 }
@@ -264,12 +265,12 @@ void require_pointer(const void* managed) {
 }  // namespace
 
 Tensor from_dlpack(DLManagedTensor* managed) {
-  require_pointer(managed);
+  require_managed(managed);
   return take_over(Owned(managed), managed->dl_tensor, false);
 }
 
 Tensor from_dlpack(DLManagedTensorVersioned* managed) {
-  require_pointer(managed);
+  require_managed(managed);
   Owned owned(managed);
   require_version(managed->version);
   return take_over(Owned(owned.release()), managed->dl_tensor, is_read_only(*managed));
@@ -277,7 +278,7 @@ Tensor from_dlpack(DLManagedTensorVersioned* managed) {
 
 Tensor adopt_dlpack(const DLTensor& array, bool read_only, void* context,
                     Storage::Deleter deleter) {
-  Handed handed(context, deleter);
+  HandedExport handed(context, deleter);
   return adopt(array, read_only, deleter, [&] { return handed.release(); });
 }
 
@@ -287,7 +288,7 @@ Tensor adopt_dlpack(const DLManagedTensor& managed, void* context, Storage::Dele
 
 Tensor adopt_dlpack(const DLManagedTensorVersioned& managed, void* context,
                     Storage::Deleter deleter) {
-  Handed handed(context, deleter);
+  HandedExport handed(context, deleter);
   require_version(managed.version);
   return adopt(managed.dl_tensor, is_read_only(managed), deleter, [&] { return handed.release(); });
 }

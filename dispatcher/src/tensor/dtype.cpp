@@ -11,7 +11,7 @@ struct Named {
   const char* name;
 };
 
-constexpr Named kDTypes[] = {
+constexpr Named kDTypeNames[] = {
 #define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) {DType::name, #python},
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
@@ -26,7 +26,7 @@ constexpr Named kDTypes[] = {
 // "uint8 (0), int8 (1), …", for the message about a number that is none.
 std::string accepted_codes() {
   std::string text;
-  for (const Named& entry : kDTypes) {
+  for (const Named& entry : kDTypeNames) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} ({})", entry.name, int(entry.dtype));
   }
@@ -36,21 +36,21 @@ std::string accepted_codes() {
 }  // namespace
 
 const char* name_of(DType dtype) noexcept {
-  for (const Named& entry : kDTypes) {
+  for (const Named& entry : kDTypeNames) {
     if (entry.dtype == dtype) return entry.name;
   }
   return "<no dtype>";
 }
 
 std::optional<DType> find_dtype(std::string_view name) noexcept {
-  for (const Named& entry : kDTypes) {
+  for (const Named& entry : kDTypeNames) {
     if (entry.name == name) return entry.dtype;
   }
   return std::nullopt;
 }
 
 DType require_dtype(std::int64_t code) {
-  for (const Named& entry : kDTypes) {
+  for (const Named& entry : kDTypeNames) {
     if (int(entry.dtype) == code) return entry.dtype;
   }
   fail(ErrorKind::BadValue,

@@ -18,10 +18,10 @@
 namespace opyard {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+constexpr std::size_t kStorageAlignment = 64;  // a cache line, and the widest vector register
 
-void give_back(void* memory, std::size_t bytes, std::uint8_t size_class) noexcept {
-  if (size_class == 0) return opyard::deallocate(memory, bytes, kAlignment);
+void release_memory(void* memory, std::size_t bytes, std::uint8_t size_class) noexcept {
+  if (size_class == 0) return opyard::deallocate(memory, bytes, kStorageAlignment);
   detail::give_back_block(memory, size_class);
 }
 
@@ -77,7 +77,7 @@ CountedPtr<Storage> Storage::allocate(std::size_t bytes, Device device) {
     if (memory != nullptr) tell_taken(memory, bytes, device);
     return storage;
   } catch (...) {
-    give_back(memory, bytes, size_class);
+    release_memory(memory, bytes, size_class);
     tell_refused(bytes, device);
     throw;
   }
@@ -129,7 +129,7 @@ Storage::~Storage() {
   }
   if (deleter_ == own_memory) {
     tell_given_back(data_, bytes_, device_);
-    give_back(data_, bytes_, size_class_);
+    release_memory(data_, bytes_, size_class_);
   } else if (deleter_ != nullptr) {
     deleter_(context_);
   }

@@ -57,14 +57,14 @@ std::size_t count_bytes(std::int64_t count, DType dtype, IntSpan sizes) {
 }
 
 // Where in memory a geometry is around its first element at `data`.
-struct Block {
+struct TensorBlock {
   void* begin = nullptr;
   std::size_t bytes = 0;
   std::int64_t first = 0;  // the offset of the first element
 };
 
 // Raises BadShape if the block would leave the address space.
-Block find_block(void* data, IntSpan sizes, IntSpan strides, DType dtype) {
+TensorBlock find_block(void* data, IntSpan sizes, IntSpan strides, DType dtype) {
   if (count_elements(sizes) == 0) return {data, 0, 0};
   const auto item = std::int64_t(item_size(dtype));
   std::int64_t below = 0, above = 0, bytes = 0;
@@ -84,20 +84,20 @@ Block find_block(void* data, IntSpan sizes, IntSpan strides, DType dtype) {
 }
 
 // Memory of someone else until a storage has taken it over.
-struct Handed {
+struct HandedTensor {
   void* context;
   Storage::Deleter deleter;
 
-  Handed(void* c, Storage::Deleter d) noexcept : context(c), deleter(d) {}
-  Handed(const Handed&) = delete;
-  Handed& operator=(const Handed&) = delete;
-  ~Handed() {
+  HandedTensor(void* c, Storage::Deleter d) noexcept : context(c), deleter(d) {}
+  HandedTensor(const HandedTensor&) = delete;
+  HandedTensor& operator=(const HandedTensor&) = delete;
+  ~HandedTensor() {
     if (deleter != nullptr) deleter(context);
   }
 };
 
 // A dimension as given, counted from the front. Raises BadIndex.
-std::size_t require_dim(std::int64_t dim, std::int64_t count) {
+std::size_t require_own_dim(std::int64_t dim, std::int64_t count) {
   if (dim >= -count && dim < count) return std::size_t(dim < 0 ? dim + count : dim);
   if (count == 0) {
     fail(ErrorKind::BadIndex,
@@ -121,9 +121,9 @@ Tensor Tensor::empty(IntSpan sizes, DType dtype, Device device) {
 // `data` is the first element. With negative strides the storage begins below it.
 Tensor Tensor::adopt(void* data, IntSpan sizes, IntSpan strides, DType dtype, Device device,
                      void* context, Storage::Deleter deleter, bool read_only) {
-  Handed handed(context, deleter);
+  HandedTensor handed(context, deleter);
   require_same_length(sizes, strides);
-  const Block block = find_block(data, sizes, strides, dtype);
+  const TensorBlock block = find_block(data, sizes, strides, dtype);
   CountedPtr<Storage> storage = Storage::adopt(block.begin, block.bytes, device, handed.context,
                                                std::exchange(handed.deleter, nullptr), read_only);
   return Tensor(make_counted<TensorImpl>(std::move(storage), dtype, sizes, strides, block.first,
@@ -132,12 +132,12 @@ Tensor Tensor::adopt(void* data, IntSpan sizes, IntSpan strides, DType dtype, De
 
 std::int64_t Tensor::size(std::int64_t dim) const {
   const IntSpan all = sizes();
-  return all[require_dim(dim, std::int64_t(all.size()))];
+  return all[require_own_dim(dim, std::int64_t(all.size()))];
 }
 
 std::int64_t Tensor::stride(std::int64_t dim) const {
   const IntSpan all = strides();
-  return all[require_dim(dim, std::int64_t(all.size()))];
+  return all[require_own_dim(dim, std::int64_t(all.size()))];
 }
 
 void* Tensor::mutable_raw() const {

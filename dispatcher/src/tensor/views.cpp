@@ -10,7 +10,8 @@ namespace opyard {
 namespace {
 
 // A dimension counted from the front, of `count`. Raises BadIndex.
-std::size_t require_dim(const char* view, std::int64_t dim, std::int64_t count, const Tensor& x) {
+std::size_t require_view_dim(const char* view, std::int64_t dim, std::int64_t count,
+                             const Tensor& x) {
   if (dim < -count || dim >= count) {
     fail(ErrorKind::BadIndex, count == 0
                                   ? fmt::format("{} of {}: it has no dimensions, and {} was named",
@@ -25,7 +26,7 @@ std::size_t require_dim(const char* view, std::int64_t dim, std::int64_t count, 
 }  // namespace
 
 Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
-  const std::size_t at = require_dim("select", dim, x.dim(), x);
+  const std::size_t at = require_view_dim("select", dim, x.dim(), x);
   const std::int64_t size = x.sizes()[at];
   if (index < -size || index >= size) {
     fail(ErrorKind::BadIndex,
@@ -44,7 +45,7 @@ Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
 }
 
 Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_t length) {
-  const std::size_t at = require_dim("narrow", dim, x.dim(), x);
+  const std::size_t at = require_view_dim("narrow", dim, x.dim(), x);
   const std::int64_t size = x.sizes()[at];
   const std::int64_t from = start < 0 ? start + size : start;
   if (from < 0 || from > size || length < 0 || length > size - from) {
@@ -60,8 +61,8 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_
 }
 
 Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
-  const std::size_t a = require_dim("transpose", dim0, x.dim(), x);
-  const std::size_t b = require_dim("transpose", dim1, x.dim(), x);
+  const std::size_t a = require_view_dim("transpose", dim0, x.dim(), x);
+  const std::size_t b = require_view_dim("transpose", dim1, x.dim(), x);
   DimVector sizes(x.sizes()), strides(x.strides());
   std::swap(sizes[a], sizes[b]);
   std::swap(strides[a], strides[b]);
@@ -72,7 +73,7 @@ Tensor permute(const Tensor& x, IntSpan dims) {
   DimVector seen(x.sizes().size(), 0);
   DimVector sizes, strides;
   for (const std::int64_t dim : dims) {
-    const std::size_t at = require_dim("permute", dim, x.dim(), x);
+    const std::size_t at = require_view_dim("permute", dim, x.dim(), x);
     ++seen[at];
     sizes.push_back(x.sizes()[at]);
     strides.push_back(x.strides()[at]);
@@ -87,7 +88,7 @@ Tensor permute(const Tensor& x, IntSpan dims) {
 }
 
 Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
-  const std::size_t at = require_dim("unsqueeze", dim, x.dim() + 1, x);
+  const std::size_t at = require_view_dim("unsqueeze", dim, x.dim() + 1, x);
   DimVector sizes, strides;
   for (std::size_t i = 0; i <= x.sizes().size(); ++i) {
     const bool last = i == x.sizes().size();

@@ -8,7 +8,7 @@
 namespace opyard::detail {
 namespace {
 
-std::string describe(std::string_view text, const TextFault& fault) {
+std::string describe_fault(std::string_view text, const TextFault& fault) {
   std::string out = fmt::format("{}:{}: {}\n{}", fault.line, fault.column, fault.message,
                                 picture_of(text, {fault.begin, fault.end}));
   if (!fault.fix) return out;
@@ -46,7 +46,7 @@ void Faults::raise_if_any() const {
   std::string text;
   for (const TextFault& fault : sorted()) {
     if (!text.empty()) text += '\n';
-    text += describe(text_, fault);
+    text += describe_fault(text_, fault);
   }
   if (found_.size() > 1 && found_.size() >= limit_) {
     text +=

@@ -21,7 +21,7 @@ bool is_literal(TokenKind kind) {
 }
 
 template <typename Number>
-std::optional<Number> read(std::string_view digits, bool negative) {
+std::optional<Number> read_number(std::string_view digits, bool negative) {
   const std::string text = (negative ? "-" : "") + std::string(digits);
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -54,11 +54,11 @@ Literal parse_literal(Cursor& cursor, std::string_view what, std::size_t depth) 
 }
 
 std::optional<std::int64_t> read_integer(std::string_view digits, bool negative) {
-  return read<std::int64_t>(digits, negative);
+  return read_number<std::int64_t>(digits, negative);
 }
 
 std::optional<double> read_real(std::string_view digits, bool negative) {
-  return read<double>(digits, negative);
+  return read_number<double>(digits, negative);
 }
 
 ComplexDigits split_complex(const Token& token) {

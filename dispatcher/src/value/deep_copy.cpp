@@ -31,7 +31,7 @@ CopyMemo::~CopyMemo() = default;
 
 namespace {
 
-CountedPtr<Storage> copy_bytes(const Storage& storage) {
+CountedPtr<Storage> copy_storage(const Storage& storage) {
   const Device device = storage.device();
   if (device.backend != Backend::CPU && device.backend != Backend::Meta) {
     fail(ErrorKind::Unsupported,
@@ -116,7 +116,7 @@ class DeepCopy {
       case Kind::Tensor:
         return noted(value, Value(copy_tensor(value.tensor_unchecked())));
       case Kind::Storage:
-        return noted(value, Value(copy_bytes(value.to_storage())));
+        return noted(value, Value(copy_storage(value.to_storage())));
       case Kind::Generator:
         return noted(value, Value(value.to_generator().clone()));
       case Kind::Object:

@@ -118,7 +118,7 @@ double compute(SymBinary op, double a, double b) {
 }
 
 template <typename Plain>
-bool compare(SymBinary op, Plain a, Plain b) {
+bool compare_words(SymBinary op, Plain a, Plain b) {
   switch (op) {
     case SymBinary::eq:
       return a == b;
@@ -138,9 +138,9 @@ bool compare(SymBinary op, Plain a, Plain b) {
   fail(ErrorKind::Internal, std::string("nothing is compared by ") + name_of(op));
 }
 
-std::optional<std::int64_t> known(const SymInt& word) { return word.maybe_as_int(); }
-std::optional<double> known(const SymFloat& word) { return word.maybe_as_float(); }
-std::optional<bool> known(const SymBool& word) { return word.maybe_as_bool(); }
+std::optional<std::int64_t> known_word(const SymInt& word) { return word.maybe_as_int(); }
+std::optional<double> known_word(const SymFloat& word) { return word.maybe_as_float(); }
+std::optional<bool> known_word(const SymBool& word) { return word.maybe_as_bool(); }
 
 SymNodePtr wrap(const SymNode& like, std::int64_t number) { return like.wrap_int(number); }
 SymNodePtr wrap(const SymNode& like, double number) { return like.wrap_float(number); }
@@ -151,7 +151,7 @@ template <typename Word>
 SymNodePtr apply_nodes(SymBinary op, const Word& a, const Word& b) {
   const SymNode& reasoner = a.is_symbolic() ? a.node_unchecked() : b.node_unchecked();
   const auto operand = [&](const Word& word) {
-    return word.is_symbolic() ? word.node() : wrap(reasoner, *known(word));
+    return word.is_symbolic() ? word.node() : wrap(reasoner, *known_word(word));
   };
   const SymNodePtr left = operand(a);
   const SymNodePtr right = operand(b);
@@ -160,17 +160,17 @@ SymNodePtr apply_nodes(SymBinary op, const Word& a, const Word& b) {
 
 template <typename Word>
 Word arithmetic(SymBinary op, const Word& a, const Word& b) {
-  const auto x = known(a);
-  const auto y = known(b);
+  const auto x = known_word(a);
+  const auto y = known_word(b);
   if (x && y) return Word(compute(op, *x, *y));
   return Word(apply_nodes(op, a, b));
 }
 
 template <typename Word>
 SymBool comparison(SymBinary op, const Word& a, const Word& b) {
-  const auto x = known(a);
-  const auto y = known(b);
-  if (x && y) return SymBool(compare(op, *x, *y));
+  const auto x = known_word(a);
+  const auto y = known_word(b);
+  if (x && y) return SymBool(compare_words(op, *x, *y));
   return SymBool(apply_nodes(op, a, b));
 }
 

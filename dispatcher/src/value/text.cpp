@@ -15,7 +15,7 @@
 namespace opyard {
 namespace {
 
-constexpr std::size_t kDepth = 64;
+constexpr std::size_t kTextDepth = 64;
 constexpr std::size_t kMostItems = std::size_t{1} << 20;
 
 class Printer {
@@ -102,7 +102,7 @@ class Printer {
     const Counted* const object = container.object_unchecked();
     const bool open = std::find(open_.begin(), open_.end(), object) != open_.end();
     text_ += brackets[0];
-    if (open || open_.size() == kDepth) {
+    if (open || open_.size() == kTextDepth) {
       text_ += "...";
     } else {
       open_.push_back(object);

@@ -17,7 +17,7 @@ namespace opyard {
 namespace {
 
 // Never destroyed: values and types point into it, also during static destruction.
-struct Table {
+struct TypeTable {
   struct Row {
     std::unique_ptr<const UserType> type;
     const std::type_info* cpp = nullptr;  // null for an enum without a C++ type
@@ -27,14 +27,14 @@ struct Table {
   std::map<std::type_index, const UserType*> by_cpp;
 };
 
-Table& table() {
-  static Table& made = *new Table;
+TypeTable& type_table() {
+  static TypeTable& made = *new TypeTable;
   return made;
 }
 
 // Made while the library is loaded: made at its first use, the child of a fork would wait for ever
 // if another thread was making it.
-[[maybe_unused]] const Table& made_at_load = table();
+[[maybe_unused]] const TypeTable& made_at_load = type_table();
 
 bool is_word(std::string_view text) {
   const auto letter = [](char c) {
@@ -78,27 +78,27 @@ void check_members(std::string_view name, const std::vector<EnumMember>& members
   }
 }
 
-std::string described(const Table::Row& row) {
+std::string described(const TypeTable::Row& row) {
   const char* const what = row.type->is_enum() ? "enum" : "class";
   if (row.cpp == nullptr) return fmt::format("an {} without a C++ type", what);
   return fmt::format("the C++ {} {}", what, demangled(*row.cpp));
 }
 
-bool same(const Table::Row& row, const std::type_info* cpp,
+bool same(const TypeTable::Row& row, const std::type_info* cpp,
           const std::vector<EnumMember>& members) {
   if ((row.cpp == nullptr) != (cpp == nullptr)) return false;
   if (cpp != nullptr && *row.cpp != *cpp) return false;
   return std::ranges::equal(row.type->members(), members);
 }
 
-const UserType& add(std::string_view name, const std::type_info* cpp,
-                    std::vector<EnumMember> members) {
+const UserType& add_type(std::string_view name, const std::type_info* cpp,
+                         std::vector<EnumMember> members) {
   check_name(name);
-  Table::Row row{std::make_unique<const UserType>(std::string(name), std::move(members)), cpp};
-  Table& all = table();
+  TypeTable::Row row{std::make_unique<const UserType>(std::string(name), std::move(members)), cpp};
+  TypeTable& all = type_table();
   const std::lock_guard lock(all.mutex);
   if (const auto found = all.by_name.find(name); found != all.by_name.end()) {
-    const Table::Row& other = found->second;
+    const TypeTable::Row& other = found->second;
     if (same(other, cpp, {row.type->members().begin(), row.type->members().end()})) {
       return *other.type;
     }
@@ -148,7 +148,7 @@ std::optional<std::size_t> UserType::find_number(std::int64_t number) const noex
 }
 
 const UserType* find_user_type(std::string_view name) {
-  Table& all = table();
+  TypeTable& all = type_table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.by_name.find(name);
   return found == all.by_name.end() ? nullptr : found->second.type.get();
@@ -156,23 +156,23 @@ const UserType* find_user_type(std::string_view name) {
 
 const UserType& register_enum(std::string_view name, std::vector<EnumMember> members) {
   check_members(name, members);
-  return add(name, nullptr, std::move(members));
+  return add_type(name, nullptr, std::move(members));
 }
 
 namespace detail {
 
 const UserType& register_class(std::string_view name, const std::type_info& type) {
-  return add(name, &type, {});
+  return add_type(name, &type, {});
 }
 
 const UserType& register_enum(std::string_view name, const std::type_info& type,
                               std::vector<EnumMember> members) {
   check_members(name, members);
-  return add(name, &type, std::move(members));
+  return add_type(name, &type, std::move(members));
 }
 
 const UserType* find_cpp_type(const std::type_info& type) {
-  Table& all = table();
+  TypeTable& all = type_table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.by_cpp.find(type);
   return found == all.by_cpp.end() ? nullptr : found->second;

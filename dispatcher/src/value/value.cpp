@@ -10,7 +10,7 @@ namespace opyard {
 namespace {
 
 template <typename T>
-T* require_pointer(CountedPtr<T>& pointer) {
+T* require_counted(CountedPtr<T>& pointer) {
   OPYARD_CHECK(pointer, BadArgument, "a null pointer is no value; None is opyard::Value()");
   return pointer.release();
 }
@@ -55,25 +55,25 @@ Value::Value(EnumValue value) : Value(Kind::Enum) {
   own(make_counted<EnumObject>(value).release());
 }
 
-Value::Value(CountedPtr<Storage> storage) : Value(Kind::Storage) { own(require_pointer(storage)); }
+Value::Value(CountedPtr<Storage> storage) : Value(Kind::Storage) { own(require_counted(storage)); }
 
 Value::Value(CountedPtr<Generator> generator) : Value(Kind::Generator) {
-  own(require_pointer(generator));
+  own(require_counted(generator));
 }
 
 Value::Value(CountedPtr<CapsuleObject> capsule) : Value(Kind::Capsule) {
-  own(require_pointer(capsule));
+  own(require_counted(capsule));
 }
 
-Value::Value(CountedPtr<DictObject> dict) : Value(Kind::Dict) { own(require_pointer(dict)); }
+Value::Value(CountedPtr<DictObject> dict) : Value(Kind::Dict) { own(require_counted(dict)); }
 
 Value::Value(CountedPtr<FutureObject> future) : Value(Kind::Future) {
-  own(require_pointer(future));
+  own(require_counted(future));
 }
 
 Value::Value(CountedPtr<Object> object) : Value(Kind::Object) {
   if (object) object->type();  // raises if the class is not registered
-  own(require_pointer(object));
+  own(require_counted(object));
 }
 
 Value Value::list(std::vector<Value> items) {

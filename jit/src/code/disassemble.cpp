@@ -80,7 +80,7 @@ std::string fields_text(const CodeData& code, std::uint32_t at) {
   return text;
 }
 
-std::string line_of(const CodeData& code, std::uint32_t at) {
+std::string instruction_line(const CodeData& code, std::uint32_t at) {
   const Instruction& instruction = code.instructions[at];
   const Opcode opcode = code.origins[at].opcode;
   const bool calls = is_short_call(opcode) || letters_of(opcode)[3] == 's';
@@ -144,7 +144,7 @@ std::string Code::disassemble() const {
       text += '\n';
       ++stage;
     }
-    text += line_of(*data_, at);
+    text += instruction_line(*data_, at);
     if (data_->origins[at].opcode == Opcode::EndStage) {
       for (const std::uint32_t output : data_->stages[data_->origins[at].stage].outputs) {
         text += ' ' + operand_text(*data_, output);

@@ -18,17 +18,17 @@ namespace {
 
 using namespace saved;  // NOLINT: the form
 
-[[noreturn]] OPYARD_COLD void refuse(std::string_view what) {
+[[noreturn]] OPYARD_COLD void refuse_state(std::string_view what) {
   fail(ErrorKind::BadValue, fmt::format("this is no saved state of the code: {}", what));
 }
 
-class Reader {
+class StateReader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {}
+  explicit StateReader(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {}
 
   std::string_view raw(std::uint64_t count) {
     if (count > rest_.size()) {
-      refuse(
+      refuse_state(
           fmt::format("it ends at byte {}, where {} more are wanted", size_, count - rest_.size()));
     }
     const std::string_view taken = rest_.substr(0, count);
@@ -42,11 +42,11 @@ class Reader {
     return value;
   }
   void expect_end() const {
-    if (!rest_.empty()) refuse(fmt::format("{} bytes follow its end", rest_.size()));
+    if (!rest_.empty()) refuse_state(fmt::format("{} bytes follow its end", rest_.size()));
   }
 
   opyard::Value value(std::size_t depth) {
-    if (depth == kMostNesting) refuse("its containers are nested too deep");
+    if (depth == kMostNesting) refuse_state("its containers are nested too deep");
     const auto kind = number<std::uint8_t>();
     if (kind == kUndefinedTensor) return opyard::Value(Tensor());
     if (kind == kSeen) return seen(number<std::uint32_t>());
@@ -75,7 +75,7 @@ class Reader {
       case Kind::Dict:
         return dict(depth);
       default:
-        refuse(fmt::format("byte {} is no kind of value", size_ - rest_.size() - 1));
+        refuse_state(fmt::format("byte {} is no kind of value", size_ - rest_.size() - 1));
     }
   }
 
@@ -83,13 +83,13 @@ class Reader {
   // A count of things of at least one byte each.
   std::size_t count() {
     const auto given = number<std::uint64_t>();
-    if (given > rest_.size()) refuse(fmt::format("it holds a container of {} values", given));
+    if (given > rest_.size()) refuse_state(fmt::format("it holds a container of {} values", given));
     return given;
   }
 
   opyard::Value seen(std::uint32_t index) const {
     if (index >= seen_.size() || seen_[index].is_none()) {
-      refuse(fmt::format("it refers to part {}, which is not before", index));
+      refuse_state(fmt::format("it refers to part {}, which is not before", index));
     }
     return seen_[index];
   }
@@ -97,7 +97,7 @@ class Reader {
   opyard::Value device() {
     const auto backend = number<std::uint8_t>();
     const auto index = number<std::int16_t>();
-    if (backend >= kBackendCount) refuse(fmt::format("{} is no backend", backend));
+    if (backend >= kBackendCount) refuse_state(fmt::format("{} is no backend", backend));
     return opyard::Value(Device{Backend(backend), index});
   }
 
@@ -124,7 +124,7 @@ class Reader {
     auto& dict = const_cast<DictObject&>(made.to_dict());
     for (std::size_t i = 0; i < size; ++i) {
       opyard::Value key = value(depth + 1);
-      if (!is_key(key)) refuse(fmt::format("a dict has {} as a key", name_of(key.kind())));
+      if (!is_key(key)) refuse_state(fmt::format("a dict has {} as a key", name_of(key.kind())));
       dict.insert_or_assign(std::move(key), value(depth + 1));
     }
     seen_[own] = made;
@@ -142,13 +142,13 @@ class Reader {
     const auto offset = number<std::int64_t>();
     const opyard::Value memory = storage();
     const std::optional<DType> dtype = find_dtype(code);
-    if (!dtype) refuse(fmt::format("{} is no element type", code));
+    if (!dtype) refuse_state(fmt::format("{} is no element type", code));
     try {
       seen_[own] = opyard::Value(Tensor(make_counted<TensorImpl>(
           CountedPtr<Storage>::share(&memory.to_storage()), *dtype, IntSpan(sizes),
           IntSpan(strides), offset, Tensor::empty({}).keys())));
     } catch (const Error& error) {
-      refuse(error.what());
+      refuse_state(error.what());
     }
     return seen_[own];
   }
@@ -157,10 +157,10 @@ class Reader {
     const auto kind = number<std::uint8_t>();
     if (kind == kSeen) {
       const opyard::Value known = seen(number<std::uint32_t>());
-      if (!known.is_storage()) refuse("a tensor's memory is something else");
+      if (!known.is_storage()) refuse_state("a tensor's memory is something else");
       return known;
     }
-    if (Kind(kind) != Kind::Storage) refuse("a tensor has no memory");
+    if (Kind(kind) != Kind::Storage) refuse_state("a tensor has no memory");
     const std::string_view bytes = raw(number<std::uint64_t>());
     const CountedPtr<Storage> made = Storage::allocate(bytes.size(), Device{});
     if (!bytes.empty()) std::memcpy(made->data(), bytes.data(), bytes.size());
@@ -190,16 +190,16 @@ void check_register(const RegisterInfo& info, std::uint32_t index, const Registe
       info.value != nullptr ? "%" + info.value->printed_name() : fmt::format("register {}", index);
   if (!lives) {
     if (info.owns && !given.is_none()) {
-      refuse(fmt::format("{} holds {}, and is not used from there on", name,
-                         opyard::name_of(given.kind())));
+      refuse_state(fmt::format("{} holds {}, and is not used from there on", name,
+                               opyard::name_of(given.kind())));
     }
     return;
   }
   const bool fits =
       info.type->kind() == TypeKind::Tensor ? given.is_tensor() : accepts(*info.type, given);
   if (fits) return;
-  refuse(fmt::format("{} holds {}, where {} is wanted", name, opyard::name_of(given.kind()),
-                     type_text(*info.type)));
+  refuse_state(fmt::format("{} holds {}, where {} is wanted", name, opyard::name_of(given.kind()),
+                           type_text(*info.type)));
 }
 
 }  // namespace
@@ -209,23 +209,24 @@ InterpreterState InterpreterState::load(CodePtr code, std::string_view bytes) {
   const CodeData& data = code->data();
   check_unchanged(data);
   InterpreterState state(code);
-  Reader reader(bytes);
-  if (bytes.substr(0, kMagic.size()) != kMagic) refuse("it does not begin as one");
+  StateReader reader(bytes);
+  if (bytes.substr(0, kMagic.size()) != kMagic) refuse_state("it does not begin as one");
   reader.raw(kMagic.size());
   const auto version = reader.number<std::uint32_t>();
   if (version != kVersion) {
-    refuse(fmt::format("it is of version {}, and this Opyard reads version {}", version, kVersion));
+    refuse_state(
+        fmt::format("it is of version {}, and this Opyard reads version {}", version, kVersion));
   }
   if (reader.number<std::uint64_t>() != fingerprint(*code)) {
-    refuse("it was saved with another graph, or with another version of Opyard");
+    refuse_state("it was saved with another graph, or with another version of Opyard");
   }
   const auto stage = reader.number<std::uint32_t>();
   const auto position = reader.number<std::uint32_t>();
-  if (stage > data.stages.size()) refuse(fmt::format("there is no stage {}", stage));
+  if (stage > data.stages.size()) refuse_state(fmt::format("there is no stage {}", stage));
   state.stage_ = stage;
   if (position != kBetweenStages) {
     if (position >= data.instructions.size() || data.origins[position].stage != stage) {
-      refuse(fmt::format("instruction {} is not in stage {}", position, stage));
+      refuse_state(fmt::format("instruction {} is not in stage {}", position, stage));
     }
     state.at_ = data.instructions.data() + position;
   }
@@ -233,7 +234,7 @@ InterpreterState InterpreterState::load(CodePtr code, std::string_view bytes) {
   for (std::uint32_t i = 0; i < held; ++i) {
     const auto index = reader.number<std::uint32_t>();
     if (index >= state.registers_.size() || !state.registers_[index].is_none()) {
-      refuse(fmt::format("register {} is not there, or comes twice", index));
+      refuse_state(fmt::format("register {} is not there, or comes twice", index));
     }
     state.registers_[index] = reader.value(0);
   }

@@ -92,8 +92,8 @@ template <bool is_declared_tensor>
 }
 
 template <std::size_t combination, std::size_t tensors, std::size_t... index>
-const Instruction* call(const Instruction* instruction, Frame& frame,
-                        std::index_sequence<index...>) {
+const Instruction* call_spread(const Instruction* instruction, Frame& frame,
+                               std::index_sequence<index...>) {
   // What is dropped is found before the call: behind it, loads wait for the kernel's counting.
   const Register* const places[] = {
       place<kind_in(combination, index)>(frame, input_of<index>(*instruction))...};
@@ -115,7 +115,8 @@ const Instruction* call(const Instruction* instruction, Frame& frame,
 template <std::size_t inputs, std::size_t number>
 const Instruction* run_short_call(const Instruction* instruction, Frame& frame) {
   constexpr std::size_t kRow = combinations_of(inputs);
-  return call<number % kRow, number / kRow>(instruction, frame, std::make_index_sequence<inputs>());
+  return call_spread<number % kRow, number / kRow>(instruction, frame,
+                                                   std::make_index_sequence<inputs>());
 }
 
 template <std::size_t inputs>

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::size_t kMostInstructions = 20'000;
 
-class Planner {
+class CallPlanner {
  public:
-  explicit Planner(const CodeData& code)
+  explicit CallPlanner(const CodeData& code)
       : code_(code),
         plan_(code.instructions.size(), std::vector<bool>(code.registers.size(), false)) {}
 
@@ -98,7 +98,7 @@ Plan make_plan(const CodeData& code) {
                fmt::format("lifetimes are computed for codes of at most {} instructions; this one "
                            "has {}",
                            kMostInstructions, code.instructions.size()));
-  return Planner(code).make();
+  return CallPlanner(code).make();
 }
 
 }  // namespace opyard::jit

@@ -17,7 +17,7 @@ void check_count(const std::vector<const Json*>& arguments, std::size_t least) {
 }
 
 // What a branch or a loop gives has one type, whichever way it came.
-void check_types(std::span<Value* const> left, std::span<Value* const> right) {
+void check_branch_types(std::span<Value* const> left, std::span<Value* const> right) {
   OPYARD_CHECK(left.size() == right.size(), Unsupported,
                fmt::format("has graphs that give {} and {} results", left.size(), right.size()));
   for (std::size_t i = 0; i < left.size(); ++i) {
@@ -78,7 +78,7 @@ void NodeConverter::convert_cond(const std::vector<const Json*>& arguments, cons
     register_outputs(block, results.back());
   }
   if (!refusals_.empty()) return refusals_.refuse_outputs(node);
-  check_types(results[0], results[1]);
+  check_branch_types(results[0], results[1]);
   for (const Value* const result : results[0]) branch->add_output(result->type());
   define_outputs(branch->outputs(), node, values);
 }
@@ -122,7 +122,7 @@ void NodeConverter::convert_while(const std::vector<const Json*>& arguments, con
   const std::vector<Value*> next = convert_graph(*arguments[1], all(inside));
   Value* const goes_on = refusals_.empty() ? test(next) : nullptr;
   if (goes_on == nullptr) return refusals_.refuse_outputs(node);
-  check_types(carried, next);
+  check_branch_types(carried, next);
   body->register_output(goes_on);
   register_outputs(body, next);
   define_outputs(loop->outputs(), node, values);

@@ -10,9 +10,7 @@
 namespace opyard::jit {
 namespace {
 
-using Kind = PickleItem::Kind;
-
-const PickleItem* find_item(const PickleItem& dict, const Json& key) {
+const PickleItem* find_pickle_item(const PickleItem& dict, const Json& key) {
   const PickleItem* found = nullptr;
   for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
     const opyard::Value& name = dict.items[i]->value;
@@ -28,19 +26,21 @@ const PickleItem* find_item(const PickleItem& dict, const Json& key) {
 // Along the tree, whose nesting is bounded; false for an item that is nested in another way.
 bool flatten(const Json& tree, const PickleItem& item, std::vector<opyard::Value>& flat) {
   if (tree.is_null()) {
-    if (item.kind != Kind::Plain) return false;
+    if (item.kind != PickleKind::Plain) return false;
     flat.push_back(item.value);
     return true;
   }
   const std::string& kind = tree.begin().key();
   const Json& parts = tree.begin().value();
-  const Kind wanted = kind == "dict" ? Kind::Dict : kind == "list" ? Kind::List : Kind::Tuple;
-  const std::size_t count = wanted == Kind::Dict ? item.items.size() / 2 : item.items.size();
+  const PickleKind wanted = kind == "dict"   ? PickleKind::Dict
+                            : kind == "list" ? PickleKind::List
+                                             : PickleKind::Tuple;
+  const std::size_t count = wanted == PickleKind::Dict ? item.items.size() / 2 : item.items.size();
   if (item.kind != wanted || count != parts.size()) return false;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const PickleItem* const part =
-        wanted == Kind::Dict ? find_item(item, parts[i][0]) : item.items[i];
-    const Json& inner = wanted == Kind::Dict ? parts[i][1] : parts[i];
+        wanted == PickleKind::Dict ? find_pickle_item(item, parts[i][0]) : item.items[i];
+    const Json& inner = wanted == PickleKind::Dict ? parts[i][1] : parts[i];
     if (part == nullptr || !flatten(inner, *part, flat)) return false;
   }
   return true;
@@ -58,7 +58,7 @@ std::optional<std::vector<opyard::Value>> read_example(const ZipArchive& archive
   try {
     const Pickle pickle(FileBytes::part(archive.file(), place.offset, place.bytes, what));
     const PickleItem& top = pickle.top();
-    if (top.kind == Kind::Plain && top.value.is_none()) return std::nullopt;
+    if (top.kind == PickleKind::Plain && top.value.is_none()) return std::nullopt;
     OPYARD_CHECK(flatten(parse_json(model.input_tree, what), top, flat), BadValue,
                  fmt::format("{} is nested in another way than the program's inputs", what));
     check_inputs(model, flat);

@@ -10,46 +10,46 @@ namespace opyard::jit {
 namespace {
 
 // Functions on sizes, and the built-in ones that they are here.
-struct SizeFunction {
+struct SizeTarget {
   const char* target;
   const char* builtin;
 };
 constexpr std::array kSizeFunctions = {
-    SizeFunction{"torch.ops.aten.sym_size.int", "aten::size"},
-    SizeFunction{"_operator.add", "aten::add"},
-    SizeFunction{"_operator.sub", "aten::sub"},
-    SizeFunction{"_operator.mul", "aten::mul"},
-    SizeFunction{"_operator.floordiv", "aten::floordiv"},
-    SizeFunction{"_operator.mod", "aten::remainder"},
-    SizeFunction{"_operator.truediv", "aten::div"},
-    SizeFunction{"_operator.pow", "aten::pow"},
-    SizeFunction{"_operator.neg", "aten::neg"},
-    SizeFunction{"_operator.eq", "aten::eq"},
-    SizeFunction{"_operator.ne", "aten::ne"},
-    SizeFunction{"_operator.lt", "aten::lt"},
-    SizeFunction{"_operator.le", "aten::le"},
-    SizeFunction{"_operator.gt", "aten::gt"},
-    SizeFunction{"_operator.ge", "aten::ge"},
-    SizeFunction{"_operator.and_", "aten::__and__"},
-    SizeFunction{"_operator.or_", "aten::__or__"},
-    SizeFunction{"torch.sym_max", "prim::max"},
-    SizeFunction{"torch.sym_min", "prim::min"},
-    SizeFunction{"torch.sym_not", "aten::__not__"},
-    SizeFunction{"torch.sym_float", "aten::Float"},
-    SizeFunction{"torch.sym_int", "aten::Int"},
-    SizeFunction{"torch.ops.aten.sym_numel.default", "aten::numel"},
-    SizeFunction{"torch._sym_sqrt", "aten::sqrt"},
-    SizeFunction{"torch.sym_sqrt", "aten::sqrt"},
-    SizeFunction{"math.sqrt", "aten::sqrt"},
-    SizeFunction{"math.ceil", "aten::ceil"},
-    SizeFunction{"math.floor", "aten::floor"},
-    SizeFunction{"math.trunc", "aten::Int"},
+    SizeTarget{"torch.ops.aten.sym_size.int", "aten::size"},
+    SizeTarget{"_operator.add", "aten::add"},
+    SizeTarget{"_operator.sub", "aten::sub"},
+    SizeTarget{"_operator.mul", "aten::mul"},
+    SizeTarget{"_operator.floordiv", "aten::floordiv"},
+    SizeTarget{"_operator.mod", "aten::remainder"},
+    SizeTarget{"_operator.truediv", "aten::div"},
+    SizeTarget{"_operator.pow", "aten::pow"},
+    SizeTarget{"_operator.neg", "aten::neg"},
+    SizeTarget{"_operator.eq", "aten::eq"},
+    SizeTarget{"_operator.ne", "aten::ne"},
+    SizeTarget{"_operator.lt", "aten::lt"},
+    SizeTarget{"_operator.le", "aten::le"},
+    SizeTarget{"_operator.gt", "aten::gt"},
+    SizeTarget{"_operator.ge", "aten::ge"},
+    SizeTarget{"_operator.and_", "aten::__and__"},
+    SizeTarget{"_operator.or_", "aten::__or__"},
+    SizeTarget{"torch.sym_max", "prim::max"},
+    SizeTarget{"torch.sym_min", "prim::min"},
+    SizeTarget{"torch.sym_not", "aten::__not__"},
+    SizeTarget{"torch.sym_float", "aten::Float"},
+    SizeTarget{"torch.sym_int", "aten::Int"},
+    SizeTarget{"torch.ops.aten.sym_numel.default", "aten::numel"},
+    SizeTarget{"torch._sym_sqrt", "aten::sqrt"},
+    SizeTarget{"torch.sym_sqrt", "aten::sqrt"},
+    SizeTarget{"math.sqrt", "aten::sqrt"},
+    SizeTarget{"math.ceil", "aten::ceil"},
+    SizeTarget{"math.floor", "aten::floor"},
+    SizeTarget{"math.trunc", "aten::Int"},
 };
 
 }  // namespace
 
 const char* find_size_function(const std::string& target) {
-  for (const SizeFunction& each : kSizeFunctions) {
+  for (const SizeTarget& each : kSizeFunctions) {
     if (target == each.target) return each.builtin;
   }
   return nullptr;

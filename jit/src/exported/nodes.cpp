@@ -44,7 +44,7 @@ bool is_assertion(const std::string& target) {
          target.starts_with("torch.ops.aten.sym_constrain_range");
 }
 
-bool is_number(const std::string& kind) {
+bool is_number_kind(const std::string& kind) {
   return kind == "as_int" || kind == "as_float" || kind == "as_bool" || kind == "as_sym_int" ||
          kind == "as_sym_float";
 }
@@ -133,7 +133,7 @@ OperatorName NodeConverter::overload_for_numbers(OperatorName name, const Json& 
 }
 
 bool NodeConverter::is_number_for_tensor(const Json& argument, const Type& wanted) const {
-  return wanted.kind() == TypeKind::Tensor && is_number(kind_and_value(argument, what_).first);
+  return wanted.kind() == TypeKind::Tensor && is_number_kind(kind_and_value(argument, what_).first);
 }
 
 // See [Numbers].

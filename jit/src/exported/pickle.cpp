@@ -21,8 +21,6 @@ constexpr const char* kParameter = "torch._utils _rebuild_parameter";
 constexpr const char* kOrderedDict = "collections OrderedDict";
 constexpr std::string_view kStorage = "torch ";
 
-using Kind = PickleItem::Kind;
-
 bool is_utf8(std::string_view text) {
   try {
     static_cast<void>(Json(text).dump());
@@ -33,7 +31,7 @@ bool is_utf8(std::string_view text) {
 }
 
 // The folder that all entries are in: "archive/".
-std::string folder_of(const ZipArchive& archive) {
+std::string pickle_folder(const ZipArchive& archive) {
   for (const auto& [name, entry] : archive.entries()) {
     const std::size_t slash = name.find('/');
     if (slash != name.npos && name.substr(slash + 1) == "data.pkl")
@@ -46,7 +44,7 @@ class Machine {
  public:
   Machine(const ZipArchive& archive, std::deque<PickleItem>& items)
       : archive_(archive),
-        folder_(folder_of(archive)),
+        folder_(pickle_folder(archive)),
         what_(archive.file()->path() + ": " + folder_ + "data.pkl"),
         bytes_(archive.text(folder_ + "data.pkl")),
         items_(items) {}
@@ -85,14 +83,14 @@ class Machine {
 
   // ---- the stack
 
-  PickleItem* push(Kind kind, std::vector<const PickleItem*> parts = {}) {
+  PickleItem* push(PickleKind kind, std::vector<const PickleItem*> parts = {}) {
     items_.emplace_back();
     items_.back().kind = kind;
     items_.back().items = std::move(parts);
     stack_.push_back(&items_.back());
     return stack_.back();
   }
-  void push(opyard::Value value) { push(Kind::Plain)->value = std::move(value); }
+  void push(opyard::Value value) { push(PickleKind::Plain)->value = std::move(value); }
   PickleItem* pop() {
     check(stack_.size() > (marks_.empty() ? 0 : marks_.back()));
     PickleItem* const item = stack_.back();
@@ -112,10 +110,10 @@ class Machine {
     marks_.pop_back();
     return popped;
   }
-  void append(Kind kind, const std::vector<const PickleItem*>& more) {
+  void append(PickleKind kind, const std::vector<const PickleItem*>& more) {
     check(!stack_.empty() && stack_.size() > (marks_.empty() ? 0 : marks_.back()));
     PickleItem* const to = stack_.back();
-    check(to->kind == kind && (kind == Kind::List || more.size() % 2 == 0));
+    check(to->kind == kind && (kind == PickleKind::List || more.size() % 2 == 0));
     to->items.insert(to->items.end(), more.begin(), more.end());
   }
   void keep(std::uint32_t place) {
@@ -154,37 +152,37 @@ class Machine {
         recall(number<std::uint32_t>());
         break;  // LONG_BINGET
       case ')':
-        push(Kind::Tuple);
+        push(PickleKind::Tuple);
         break;  // EMPTY_TUPLE
       case 0x85:
-        push(Kind::Tuple, pop(1));
+        push(PickleKind::Tuple, pop(1));
         break;  // TUPLE1
       case 0x86:
-        push(Kind::Tuple, pop(2));
+        push(PickleKind::Tuple, pop(2));
         break;  // TUPLE2
       case 0x87:
-        push(Kind::Tuple, pop(3));
+        push(PickleKind::Tuple, pop(3));
         break;  // TUPLE3
       case 't':
-        push(Kind::Tuple, pop_to_mark());
+        push(PickleKind::Tuple, pop_to_mark());
         break;  // TUPLE
       case ']':
-        push(Kind::List);
+        push(PickleKind::List);
         break;  // EMPTY_LIST
       case 'a':
-        append(Kind::List, pop(1));
+        append(PickleKind::List, pop(1));
         break;  // APPEND
       case 'e':
-        append(Kind::List, pop_to_mark());
+        append(PickleKind::List, pop_to_mark());
         break;  // APPENDS
       case '}':
-        push(Kind::Dict);
+        push(PickleKind::Dict);
         break;  // EMPTY_DICT
       case 's':
-        append(Kind::Dict, pop(2));
+        append(PickleKind::Dict, pop(2));
         break;  // SETITEM
       case 'u':
-        append(Kind::Dict, pop_to_mark());
+        append(PickleKind::Dict, pop_to_mark());
         break;  // SETITEMS
       default:
         plain_step(code);
@@ -244,30 +242,30 @@ class Machine {
 
   void push_name() {
     const std::string module = line();
-    push(Kind::Name)->name = module + ' ' + line();
+    push(PickleKind::Name)->name = module + ' ' + line();
   }
 
   std::string text_of(const PickleItem* item) const {
-    check(item->kind == Kind::Plain && item->value.is_string());
+    check(item->kind == PickleKind::Plain && item->value.is_string());
     return std::string(item->value.to_string_view());
   }
   std::int64_t int_of(const PickleItem* item) const {
-    check(item->kind == Kind::Plain && item->value.is_int());
+    check(item->kind == PickleKind::Plain && item->value.is_int());
     return item->value.to_int();
   }
 
   // ("storage", torch FloatStorage, "0", "cpu", number of elements)
   void push_memory() {
     const PickleItem* const said = pop();
-    check(said->kind == Kind::Tuple && said->items.size() == 5);
-    check(text_of(said->items[0]) == "storage" && said->items[1]->kind == Kind::Name);
+    check(said->kind == PickleKind::Tuple && said->items.size() == 5);
+    check(text_of(said->items[0]) == "storage" && said->items[1]->kind == PickleKind::Name);
     const std::string_view type = said->items[1]->name;
     const auto dtype = type.starts_with(kStorage)
                            ? find_dtype_by(&FileDType::storage, type.substr(kStorage.size()))
                            : std::nullopt;
     OPYARD_CHECK(dtype && text_of(said->items[3]) == "cpu", Unsupported,
                  fmt::format("{} has a tensor of another kind", what_));
-    PickleItem* const memory = push(Kind::Memory);
+    PickleItem* const memory = push(PickleKind::Memory);
     memory->name = folder_ + "data/" + text_of(said->items[2]);
     memory->dtype = *dtype;
   }
@@ -275,12 +273,12 @@ class Machine {
   void reduce() {
     const PickleItem* arguments = pop();
     const PickleItem* name = pop();
-    check(arguments->kind == Kind::Tuple && name->kind == Kind::Name);
+    check(arguments->kind == PickleKind::Tuple && name->kind == PickleKind::Name);
     if (name->name == kOfType) {  // (what is called, a class, its arguments, attributes)
       check(arguments->items.size() == 4);
       name = arguments->items[0];
       arguments = arguments->items[2];
-      check(arguments->kind == Kind::Tuple && name->kind == Kind::Name);
+      check(arguments->kind == PickleKind::Tuple && name->kind == PickleKind::Name);
     }
     if (name->name == kTensor) {
       push(tensor_of(arguments->items));
@@ -288,14 +286,14 @@ class Machine {
       check(arguments->items.size() == 3 && arguments->items[0]->value.is_tensor());
       push(arguments->items[0]->value);
     } else if (name->name == kOrderedDict && arguments->items.empty()) {
-      push(Kind::Dict);
+      push(PickleKind::Dict);
     } else {
       fail(ErrorKind::Unsupported, fmt::format("{} calls something, and nothing is called", what_));
     }
   }
 
   DimVector ints_of(const PickleItem* tuple) const {
-    check(tuple->kind == Kind::Tuple);
+    check(tuple->kind == PickleKind::Tuple);
     DimVector ints;
     for (const PickleItem* const item : tuple->items) ints.push_back(int_of(item));
     return ints;
@@ -303,7 +301,7 @@ class Machine {
 
   // (memory, first element, sizes, strides, …)
   opyard::Value tensor_of(const std::vector<const PickleItem*>& arguments) const {
-    check(arguments.size() >= 4 && arguments[0]->kind == Kind::Memory);
+    check(arguments.size() >= 4 && arguments[0]->kind == PickleKind::Memory);
     const DType dtype = arguments[0]->dtype;
     const std::int64_t first = int_of(arguments[1]);
     const DimVector sizes = ints_of(arguments[2]);

@@ -29,6 +29,8 @@ struct PickleItem {
   DType dtype = DType::Float32;          // Memory
 };
 
+using PickleKind = PickleItem::Kind;
+
 class Pickle {
  public:
   // The pickle in an archive of torch.save(), which it keeps. Raises BadValue for one that is

@@ -18,7 +18,7 @@ constexpr const char* kExportAgain =
 constexpr std::int64_t kSchemaVersion = 8;
 
 // The folder that all entries are in: "model/".
-std::string folder_of(const ZipArchive& archive) {
+std::string program_folder(const ZipArchive& archive) {
   for (const auto& [name, entry] : archive.entries()) {
     const std::size_t slash = name.find('/');
     if (slash != name.npos && name.substr(slash + 1) == "archive_format") {
@@ -151,7 +151,7 @@ DType require_exported_dtype(const Json& number, const std::string& what) {
 
 Model load_exported(CountedPtr<FileBytes> file, const ModelOptions& options) {
   const ZipArchive archive(std::move(file));
-  const std::string folder = folder_of(archive);
+  const std::string folder = program_folder(archive);
   const std::string name = only_model(archive, folder);
   const std::string what = archive.file()->path() + ": " + name;
   const Json program = parse_json(archive.text(name), what);

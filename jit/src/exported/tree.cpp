@@ -10,13 +10,13 @@ namespace opyard::jit {
 namespace {
 
 // The nesting is bounded by parse_json().
-Json converted(const Json& node, const std::string& what) {
+Json converted_node(const Json& node, const std::string& what) {
   const Json& type = require_member(node, "type", what);
   const Json& children = require_array(require_member(node, "children_spec", what), what);
   if (type.is_null()) return Json();
   const std::string& name = require_text(type, what);
   Json items = Json::array();
-  for (const Json& child : children) items.push_back(converted(child, what));
+  for (const Json& child : children) items.push_back(converted_node(child, what));
   if (name == "builtins.tuple") return Json{{"tuple", std::move(items)}};
   if (name == "builtins.list") return Json{{"list", std::move(items)}};
   OPYARD_CHECK(name == "builtins.dict" || name == "collections.OrderedDict", Unsupported,
@@ -41,7 +41,7 @@ std::string convert_tree(const std::string& spec, const std::string& what) {
   const Json tree = parse_json(spec, what);
   OPYARD_CHECK(require_array(tree, what).size() == 2, BadValue,
                fmt::format("{} is no version and a tree", what));
-  return converted(tree[1], what).dump();
+  return converted_node(tree[1], what).dump();
 }
 
 }  // namespace opyard::jit

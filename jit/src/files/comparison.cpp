@@ -17,7 +17,7 @@ namespace opyard::jit {
 namespace {
 
 template <typename T>
-std::complex<double> converted(const char* at) {
+std::complex<double> converted_element(const char* at) {
   T number;
   std::memcpy(&number, at, sizeof(T));
   if constexpr (std::is_arithmetic_v<T>) {
@@ -46,7 +46,7 @@ std::complex<double> element_at(const Tensor& tensor, std::int64_t index) {
   switch (tensor.dtype()) {
 #define OPYARD_DTYPE(code, Name, name, Type, dlpack, bits, format, numpy) \
   case DType::Name:                                                       \
-    return converted<Type>(at);
+    return converted_element<Type>(at);
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }

@@ -72,8 +72,8 @@ DimVector read_sizes(std::string_view header, const std::string& path) {
 }
 
 // Where the bytes begin, and the header between the lengths and them.
-std::pair<std::string_view, std::size_t> header_of(std::string_view bytes,
-                                                   const std::string& path) {
+std::pair<std::string_view, std::size_t> npy_header(std::string_view bytes,
+                                                    const std::string& path) {
   OPYARD_CHECK(bytes.size() >= 10 && bytes.starts_with(kMagic), BadValue,
                fmt::format("{} is no .npy file: it begins with other bytes", path));
   const unsigned version = std::uint8_t(bytes[6]);
@@ -96,7 +96,7 @@ std::pair<std::string_view, std::size_t> header_of(std::string_view bytes,
 
 Tensor load_npy(const std::string& path) {
   const CountedPtr<FileBytes> file = FileBytes::open(path, FileAccess::Read);
-  const auto [header, begin] = header_of(file->bytes(), path);
+  const auto [header, begin] = npy_header(file->bytes(), path);
   const DType dtype = read_dtype(header, path);
   const DimVector sizes = read_sizes(header, path);
   const std::size_t wanted = byte_count(path, dtype, sizes);

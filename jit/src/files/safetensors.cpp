@@ -38,7 +38,7 @@ std::string known_dtypes() {
 }
 
 // What the header says of one tensor, checked by itself.
-struct Entry {
+struct TensorEntry {
   std::string name;
   DType dtype;
   DimVector sizes;
@@ -55,14 +55,14 @@ DType require_file_dtype(const std::string& name, const std::string& what) {
                    Json(name).dump(), known_dtypes()));
 }
 
-Entry read_entry(const std::string& name, const Json& said, std::size_t data_bytes,
-                 const std::string& what) {
+TensorEntry read_entry(const std::string& name, const Json& said, std::size_t data_bytes,
+                       const std::string& what) {
   for (const auto& [member, value] : require_object(said, what).items()) {
     OPYARD_CHECK(member == "dtype" || member == "shape" || member == "data_offsets", BadValue,
                  fmt::format("{} has a member \"{}\"; dtype, shape and data_offsets are taken",
                              what, member));
   }
-  Entry entry = {name, {}, {}, 0, 0};
+  TensorEntry entry = {name, {}, {}, 0, 0};
   entry.dtype =
       require_file_dtype(require_text(require_member(said, "dtype", what), what + ": dtype"), what);
   for (const Json& size : require_array(require_member(said, "shape", what), what + ": shape")) {
@@ -88,12 +88,13 @@ Entry read_entry(const std::string& name, const Json& said, std::size_t data_byt
 }
 
 // In the order of their places, which leave no hole and do not overlap.
-void check_places(std::vector<Entry>& entries, std::size_t data_bytes, const std::string& path) {
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+void check_places(std::vector<TensorEntry>& entries, std::size_t data_bytes,
+                  const std::string& path) {
+  std::stable_sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   std::size_t at = 0;
-  for (const Entry& entry : entries) {
+  for (const TensorEntry& entry : entries) {
     OPYARD_CHECK(
         entry.begin >= at, BadValue,
         fmt::format("{}: tensor \"{}\" at byte {} overlaps the one before it, which ends at "
@@ -108,7 +109,7 @@ void check_places(std::vector<Entry>& entries, std::size_t data_bytes, const std
 }
 
 // Other bytes than 0 and 1 are no bools: each operator would take them for something else.
-void check_bools(const Entry& entry, std::string_view data, const std::string& path) {
+void check_bools(const TensorEntry& entry, std::string_view data, const std::string& path) {
   if (entry.dtype != DType::Bool) return;
   const std::string_view bools = data.substr(entry.begin, entry.end - entry.begin);
   const auto other = std::ranges::find_if(bools, [](char byte) { return (byte & ~1) != 0; });
@@ -118,7 +119,7 @@ void check_bools(const Entry& entry, std::string_view data, const std::string& p
                   entry.name, int(static_cast<unsigned char>(*other)), other - bools.begin()));
 }
 
-std::string_view header_of(const FileBytes& file) {
+std::string_view safetensors_header(const FileBytes& file) {
   const std::string_view bytes = file.bytes();
   OPYARD_CHECK(bytes.size() >= kLengthBytes, BadValue,
                fmt::format("{} is no safetensors file: it has {} bytes, and its header needs more",
@@ -194,13 +195,13 @@ std::string header_text(std::span<const NamedTensor> tensors, std::span<const st
 
 TensorFile tensors_in(FileBytes& file) {
   const std::string& path = file.path();
-  const std::string_view text = header_of(file);
+  const std::string_view text = safetensors_header(file);
   const std::size_t data_begin = kLengthBytes + text.size();
   const std::size_t data_bytes = file.bytes().size() - data_begin;
   const std::string what = "the header of " + path;
   const Json header = parse_json(text, what);
   TensorFile read;
-  std::vector<Entry> entries;
+  std::vector<TensorEntry> entries;
   for (const auto& [name, said] : require_object(header, what).items()) {
     if (name == kMetadata) {
       for (const auto& [key, value] : require_object(said, what + ": __metadata__").items()) {
@@ -211,7 +212,7 @@ TensorFile tensors_in(FileBytes& file) {
     }
   }
   check_places(entries, data_bytes, path);
-  for (Entry& entry : entries) {
+  for (TensorEntry& entry : entries) {
     check_bools(entry, file.bytes().substr(data_begin), path);
     read.tensors.push_back(
         {std::move(entry.name), file.tensor_at(data_begin + entry.begin, entry.end - entry.begin,

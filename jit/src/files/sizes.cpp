@@ -12,35 +12,35 @@
 namespace opyard::jit {
 namespace {
 
-using Kind = SizeExpression::Kind;
+using SizeKind = SizeExpression::Kind;
 
-constexpr int kMostNesting = 64;
+constexpr int kMostSizeNesting = 64;
 constexpr std::int64_t kMostPower = 16;
 
 struct SizeFunction {
-  Kind kind;
+  SizeKind kind;
   const char* name;      // in our own form
   const char* exported;  // in a program
   const char* infix;     // or null, if it is written as a call
 };
-constexpr std::array kFunctions = {
-    SizeFunction{Kind::Add, "add", "Add", " + "},
-    SizeFunction{Kind::Mul, "mul", "Mul", "*"},
-    SizeFunction{Kind::FloorDiv, "floordiv", "FloorDiv", "//"},
-    SizeFunction{Kind::FloorDiv, "floordiv", "CleanDiv", "//"},
-    SizeFunction{Kind::Mod, "mod", "Mod", "%"},
-    SizeFunction{Kind::Mod, "mod", "PythonMod", "%"},
-    SizeFunction{Kind::Min, "min", "Min", nullptr},
-    SizeFunction{Kind::Max, "max", "Max", nullptr},
+constexpr std::array kSizeOperations = {
+    SizeFunction{SizeKind::Add, "add", "Add", " + "},
+    SizeFunction{SizeKind::Mul, "mul", "Mul", "*"},
+    SizeFunction{SizeKind::FloorDiv, "floordiv", "FloorDiv", "//"},
+    SizeFunction{SizeKind::FloorDiv, "floordiv", "CleanDiv", "//"},
+    SizeFunction{SizeKind::Mod, "mod", "Mod", "%"},
+    SizeFunction{SizeKind::Mod, "mod", "PythonMod", "%"},
+    SizeFunction{SizeKind::Min, "min", "Min", nullptr},
+    SizeFunction{SizeKind::Max, "max", "Max", nullptr},
 };
 
-const SizeFunction& function_of(Kind kind) {
-  return *std::ranges::find(kFunctions, kind, &SizeFunction::kind);
+const SizeFunction& function_of(SizeKind kind) {
+  return *std::ranges::find(kSizeOperations, kind, &SizeFunction::kind);
 }
 
 // Raises BadValue if it has not as many parts as its function takes.
-SizeExpression checked(Kind kind, std::vector<SizeExpression> parts, const std::string& what) {
-  const bool is_pair = kind == Kind::FloorDiv || kind == Kind::Mod;
+SizeExpression checked(SizeKind kind, std::vector<SizeExpression> parts, const std::string& what) {
+  const bool is_pair = kind == SizeKind::FloorDiv || kind == SizeKind::Mod;
   OPYARD_CHECK(is_pair ? parts.size() == 2 : parts.size() >= 2, BadValue,
                fmt::format("{}: {} of {} sizes", what, function_of(kind).name, parts.size()));
   return {kind, std::move(parts)};
@@ -48,9 +48,9 @@ SizeExpression checked(Kind kind, std::vector<SizeExpression> parts, const std::
 
 // ---- as a program writes it
 
-class Reader {
+class SizeReader {
  public:
-  Reader(std::string_view text, const std::string& what) : rest_(text), what_(what) {}
+  SizeReader(std::string_view text, const std::string& what) : rest_(text), what_(what) {}
 
   SizeExpression read_all() {
     SizeExpression size = read(0);
@@ -104,12 +104,12 @@ class Reader {
   }
 
   SizeExpression read(int nesting) {
-    if (nesting > kMostNesting) broken();
+    if (nesting > kMostSizeNesting) broken();
     const std::string_view function = take_until('(');
     if (function == "Integer") return read_number();
     if (function == "Symbol") return read_name();
     if (function == "Pow") return power(read_parts(nesting));
-    for (const SizeFunction& each : kFunctions) {
+    for (const SizeFunction& each : kSizeOperations) {
       if (function == each.exported) return checked(each.kind, read_parts(nesting), what_);
     }
     fail(ErrorKind::Unsupported,
@@ -120,13 +120,13 @@ class Reader {
 
   SizeExpression power(const std::vector<SizeExpression>& parts) {
     // Powers of powers would grow without bound.
-    OPYARD_CHECK(parts.size() == 2 && parts[0].parts.empty() && parts[1].kind == Kind::Number &&
+    OPYARD_CHECK(parts.size() == 2 && parts[0].parts.empty() && parts[1].kind == SizeKind::Number &&
                      parts[1].number >= 2 && parts[1].number <= kMostPower,
                  Unsupported,
                  fmt::format("{} is a power, and those of one size are read, with exponents from 2 "
                              "to {}",
                              what_, kMostPower));
-    return {Kind::Mul, std::vector(std::size_t(parts[1].number), parts[0])};
+    return {SizeKind::Mul, std::vector(std::size_t(parts[1].number), parts[0])};
   }
 
   std::string_view rest_;
@@ -136,11 +136,11 @@ class Reader {
 SizeExpression read_json(const Json& json, const std::string& what, int nesting) {
   if (json.is_string()) return json.get<std::string>();
   if (!json.is_array()) return require_int(json, what);
-  OPYARD_CHECK(nesting <= kMostNesting && !json.empty(), BadValue,
+  OPYARD_CHECK(nesting <= kMostSizeNesting && !json.empty(), BadValue,
                fmt::format("{} has a size that is no expression", what));
   const std::string& name = require_text(json[0], what);
-  const auto found = std::ranges::find(kFunctions, name, &SizeFunction::name);
-  OPYARD_CHECK(found != kFunctions.end(), BadValue,
+  const auto found = std::ranges::find(kSizeOperations, name, &SizeFunction::name);
+  OPYARD_CHECK(found != kSizeOperations.end(), BadValue,
                fmt::format("{} has a size that is computed by {}, which does not exist", what,
                            json[0].dump()));
   std::vector<SizeExpression> parts;
@@ -174,26 +174,26 @@ std::optional<LinearSize> product(const LinearSize& a, const LinearSize& b) {
   return made;
 }
 
-std::optional<LinearSize> apply(Kind kind, const LinearSize& a, const LinearSize& b) {
-  if (kind == Kind::Add) return sum(a, b);
-  if (kind == Kind::Mul) return product(a, b);
+std::optional<LinearSize> apply(SizeKind kind, const LinearSize& a, const LinearSize& b) {
+  if (kind == SizeKind::Add) return sum(a, b);
+  if (kind == SizeKind::Mul) return product(a, b);
   if (a.factor != 0 || b.factor != 0) return std::nullopt;
-  if (kind == Kind::Min) return LinearSize{0, std::min(a.rest, b.rest)};
-  if (kind == Kind::Max) return LinearSize{0, std::max(a.rest, b.rest)};
+  if (kind == SizeKind::Min) return LinearSize{0, std::min(a.rest, b.rest)};
+  if (kind == SizeKind::Max) return LinearSize{0, std::max(a.rest, b.rest)};
   if (b.rest == 0 || (a.rest == INT64_MIN && b.rest == -1)) return std::nullopt;
   const std::int64_t quotient = floor_quotient(a.rest, b.rest);
-  return LinearSize{0, kind == Kind::FloorDiv ? quotient : a.rest - quotient * b.rest};
+  return LinearSize{0, kind == SizeKind::FloorDiv ? quotient : a.rest - quotient * b.rest};
 }
 
 }  // namespace
 
 SizeExpression parse_size(std::string_view text, const std::string& what) {
-  return Reader(text, what).read_all();
+  return SizeReader(text, what).read_all();
 }
 
 Json size_json(const SizeExpression& size) {
-  if (size.kind == Kind::Number) return size.number;
-  if (size.kind == Kind::Name) return size.name;
+  if (size.kind == SizeKind::Number) return size.number;
+  if (size.kind == SizeKind::Name) return size.name;
   Json json = Json::array();
   json.push_back(function_of(size.kind).name);
   for (const SizeExpression& part : size.parts) json.push_back(size_json(part));
@@ -205,7 +205,7 @@ SizeExpression read_size_json(const Json& json, const std::string& what) {
 }
 
 const std::string* find_unknown(const SizeExpression& size, const SizeValues& known) {
-  if (size.kind == Kind::Name) return known.contains(size.name) ? nullptr : &size.name;
+  if (size.kind == SizeKind::Name) return known.contains(size.name) ? nullptr : &size.name;
   for (const SizeExpression& part : size.parts) {
     if (const std::string* const found = find_unknown(part, known)) return found;
   }
@@ -214,8 +214,8 @@ const std::string* find_unknown(const SizeExpression& size, const SizeValues& kn
 
 std::optional<LinearSize> linear_size(const SizeExpression& size, const SizeValues& known,
                                       std::string_view unknown) {
-  if (size.kind == Kind::Number) return LinearSize{0, size.number};
-  if (size.kind == Kind::Name) {
+  if (size.kind == SizeKind::Number) return LinearSize{0, size.number};
+  if (size.kind == SizeKind::Name) {
     if (size.name == unknown) return LinearSize{1, 0};
     const auto found = known.find(size.name);
     return found == known.end() ? std::nullopt : std::optional(LinearSize{0, found->second});
@@ -231,8 +231,8 @@ std::optional<LinearSize> linear_size(const SizeExpression& size, const SizeValu
 }
 
 std::string to_string(const SizeExpression& size) {
-  if (size.kind == Kind::Number) return std::to_string(size.number);
-  if (size.kind == Kind::Name) return size.name;
+  if (size.kind == SizeKind::Number) return std::to_string(size.number);
+  if (size.kind == SizeKind::Name) return size.name;
   const SizeFunction& function = function_of(size.kind);
   std::string text;
   for (const SizeExpression& part : size.parts) {

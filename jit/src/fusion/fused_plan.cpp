@@ -6,7 +6,7 @@
 namespace opyard::jit {
 namespace {
 
-std::vector<std::int64_t> key_of(std::span<const Tensor* const> inputs) {
+std::vector<std::int64_t> shape_key_of(std::span<const Tensor* const> inputs) {
   std::vector<std::int64_t> key;
   for (const Tensor* const input : inputs) {
     const TensorImpl& impl = *input->impl();
@@ -49,9 +49,9 @@ bool is_joined_in_rows(const FusedValue& value) {
   return of_one_image > 1 && std::ranges::equal(value.strides, contiguous_strides(value.sizes));
 }
 
-class Planner {
+class FusionPlanner {
  public:
-  Planner(const FusedProgram& program, std::span<const Tensor* const> inputs)
+  FusionPlanner(const FusedProgram& program, std::span<const Tensor* const> inputs)
       : program_(program), inputs_(inputs) {}
 
   bool run() {
@@ -208,9 +208,9 @@ bool FusedPlan::fits(std::span<const Tensor* const> inputs) const {
 
 std::unique_ptr<const FusedPlan> make_fused_plan(const FusedProgram& program,
                                                  std::span<const Tensor* const> inputs) {
-  Planner planner(program, inputs);
+  FusionPlanner planner(program, inputs);
   planner.plan.computes = planner.run();
-  planner.plan.key = key_of(inputs);
+  planner.plan.key = shape_key_of(inputs);
   return std::make_unique<const FusedPlan>(std::move(planner.plan));
 }
 

@@ -58,9 +58,9 @@ class PartReader {
   std::unordered_map<const Value*, std::uint16_t> known_;
 };
 
-class Reader {
+class ProgramReader {
  public:
-  explicit Reader(const Graph& graph) : graph_(graph) {}
+  explicit ProgramReader(const Graph& graph) : graph_(graph) {}
 
   bool read() {
     for (const Value* const input : graph_.inputs()) {
@@ -194,7 +194,7 @@ bool FusedPart::is_output(std::uint16_t value) const {
 }
 
 std::optional<FusedProgram> make_fused_program(const Graph& graph) {
-  Reader reader(graph);
+  ProgramReader reader(graph);
   if (!reader.read()) return std::nullopt;
   return std::move(reader.program);
 }

@@ -99,18 +99,18 @@ std::optional<opyard::Value> known_argument(const Value* value) {
   return are_ints ? std::optional(std::move(list)) : std::nullopt;
 }
 
-bool is_tensor(const Value* value) { return value->type()->kind() == TypeKind::Tensor; }
+bool is_tensor_value(const Value* value) { return value->type()->kind() == TypeKind::Tensor; }
 
 bool take_tensors(const Node& node, FusibleTail& found) {
   if (found.tail->kind != TailKind::Joined) {
     found.tensors = {node.input(0)};
-    return is_tensor(node.input(0));
+    return is_tensor_value(node.input(0));
   }
   const Node* const list = list_of_tail(node);
   if (list == nullptr || list->output()->uses().size() != 1) return false;
   found.tensors.assign(list->inputs().begin(), list->inputs().end());
   return !found.tensors.empty() &&
-         std::all_of(found.tensors.begin(), found.tensors.end(), is_tensor);
+         std::all_of(found.tensors.begin(), found.tensors.end(), is_tensor_value);
 }
 
 bool take_arguments(FusibleTail& found) {

@@ -11,7 +11,7 @@
 namespace opyard::jit::detail {
 namespace {
 
-bool is_whole(const opyard::Value& number) { return number.is_int() || number.is_bool(); }
+bool is_int_or_bool(const opyard::Value& number) { return number.is_int() || number.is_bool(); }
 
 std::int64_t whole(const opyard::Value& number) {
   return number.is_bool() ? std::int64_t{number.to_bool()} : number.to_int();
@@ -19,7 +19,7 @@ std::int64_t whole(const opyard::Value& number) {
 
 // Raises BadArgument for a complex number.
 double real(const opyard::Value& number) {
-  return is_whole(number) ? double(whole(number)) : number.to_double();
+  return is_int_or_bool(number) ? double(whole(number)) : number.to_double();
 }
 
 // Of two whole numbers the function gets these, else two floats.
@@ -27,7 +27,7 @@ template <typename Function>
 opyard::Value of_scalars(const opyard::Value* const* arguments, Function function) {
   const opyard::Value& a = *arguments[0];
   const opyard::Value& b = *arguments[1];
-  if (is_whole(a) && is_whole(b)) return opyard::Value(function(whole(a), whole(b)));
+  if (is_int_or_bool(a) && is_int_or_bool(b)) return opyard::Value(function(whole(a), whole(b)));
   return opyard::Value(function(real(a), real(b)));
 }
 
@@ -114,8 +114,8 @@ void ge_scalars(const opyard::Value* const* arguments, opyard::Value* result) {
 }
 void negative_scalar(const opyard::Value* const* arguments, opyard::Value* result) {
   const opyard::Value& number = *arguments[0];
-  *result = is_whole(number) ? opyard::Value(minus(std::int64_t{0}, whole(number)))
-                             : opyard::Value(-real(number));
+  *result = is_int_or_bool(number) ? opyard::Value(minus(std::int64_t{0}, whole(number)))
+                                   : opyard::Value(-real(number));
 }
 void bool_of_scalar(const opyard::Value* const* arguments, opyard::Value* result) {
   const opyard::Value& number = *arguments[0];

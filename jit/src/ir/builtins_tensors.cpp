@@ -18,7 +18,7 @@ opyard::Value item_of(const opyard::Value& tensor) {
 }
 
 // The result of an operator.
-opyard::Value call(const char* name, std::initializer_list<opyard::Value> arguments) {
+opyard::Value call_operator(const char* name, std::initializer_list<opyard::Value> arguments) {
   InlineStack<8> stack;
   for (const opyard::Value& argument : arguments) stack.push(argument);
   require_operator(name).call_boxed(stack);
@@ -86,18 +86,18 @@ void tensor_of_literal(const opyard::Value* const* arguments, opyard::Value* res
                                         : DType::Float32;
   const opyard::Value dtype =
       arguments[1]->is_none() ? opyard::Value(std::int64_t(usual)) : *arguments[1];
-  *result = call("aten::full", {opyard::Value::list({}), number, dtype, opyard::Value(),
-                                *arguments[2], opyard::Value()});
+  *result = call_operator("aten::full", {opyard::Value::list({}), number, dtype, opyard::Value(),
+                                         *arguments[2], opyard::Value()});
 }
 namespace {
 
 // Where the numbers of a nested list go, and what sizes it has.
-struct Numbers {
+struct NestedNumbers {
   DimVector sizes;
   std::vector<opyard::Value> flat;
 };
 
-void take_numbers(const opyard::Value& value, std::size_t depth, Numbers& numbers) {
+void flatten_numbers(const opyard::Value& value, std::size_t depth, NestedNumbers& numbers) {
   constexpr std::size_t kMostDimensions = 64;
   if (!value.is_list()) {
     OPYARD_CHECK(depth == numbers.sizes.size(), BadShape,
@@ -112,11 +112,11 @@ void take_numbers(const opyard::Value& value, std::size_t depth, Numbers& number
   }
   OPYARD_CHECK(depth < numbers.sizes.size() && numbers.sizes[depth] == std::int64_t(items.size()),
                BadShape, "aten::tensor: the lists in the list are not of one length and depth");
-  for (const opyard::Value& item : items) take_numbers(item, depth + 1, numbers);
+  for (const opyard::Value& item : items) flatten_numbers(item, depth + 1, numbers);
 }
 
 template <typename T, typename Read>
-Tensor filled(const Numbers& numbers, Read read) {
+Tensor filled(const NestedNumbers& numbers, Read read) {
   Tensor tensor = Tensor::empty(numbers.sizes, dtype_of<T>);
   if (numbers.flat.empty()) return tensor;
   T* const to = tensor.mutable_data<T>();
@@ -130,8 +130,8 @@ Tensor filled(const Numbers& numbers, Read read) {
 void tensor_of_list(const opyard::Value* const* arguments, opyard::Value* result) {
   OPYARD_CHECK(!arguments[3]->to_bool(), Unsupported,
                "aten::tensor with requires_grad=True: a constant of a graph takes no gradient");
-  Numbers numbers;
-  take_numbers(*arguments[0], 0, numbers);
+  NestedNumbers numbers;
+  flatten_numbers(*arguments[0], 0, numbers);
   Tensor tensor;
   if (!numbers.flat.empty() && numbers.flat.front().is_int()) {
     tensor = filled<std::int64_t>(numbers, [](const opyard::Value& each) { return each.to_int(); });
@@ -143,18 +143,18 @@ void tensor_of_list(const opyard::Value* const* arguments, opyard::Value* result
   const DType usual = tensor.dtype() == DType::Float64 ? DType::Float32 : tensor.dtype();
   const opyard::Value dtype =
       arguments[1]->is_none() ? opyard::Value(std::int64_t(usual)) : *arguments[1];
-  *result = call("aten::_to_copy",
-                 {opyard::Value(std::move(tensor)), dtype, opyard::Value(), *arguments[2],
-                  opyard::Value(), opyard::Value(false), opyard::Value()});
+  *result = call_operator("aten::_to_copy",
+                          {opyard::Value(std::move(tensor)), dtype, opyard::Value(), *arguments[2],
+                           opyard::Value(), opyard::Value(false), opyard::Value()});
 }
 void bits_and(const opyard::Value* const* arguments, opyard::Value* result) {
-  *result = call("aten::bitwise_and.Tensor", {*arguments[0], *arguments[1]});
+  *result = call_operator("aten::bitwise_and.Tensor", {*arguments[0], *arguments[1]});
 }
 void bits_or(const opyard::Value* const* arguments, opyard::Value* result) {
-  *result = call("aten::bitwise_or.Tensor", {*arguments[0], *arguments[1]});
+  *result = call_operator("aten::bitwise_or.Tensor", {*arguments[0], *arguments[1]});
 }
 void bits_xor(const opyard::Value* const* arguments, opyard::Value* result) {
-  *result = call("aten::bitwise_xor.Tensor", {*arguments[0], *arguments[1]});
+  *result = call_operator("aten::bitwise_xor.Tensor", {*arguments[0], *arguments[1]});
 }
 
 void size_at(const opyard::Value* const* arguments, opyard::Value* result) {
@@ -169,26 +169,26 @@ void device_of_tensor(const opyard::Value* const* arguments, opyard::Value* resu
 namespace {
 
 // By the operator that kernels implement; None is what the tensor has.
-opyard::Value converted(const opyard::Value& tensor, const opyard::Value& device,
-                        const opyard::Value& dtype, const opyard::Value& copy) {
-  return call("aten::to.prim_Device", {tensor, device, dtype, opyard::Value(false), copy});
+opyard::Value converted_tensor(const opyard::Value& tensor, const opyard::Value& device,
+                               const opyard::Value& dtype, const opyard::Value& copy) {
+  return call_operator("aten::to.prim_Device", {tensor, device, dtype, opyard::Value(false), copy});
 }
 opyard::Value in_format(opyard::Value tensor, const opyard::Value& memory_format) {
   if (memory_format.is_none()) return tensor;
   const auto wanted = memory_format.to<MemoryFormat>();
   if (wanted == MemoryFormat::Preserve) return tensor;
-  return call("aten::contiguous", {tensor, memory_format});
+  return call_operator("aten::contiguous", {tensor, memory_format});
 }
 
 }  // namespace
 
 void to_dtype(const opyard::Value* const* arguments, opyard::Value* result) {
-  *result = converted(*arguments[0], opyard::Value(), *arguments[1], *arguments[3]);
+  *result = converted_tensor(*arguments[0], opyard::Value(), *arguments[1], *arguments[3]);
 }
 void to_other(const opyard::Value* const* arguments, opyard::Value* result) {
   const Tensor& other = arguments[1]->to_tensor();
-  *result = in_format(converted(*arguments[0], opyard::Value(other.device()),
-                                opyard::Value(std::int64_t(other.dtype())), *arguments[3]),
+  *result = in_format(converted_tensor(*arguments[0], opyard::Value(other.device()),
+                                       opyard::Value(std::int64_t(other.dtype())), *arguments[3]),
                       *arguments[4]);
 }
 void to_layout(const opyard::Value* const* arguments, opyard::Value* result) {
@@ -196,12 +196,12 @@ void to_layout(const opyard::Value* const* arguments, opyard::Value* result) {
                Unsupported, "aten::to: a tensor is dense here; layout is None or strided");
   OPYARD_CHECK(arguments[4]->is_none() || !arguments[4]->to_bool(), Unsupported,
                "aten::to: pin_memory is True; this library has no pinned memory");
-  *result = in_format(converted(*arguments[0], *arguments[3], *arguments[1], *arguments[6]),
+  *result = in_format(converted_tensor(*arguments[0], *arguments[3], *arguments[1], *arguments[6]),
                       *arguments[7]);
 }
 void to_cpu(const opyard::Value* const* arguments, opyard::Value* result) {
-  *result =
-      converted(*arguments[0], opyard::Value(Device{}), opyard::Value(), opyard::Value(false));
+  *result = converted_tensor(*arguments[0], opyard::Value(Device{}), opyard::Value(),
+                             opyard::Value(false));
 }
 void is_on_cuda(const opyard::Value* const* arguments, opyard::Value* result) {
   *result = arguments[0]->to_tensor().device().backend == Backend::CUDA;

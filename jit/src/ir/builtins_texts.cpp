@@ -19,7 +19,7 @@
 namespace opyard::jit::detail {
 namespace {
 
-constexpr std::size_t kLongestText = std::size_t{64} << 20;  // see [Long results]
+constexpr std::size_t kLongestResult = std::size_t{64} << 20;  // see [Long results]
 constexpr std::size_t kMostParts = std::size_t{1} << 20;
 
 std::string_view text_at(const opyard::Value* const* arguments, std::size_t index) {
@@ -96,8 +96,8 @@ std::int64_t place_of(const Searched& in, std::size_t found) {
 }
 
 void require_length(std::size_t bytes) {
-  OPYARD_CHECK(bytes <= kLongestText, BadValue,
-               fmt::format("a text of more than {} bytes would be made", kLongestText));
+  OPYARD_CHECK(bytes <= kLongestResult, BadValue,
+               fmt::format("a text of more than {} bytes would be made", kLongestResult));
 }
 
 void add_part(std::vector<opyard::Value>& parts, std::string_view part) {

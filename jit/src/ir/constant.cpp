@@ -87,7 +87,7 @@ opyard::Value integers_as(const Type& type, const std::vector<std::int64_t>& num
   return opyard::Value::list(std::move(items));
 }
 
-struct Reader {
+struct ConstantReader {
   const Type& type;
 
   opyard::Value operator()(std::int64_t number) const { return integer_as(type, number); }
@@ -141,7 +141,7 @@ TypePtr type_of_constant(const opyard::Value& value) {
 opyard::Value constant_value(const Node& node) {
   const Attribute* const attribute = node.find_attribute(attr::value);
   if (attribute == nullptr) return {};
-  return std::visit(Reader{*node.output()->type()}, attribute->value);
+  return std::visit(ConstantReader{*node.output()->type()}, attribute->value);
 }
 
 }  // namespace opyard::jit

@@ -10,13 +10,6 @@
 #include "ir/count_nodes.h"
 
 namespace opyard::jit {
-namespace {
-
-constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
-
 Graph::Graph() {
   block_ = make_block(nullptr);
   insert_point_ = block_->return_;
@@ -29,8 +22,8 @@ Block* Graph::make_block(Node* owner) {
   block->param_ = nodes_.make(this, prim::Param, stage);
   block->return_ = nodes_.make(this, prim::Return, stage);
   block->param_->block_ = block->return_->block_ = block;
-  block->param_->position_ = kFirst;
-  block->return_->position_ = kLast;
+  block->param_->position_ = Node::kFirstPosition;
+  block->return_->position_ = Node::kLastPosition;
   block->param_->next_ = block->return_;
   block->return_->prev_ = block->param_;
   return block;

@@ -7,14 +7,14 @@
 namespace opyard::jit {
 namespace {
 
-using Numbers = std::vector<Graph::Numbered>;
+using CopyNumbers = std::vector<Graph::Numbered>;
 
-void take_numbers(std::span<Value* const> from, std::span<Value* const> to, Numbers& numbers) {
+void take_numbers(std::span<Value* const> from, std::span<Value* const> to, CopyNumbers& numbers) {
   for (std::size_t i = 0; i < from.size(); ++i) numbers.push_back({from[i]->unique(), to[i]});
 }
 
 // Of a block and its copy.
-void take_numbers(const Block* from, const Block* to, Numbers& numbers) {
+void take_numbers(const Block* from, const Block* to, CopyNumbers& numbers) {
   take_numbers(from->inputs(), to->inputs(), numbers);
   auto copy = to->nodes().begin();
   for (const Node* const node : from->nodes()) {
@@ -82,7 +82,7 @@ GraphPtr Graph::copy() const {
 GraphPtr Graph::copy(GraphCopies& known) const {
   GraphPtr fresh = make_graph();
   ValueTable<Value*> values(values_made());
-  Numbers numbers;
+  CopyNumbers numbers;
   fresh->stage_ = stage_;
   for (const Value* const input : inputs()) {
     Value* const made = fresh->add_input({}, input->type())->copy_metadata(input);

@@ -19,7 +19,7 @@ namespace opyard::jit {
 namespace {
 
 // Deeper than any graph that a person or a pass makes, and far from the end of the stack.
-constexpr std::size_t kMostNesting = 256;
+constexpr std::size_t kMostLintNesting = 256;
 
 using Seen = std::unordered_set<const Graph*>;
 
@@ -91,8 +91,8 @@ class Lint {
   void check_subgraph(const Node* node) {
     const Graph* const inner = detail::find_subgraph(*node);
     if (inner == nullptr || !seen_.insert(inner).second) return;
-    if (depth_ == kMostNesting) {
-      refuse(node, fmt::format("has a graph within graphs, {} deep", kMostNesting));
+    if (depth_ == kMostLintNesting) {
+      refuse(node, fmt::format("has a graph within graphs, {} deep", kMostLintNesting));
     }
     Lint(*inner, seen_, depth_ + 1).run();
   }

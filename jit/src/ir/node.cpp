@@ -11,9 +11,7 @@ namespace opyard::jit {
 namespace {
 
 // See [Order].
-constexpr std::int64_t kGap = std::int64_t{1} << 40;
-constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kOrderGap = std::int64_t{1} << 40;
 
 std::size_t depth_of(const Node* node) { return node->owning_block()->depth(); }
 
@@ -108,7 +106,7 @@ bool Node::is_after(const Node* other) const { return this != other && !is_befor
 
 void Block::reindex() noexcept {
   std::int64_t position = 0;
-  for (Node* const node : nodes()) node->position_ = position += kGap;
+  for (Node* const node : nodes()) node->position_ = position += kOrderGap;
 }
 
 // Called with the neighbours set. The sentinels keep the least and the greatest position.
@@ -117,10 +115,10 @@ void Node::take_position() noexcept {
   const bool last = next_ == block_->return_;
   if (first && last) {
     position_ = 0;
-  } else if (last && prev_->position_ < kLast - kGap) {
-    position_ = prev_->position_ + kGap;
-  } else if (first && next_->position_ > kFirst + kGap) {
-    position_ = next_->position_ - kGap;
+  } else if (last && prev_->position_ < kLastPosition - kOrderGap) {
+    position_ = prev_->position_ + kOrderGap;
+  } else if (first && next_->position_ > kFirstPosition + kOrderGap) {
+    position_ = next_->position_ - kOrderGap;
   } else if (!first && !last) {
     const auto gap = std::uint64_t(next_->position_) - std::uint64_t(prev_->position_);
     position_ = prev_->position_ + std::int64_t(gap / 2);

@@ -12,7 +12,7 @@ namespace opyard::jit {
 namespace {
 
 // A block is read, printed and compiled by recursion.
-constexpr std::size_t kMostNesting = 512;
+constexpr std::size_t kMostBlockNesting = 512;
 
 void check_permutation(std::span<const std::size_t> order, std::size_t count) {
   std::vector<bool> seen(count, false);
@@ -222,8 +222,8 @@ void Node::replace_all_uses_with(Node* other) {
 Block* Node::add_block() {
   check_alive();
   const std::size_t depth = block_ == nullptr ? 0 : block_->depth();
-  OPYARD_CHECK(depth < kMostNesting, BadValue,
-               fmt::format("blocks are nested more than {} deep", kMostNesting));
+  OPYARD_CHECK(depth < kMostBlockNesting, BadValue,
+               fmt::format("blocks are nested more than {} deep", kMostBlockNesting));
   if (blocks_.size() == blocks_.capacity()) blocks_.reserve(blocks_.size() * 2 + 1);
   blocks_.push_back(graph_->make_block(this));
   graph_->note_change();

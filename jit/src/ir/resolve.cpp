@@ -82,10 +82,10 @@ struct Match {
 };
 
 // What is given without names: all inputs of a node, or the positional arguments of a call.
-enum class Row { Inputs, Positional };
+enum class ArgumentRow { Inputs, Positional };
 
 // Which of the given ones each argument is. False, with a reason, for one too many or given twice.
-bool arrange(const Schema& schema, const GivenTypes& types, Row row, Match& match) {
+bool arrange(const Schema& schema, const GivenTypes& types, ArgumentRow row, Match& match) {
   const std::size_t count = schema.arguments.size();
   if (types.positional.size() > count && !schema.variadic_arguments) {
     match.reason = fmt::format("takes {} arguments, not {}", count, types.positional.size());
@@ -93,7 +93,7 @@ bool arrange(const Schema& schema, const GivenTypes& types, Row row, Match& matc
   }
   match.given.assign(count, -1);
   for (std::size_t i = 0; i < std::min(count, types.positional.size()); ++i) {
-    if (row == Row::Positional && schema.arguments[i].keyword_only) {
+    if (row == ArgumentRow::Positional && schema.arguments[i].keyword_only) {
       match.reason = fmt::format("argument '{}' is given by name only", schema.arguments[i].name);
       return false;
     }
@@ -112,7 +112,7 @@ bool arrange(const Schema& schema, const GivenTypes& types, Row row, Match& matc
   return true;
 }
 
-Match match_schema(const Schema& schema, const GivenTypes& types, Row row) {
+Match match_schema(const Schema& schema, const GivenTypes& types, ArgumentRow row) {
   Match match;
   if (!arrange(schema, types, row, match)) return match;
   Bindings bindings;
@@ -151,9 +151,9 @@ std::string list_types(const GivenTypes& types) {
   return '(' + text + ')';
 }
 
-[[noreturn]] OPYARD_COLD void refuse(std::string_view name, std::string_view overload,
-                                     const GivenTypes& types, Row row,
-                                     const std::vector<Callee>& candidates) {
+[[noreturn]] OPYARD_COLD void refuse_overload(std::string_view name, std::string_view overload,
+                                              const GivenTypes& types, ArgumentRow row,
+                                              const std::vector<Callee>& candidates) {
   std::string text;
   if (candidates.empty() && is_known_operator(name)) {
     text = fmt::format("operator '{}' has no overload '{}'", name, overload);
@@ -188,7 +188,7 @@ std::vector<Callee> find_candidates(std::string_view name, std::string_view over
 
 // No static type is converted to another: a text's literals are, by who reads it.
 std::optional<Choice> find_first(std::string_view name, std::string_view overload,
-                                 const GivenTypes& types, Row row) {
+                                 const GivenTypes& types, ArgumentRow row) {
   const std::vector<Callee> candidates = find_candidates(name, overload, overload.empty());
   Match match;
   const std::optional<std::size_t> chosen = opyard::choose_overload(
@@ -202,10 +202,10 @@ std::optional<Choice> find_first(std::string_view name, std::string_view overloa
 }
 
 Choice require_first(std::string_view name, std::string_view overload, const GivenTypes& types,
-                     Row row) {
+                     ArgumentRow row) {
   std::optional<Choice> choice = find_first(name, overload, types, row);
   if (!choice)
-    refuse(name, overload, types, row, find_candidates(name, overload, overload.empty()));
+    refuse_overload(name, overload, types, row, find_candidates(name, overload, overload.empty()));
   return *std::move(choice);
 }
 
@@ -224,19 +224,19 @@ const Schema& Callee::schema() const noexcept {
 
 std::optional<Choice> find_call(std::string_view name, std::string_view overload,
                                 const GivenTypes& types) {
-  return find_first(name, overload, types, Row::Inputs);
+  return find_first(name, overload, types, ArgumentRow::Inputs);
 }
 
 std::optional<Choice> detail::find_written_call(std::string_view name, const GivenTypes& types) {
-  return find_first(name, "", types, Row::Positional);
+  return find_first(name, "", types, ArgumentRow::Positional);
 }
 
 Choice choose_call(std::string_view name, std::string_view overload, const GivenTypes& types) {
-  return require_first(name, overload, types, Row::Inputs);
+  return require_first(name, overload, types, ArgumentRow::Inputs);
 }
 
 Choice detail::choose_written_call(std::string_view name, const GivenTypes& types) {
-  return require_first(name, "", types, Row::Positional);
+  return require_first(name, "", types, ArgumentRow::Positional);
 }
 
 Callee choose_overload(std::string_view name, std::string_view overload,

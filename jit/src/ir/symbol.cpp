@@ -14,14 +14,14 @@
 namespace opyard::jit {
 namespace {
 
-struct Entry {
+struct SymbolEntry {
   std::string text;
   std::size_t colons;  // where the "::" begins
 };
 
 struct Table {
   Mutex mutex{LockRank::Symbols};
-  std::deque<Entry> entries;                                // never moved: views lead into them
+  std::deque<SymbolEntry> entries;                          // never moved: views lead into them
   std::unordered_map<std::string_view, std::uint32_t> ids;  // keys lead into `entries`
 
   std::uint32_t add(std::string_view text, std::size_t colons) {
@@ -60,7 +60,7 @@ std::uint32_t intern(std::string_view text, std::size_t colons) {
   return names.add(text, colons);
 }
 
-const Entry* find_entry(std::uint32_t id) {
+const SymbolEntry* find_entry(std::uint32_t id) {
   Table& names = table();
   const std::lock_guard lock(names.mutex);
   return id < names.entries.size() ? &names.entries[id] : nullptr;
@@ -92,18 +92,18 @@ Symbol Symbol::attr(std::string_view name) {
 }
 
 std::string_view Symbol::qual_string() const {
-  const Entry* const entry = find_entry(id_);
+  const SymbolEntry* const entry = find_entry(id_);
   return entry == nullptr ? std::string_view() : entry->text;
 }
 
 std::string_view Symbol::name_space() const {
-  const Entry* const entry = find_entry(id_);
+  const SymbolEntry* const entry = find_entry(id_);
   return entry == nullptr ? std::string_view()
                           : std::string_view(entry->text).substr(0, entry->colons);
 }
 
 std::string_view Symbol::name() const {
-  const Entry* const entry = find_entry(id_);
+  const SymbolEntry* const entry = find_entry(id_);
   return entry == nullptr ? std::string_view()
                           : std::string_view(entry->text).substr(entry->colons + 2);
 }

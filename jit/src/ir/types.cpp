@@ -46,9 +46,9 @@ bool fits_shape(const TensorShape& narrow, const TensorShape& wide) {
          fits_known(narrow.device, wide.device);
 }
 
-using Sizes = std::optional<std::vector<std::int64_t>>;
+using MaybeSizes = std::optional<std::vector<std::int64_t>>;
 
-Sizes common_sizes(const Sizes& a, const Sizes& b) {
+MaybeSizes common_sizes(const MaybeSizes& a, const MaybeSizes& b) {
   if (!a || !b || a->size() != b->size()) return std::nullopt;
   std::vector<std::int64_t> common(*a);
   for (std::size_t i = 0; i < common.size(); ++i) {

@@ -102,7 +102,7 @@ void check_counts(const RunRequest& request, std::size_t outputs) {
   }
 }
 
-std::string line_of(const Tensor& array, std::size_t index, const RunRequest& request) {
+std::string element_line(const Tensor& array, std::size_t index, const RunRequest& request) {
   std::string sizes;
   for (const std::int64_t size : array.sizes())
     sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", size);
@@ -130,7 +130,7 @@ RunReport run_files(const RunRequest& request) {
     arrays.push_back(array_of(output, arrays.size()));
     const std::size_t index = arrays.size() - 1;
     if (index < request.outputs.size()) save_npy(arrays.back(), request.outputs[index]);
-    report.text += line_of(arrays.back(), index, request);
+    report.text += element_line(arrays.back(), index, request);
   }
   watch.lap("write outputs");
   for (std::size_t i = 0; i < request.expected.size(); ++i) {

@@ -7,13 +7,13 @@
 namespace opyard::jit {
 namespace {
 
-using Numbers = std::vector<Graph::Numbered>;
+using CanonicalNumbers = std::vector<Graph::Numbered>;
 
-void add(std::span<Value* const> values, Numbers& numbers) {
+void add(std::span<Value* const> values, CanonicalNumbers& numbers) {
   for (Value* const value : values) numbers.push_back({numbers.size(), value});
 }
 
-void number(const Block* block, Numbers& numbers) {
+void number(const Block* block, CanonicalNumbers& numbers) {
   add(block->inputs(), numbers);
   for (const Node* const node : block->nodes()) {
     add(node->outputs(), numbers);
@@ -25,7 +25,7 @@ void number(const Block* block, Numbers& numbers) {
 
 bool passes::canonicalize(Graph& graph) {
   return detail::run_pass(graph, [&] {
-    Numbers numbers;
+    CanonicalNumbers numbers;
     number(graph.block(), numbers);
     for (const auto& [wanted, value] : numbers) {
       if (value->unique() != wanted) {

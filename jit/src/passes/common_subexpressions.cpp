@@ -21,7 +21,7 @@ namespace opyard::jit {
 namespace {
 
 // What a node is, but for what it holds: kind, overload, inputs and the types of its outputs.
-std::string key_of(const Node& node) {
+std::string node_key_of(const Node& node) {
   std::string key(node.kind().qual_string());
   key += '.';
   if (node.overload().defined()) key += node.overload().name();
@@ -128,7 +128,7 @@ class Common {
       ++next;
       for (Block* const inner : node->blocks()) this->block(inner);
       if (!is_candidate(node)) continue;
-      const std::string key = key_of(*node);
+      const std::string key = node_key_of(*node);
       Node* former = nullptr;
       const auto [first, last] = known_.equal_range(key);
       for (auto at = first; at != last && former == nullptr; ++at) {

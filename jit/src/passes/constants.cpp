@@ -21,7 +21,7 @@ namespace {
 using detail::have_types_of;
 using detail::known_value;
 
-constexpr std::size_t kLongestText = 4096;  // joining texts doubles them each time
+constexpr std::size_t kLongestFolded = 4096;  // joining texts doubles them each time
 
 // The result of a call whose arguments are known; nothing if it cannot be told.
 std::optional<opyard::Value> fold(const Node* node) {
@@ -56,7 +56,7 @@ std::optional<opyard::Value> fold(const Node* node) {
   if (result.is_bool() != (plain.kind() == TypeKind::Bool)) return std::nullopt;
   if (result.is_int() && plain.kind() == TypeKind::Float) return std::nullopt;
   const bool is_long =
-      result.kind() == Kind::String && result.to_string_view().size() > kLongestText;
+      result.kind() == Kind::String && result.to_string_view().size() > kLongestFolded;
   if (is_long) return std::nullopt;
   return std::move(result);
 }
@@ -91,7 +91,7 @@ void skip_loop(Node* node) {
   node->destroy();
 }
 
-void visit(Graph& graph, Node* node) {
+void fold_in_node(Graph& graph, Node* node) {
   if (node->kind() == prim::If) {
     take_branch(node);
   } else if (node->kind() == prim::Loop) {
@@ -113,7 +113,7 @@ bool passes::propagate_constants(Graph& graph) {
     std::uint64_t before;
     do {
       before = graph.version();
-      detail::each_node(graph.block(), [&](Node* node) { visit(graph, node); });
+      detail::each_node(graph.block(), [&](Node* node) { fold_in_node(graph, node); });
     } while (graph.version() != before);
   });
 }

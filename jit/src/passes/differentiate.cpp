@@ -35,13 +35,13 @@ using detail::describe_node;
 
 constinit std::atomic<const HandleNodes*> handle_nodes{nullptr};
 
-[[noreturn]] OPYARD_COLD void refuse(const Node& node, std::string_view why) {
+[[noreturn]] OPYARD_COLD void refuse_node(const Node& node, std::string_view why) {
   fail(ErrorKind::Unsupported, fmt::format("differentiate(): {} {}", describe_node(node), why));
 }
 
-bool is_tensor(const Type& type) {
+bool is_tensor_type(const Type& type) {
   return type.kind() == TypeKind::Tensor ||
-         (type.kind() == TypeKind::Optional && is_tensor(type.element()));
+         (type.kind() == TypeKind::Optional && is_tensor_type(type.element()));
 }
 
 // Known to hold no real numbers.
@@ -103,7 +103,7 @@ class Differentiation {
     const auto inputs = graph_.inputs();
     for (std::size_t i = 0; i < wrt_.size(); ++i) {
       if (std::find(inputs.begin(), inputs.end(), wrt_[i]) == inputs.end() ||
-          !is_tensor(*wrt_[i]->type())) {
+          !is_tensor_type(*wrt_[i]->type())) {
         fail(ErrorKind::BadValue, fmt::format("differentiate(): wrt[{}] is no Tensor among the "
                                               "graph's inputs",
                                               i));
@@ -118,15 +118,16 @@ class Differentiation {
     const Symbol writes = Symbol::attr("writes");  // of a traced function: see jit/trace.h
     detail::each_node(graph_.block(), [&](const Node* node) {
       if (node->find_attribute(writes) != nullptr) {
-        refuse(*node, "writes a tensor that it takes in place, which a formula may read");
+        refuse_node(*node, "writes a tensor that it takes in place, which a formula may read");
       }
       const auto callee = detail::find_callee(*node);
       if (!callee) return;
       for (const Argument& argument : callee->schema().arguments) {
         if (!argument.alias || !argument.alias->is_write) continue;
-        refuse(*node, fmt::format("writes its argument '{}' in place, which a formula may read: "
-                                  "use the form that gives a new tensor",
-                                  argument.name));
+        refuse_node(*node,
+                    fmt::format("writes its argument '{}' in place, which a formula may read: "
+                                "use the form that gives a new tensor",
+                                argument.name));
       }
     });
   }
@@ -153,10 +154,11 @@ class Differentiation {
     if (!callee || callee->op == nullptr) {
       for (const Value* const output : node.outputs()) {
         if (carries_keys(*output->type())) {
-          refuse(node, callee ? "takes a part of what a gradient flows through; take it by an "
-                                "operator, or unpack the list"
-                              : "has no formula as text: a gradient cannot flow through tuples "
-                                "here");
+          refuse_node(node, callee
+                                ? "takes a part of what a gradient flows through; take it by an "
+                                  "operator, or unpack the list"
+                                : "has no formula as text: a gradient cannot flow through tuples "
+                                  "here");
         }
       }
       return;
@@ -171,9 +173,9 @@ class Differentiation {
   // jit/differentiate.h.
   void find_flow_of_function(const Node& node) {
     if (handle_nodes.load(std::memory_order_acquire) == nullptr) {
-      refuse(node,
-             "is a function, and has no formula as text; load opyard.autograd, or call "
-             "autograd::join_graphs(), which records what functions do");
+      refuse_node(node,
+                  "is a function, and has no formula as text; load opyard.autograd, or call "
+                  "autograd::join_graphs(), which records what functions do");
     }
     for (const Value* const output : node.outputs()) {
       if (!is_integral(*output->type())) flows_[output] = Flow::Needs;
@@ -250,7 +252,7 @@ class Differentiation {
       if (graph_.output_stage(i) != graph_.stage()) continue;
       Value* const output = graph_.outputs()[i];
       if (flow_of(output) == Flow::None) continue;
-      if (!is_tensor(*output->type())) {
+      if (!is_tensor_type(*output->type())) {
         fail(ErrorKind::Unsupported,
              fmt::format("differentiate(): the output %{} is of type {}; a gradient is taken of "
                          "Tensors",
@@ -262,8 +264,8 @@ class Differentiation {
       }
     }
     if (differentiated.empty() && first_unknown_ != nullptr) {
-      refuse(*first_unknown_,
-             "has no formula as text, and no other way leads from wrt to an output");
+      refuse_node(*first_unknown_,
+                  "has no formula as text, and no other way leads from wrt to an output");
     }
     if (differentiated.empty()) {
       fail(ErrorKind::BadGraph,
@@ -328,9 +330,9 @@ class Differentiation {
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (flow_of(node.input(i)) != Flow::None && !has_formula[i]) {
-        refuse(node,
-               fmt::format("has no formula for '{}'; give it one with derivative(\"{}\", ...)",
-                           op.schema().arguments[i].name, op.name().base_name()));
+        refuse_node(node,
+                    fmt::format("has no formula for '{}'; give it one with derivative(\"{}\", ...)",
+                                op.schema().arguments[i].name, op.name().base_name()));
       }
       if (found[i] == nullptr || flow_of(node.input(i)) == Flow::None) continue;
       add(node.input(i), fitted(node, op, node.input(i), found[i]));
@@ -340,7 +342,7 @@ class Differentiation {
   // As the engine has it: summed to the sizes of its tensor, and of its dtype. Formulas of aten sum
   // by themselves, and give the dtype that all tensors of their call have.
   Value* fitted(const Node& node, const Operator& op, Value* input, Value* gradient) {
-    if (!is_tensor(*input->type())) return gradient;
+    if (!is_tensor_type(*input->type())) return gradient;
     if (!op.name().name.starts_with("aten::")) {
       gradient = append("opyard::sum_to", {gradient, input});
     }
@@ -373,17 +375,18 @@ class Differentiation {
       if (meaning.index >= values.size()) continue;
       const std::optional<DType> dtype = dtype_of(values[meaning.index]);
       if (!dtype || !is_complex(*dtype)) continue;
-      refuse(node, fmt::format("has the formula \"{}\", which reads complex numbers and does not "
-                               "say how: write conj() around the factors that are conjugated, as "
-                               "in grad * conj(other)",
-                               formula.text));
+      refuse_node(node,
+                  fmt::format("has the formula \"{}\", which reads complex numbers and does not "
+                              "say how: write conj() around the factors that are conjugated, as "
+                              "in grad * conj(other)",
+                              formula.text));
     }
   }
   // Whether it is known that a call takes and gives no complex number.
   static bool is_of_real_numbers(const Node& node) {
     const auto is_real = [](const Value* value) {
       const Type& type = *value->type();
-      if (is_tensor(type)) {
+      if (is_tensor_type(type)) {
         const std::optional<DType> dtype = dtype_of(value);
         return dtype && !is_complex(*dtype);
       }
@@ -415,9 +418,10 @@ class Differentiation {
         if (input->type()->kind() == TypeKind::Tensor) {
           wanted.push_back(flows);
         } else if (flows && !input->is_handle()) {
-          refuse(node, fmt::format("takes %{} of type {}, by which a gradient cannot flow into a "
-                                   "function; give it the Tensors",
-                                   input->printed_name(), type_text(*input->type())));
+          refuse_node(node,
+                      fmt::format("takes %{} of type {}, by which a gradient cannot flow into a "
+                                  "function; give it the Tensors",
+                                  input->printed_name(), type_text(*input->type())));
         }
       }
       handle = handles.add_handle(node, wanted);
@@ -436,9 +440,10 @@ class Differentiation {
           std::ranges::find(reached, input) != reached.end()) {
         continue;
       }
-      refuse(node, fmt::format("gives a handle already, which leaves %{} out: a gradient is wanted "
-                               "for it",
-                               input->printed_name()));
+      refuse_node(node,
+                  fmt::format("gives a handle already, which leaves %{} out: a gradient is wanted "
+                              "for it",
+                              input->printed_name()));
     }
     Node* const eval = graph_.append_node(handles.create_eval(graph_, gradients, handle));
     eval->set_source_range(node.source_range());

@@ -19,7 +19,7 @@
 namespace opyard::jit {
 namespace {
 
-using Row = std::vector<Node*>;
+using NodeRow = std::vector<Node*>;
 
 constexpr std::size_t kLongestRow = 32;  // see fusion/fused_program.h, kMostValues
 
@@ -29,8 +29,8 @@ class Fuser {
 
   std::size_t run() {
     find_rows(graph_.block());
-    for (const Row& row : rows_) {
-      for (const Row& group : connected(row)) {
+    for (const NodeRow& row : rows_) {
+      for (const NodeRow& group : connected(row)) {
         if (group.size() > 1) make_group(group);
       }
     }
@@ -39,7 +39,7 @@ class Fuser {
 
  private:
   void find_rows(const Block* block) {
-    Row row;
+    NodeRow row;
     const auto end_row = [&] {
       if (row.size() > 1) rows_.push_back(row);
       row.clear();
@@ -65,7 +65,7 @@ class Fuser {
   }
 
   // The parts of a row that do not use each other's results, each in order.
-  static std::vector<Row> connected(const Row& row) {
+  static std::vector<NodeRow> connected(const NodeRow& row) {
     std::unordered_map<const Node*, std::size_t> at;
     std::vector<std::size_t> part(row.size());
     std::iota(part.begin(), part.end(), std::size_t{0});
@@ -79,7 +79,7 @@ class Fuser {
         std::replace(part.begin(), part.end(), joined, own);
       }
     }
-    std::vector<Row> parts(row.size());
+    std::vector<NodeRow> parts(row.size());
     for (std::size_t i = 0; i < row.size(); ++i) parts[part[i]].push_back(row[i]);
     return parts;
   }
@@ -89,7 +89,7 @@ class Fuser {
     return value->node()->kind() == prim::Constant && value->type()->kind() != TypeKind::Tensor;
   }
 
-  void make_group(const Row& group) {
+  void make_group(const NodeRow& group) {
     const GraphPtr inner = make_graph();
     Node* const fused = graph_.create(prim::FusionGroup, {}, 0);
     fused->set_stage(group.front()->stage());
@@ -108,7 +108,7 @@ class Fuser {
       fused->add_input(value);
       return inside[value] = inner->add_input("", value->type());
     };
-    Row members = group;
+    NodeRow members = group;
     if (Node* const list = detail::list_of_tail(*group.back())) {
       members.insert(members.end() - 1, list);
     }
@@ -128,7 +128,7 @@ class Fuser {
     ++made_;
   }
 
-  static void give_outputs(const Row& row, Node* fused, Graph& inner,
+  static void give_outputs(const NodeRow& row, Node* fused, Graph& inner,
                            const std::unordered_map<const Value*, Value*>& inside) {
     const std::unordered_set<const Node*> members(row.begin(), row.end());
     for (const Node* const node : row) {
@@ -147,7 +147,7 @@ class Fuser {
   }
 
   Graph& graph_;
-  std::vector<Row> rows_;
+  std::vector<NodeRow> rows_;
   std::size_t made_ = 0;
 };
 

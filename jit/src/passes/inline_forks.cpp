@@ -18,7 +18,7 @@ namespace opyard::jit {
 namespace {
 
 // Of all forks together: graphs that share graphs are larger inlined than written.
-constexpr std::size_t kMostNodes = 65'536;
+constexpr std::size_t kMostInlinedNodes = 65'536;
 
 TypePtr result_type(const Graph& inner) {
   if (inner.outputs().size() == 1) return inner.outputs()[0]->type();
@@ -94,7 +94,7 @@ class Inliner {
   }
 
   Graph& graph_;
-  std::size_t room_ = kMostNodes;
+  std::size_t room_ = kMostInlinedNodes;
 };
 
 }  // namespace

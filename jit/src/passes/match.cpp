@@ -15,9 +15,9 @@
 namespace opyard::jit {
 namespace {
 
-constexpr std::size_t kMostNodes = 256;  // a pattern is read by recursion
+constexpr std::size_t kMostPatternNodes = 256;  // a pattern is read by recursion
 
-[[noreturn]] OPYARD_COLD void refuse(std::string_view why) {
+[[noreturn]] OPYARD_COLD void refuse_pattern(std::string_view why) {
   fail(ErrorKind::BadGraph, fmt::format("find_matches: the pattern {}", why));
 }
 
@@ -27,25 +27,27 @@ void note_needed(const Node* node, std::unordered_set<const Node*>& needed) {
 }
 
 void check_pattern(const Graph& pattern) {
-  if (pattern.stage() != 0) refuse("has several stages");
-  if (pattern.outputs().empty()) refuse("returns nothing");
-  if (pattern.node_count() > kMostNodes) {
-    refuse(fmt::format("has {} nodes; at most {} are found", pattern.node_count(), kMostNodes));
+  if (pattern.stage() != 0) refuse_pattern("has several stages");
+  if (pattern.outputs().empty()) refuse_pattern("returns nothing");
+  if (pattern.node_count() > kMostPatternNodes) {
+    refuse_pattern(
+        fmt::format("has {} nodes; at most {} are found", pattern.node_count(), kMostPatternNodes));
   }
   for (const Value* const input : pattern.inputs()) {
     if (!input->has_uses())
-      refuse(fmt::format("has input %{}, which no node takes", input->printed_name()));
+      refuse_pattern(fmt::format("has input %{}, which no node takes", input->printed_name()));
   }
   const Node* const last = pattern.outputs()[0]->node();
-  if (last->kind() == prim::Param) refuse("returns one of its inputs first, and no node's value");
+  if (last->kind() == prim::Param)
+    refuse_pattern("returns one of its inputs first, and no node's value");
   std::unordered_set<const Node*> needed;
   note_needed(last, needed);
   for (const Node* const node : pattern.nodes()) {
-    if (!node->blocks().empty()) refuse("has a node with blocks");
-    if (node->payload() != nullptr) refuse("has a function of another layer");
+    if (!node->blocks().empty()) refuse_pattern("has a node with blocks");
+    if (node->payload() != nullptr) refuse_pattern("has a function of another layer");
     if (needed.contains(node)) continue;
-    refuse(fmt::format("has a '{}' node that its first output does not need",
-                       node->kind().qual_string()));
+    refuse_pattern(fmt::format("has a '{}' node that its first output does not need",
+                               node->kind().qual_string()));
   }
 }
 

@@ -35,7 +35,7 @@ bool is_call_of(const Node* node, std::string_view name) {
   return node->kind().qual_string() == name && operation_of(*node) == nullptr;
 }
 
-bool is_none(const Value* value) { return value->type()->kind() == TypeKind::None; }
+bool is_none_value(const Value* value) { return value->type()->kind() == TypeKind::None; }
 
 bool is_never_none(const Value* value) {
   switch (value->type()->kind()) {
@@ -187,8 +187,9 @@ class Peephole {
     if ((!is && !is_call_of(node, "aten::__isnot__")) || node->inputs().size() != 2) return;
     const Value* const left = node->input(0);
     const Value* const right = node->input(1);
-    if (is_none(left) && is_none(right)) return replace_by_constant(node, is);
-    if ((is_none(left) && is_never_none(right)) || (is_none(right) && is_never_none(left))) {
+    if (is_none_value(left) && is_none_value(right)) return replace_by_constant(node, is);
+    if ((is_none_value(left) && is_never_none(right)) ||
+        (is_none_value(right) && is_never_none(left))) {
       replace_by_constant(node, !is);
     }
   }

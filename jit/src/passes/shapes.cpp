@@ -35,7 +35,7 @@ constexpr DispatchKeySet kLayers =
     DispatchKeySet(DispatchKeySet::FULL) -
     DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::AboveBackendSelect1);
 
-bool is_whole(const TensorShape& shape) {
+bool is_complete(const TensorShape& shape) {
   if (!shape.dtype || !shape.sizes || !shape.strides) return false;
   for (const std::int64_t size : *shape.sizes) {
     if (size == kUnknownSize) return false;
@@ -67,9 +67,9 @@ bool is_device(const Type& type) {
 }
 
 // What is known of each value: see [Flow].
-class Types {
+class ShapeTypes {
  public:
-  explicit Types(const Graph& graph) : found_(graph.values_made()) {}
+  explicit ShapeTypes(const Graph& graph) : found_(graph.values_made()) {}
   const TypePtr& of(const Value* value) const {
     const TypePtr* const found = found_.find(value);
     return found != nullptr ? *found : value->type();
@@ -83,7 +83,7 @@ class Types {
 // An operator's call on tensors without memory.
 class MetaCall {
  public:
-  MetaCall(const Node& node, const Aliases& aliases, const Types& types)
+  MetaCall(const Node& node, const Aliases& aliases, const ShapeTypes& types)
       : node_(node), aliases_(aliases), types_(types) {}
 
   // The types of the results; nothing if it cannot be called.
@@ -137,7 +137,7 @@ class MetaCall {
     const Node* const made = input->node();
     if (input->type()->kind() == TypeKind::Tensor) {
       const TensorShape* const shape = find_shape(*types_.of(input));
-      if (shape == nullptr || !is_whole(*shape)) return std::nullopt;
+      if (shape == nullptr || !is_complete(*shape)) return std::nullopt;
       if (!device_) device_ = shape->device;
       takes_tensor_ = true;
       return opyard::Value(meta_tensor(*shape));
@@ -178,7 +178,7 @@ class MetaCall {
 
   const Node& node_;
   const Aliases& aliases_;
-  const Types& types_;
+  const ShapeTypes& types_;
   std::vector<opyard::Value> arguments_;
   bool takes_tensor_ = false;
   std::optional<Device> device_;
@@ -277,7 +277,7 @@ class Shapes {
 
   Graph& graph_;
   const Aliases aliases_;
-  Types types_;
+  ShapeTypes types_;
 };
 
 }  // namespace

@@ -20,15 +20,15 @@
 namespace opyard::jit {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
+using KnownSizes = std::vector<std::int64_t>;
 
-bool is_call_of(const Node* node, std::string_view name, std::size_t inputs) {
+bool is_single_call_of(const Node* node, std::string_view name, std::size_t inputs) {
   return node->kind().qual_string() == name && node->inputs().size() == inputs &&
          node->outputs().size() == 1 && operation_of(*node) == nullptr;
 }
 
 // Those of a tensor, if all of them are known.
-const Sizes* sizes_of(const Value* value) {
+const KnownSizes* sizes_of(const Value* value) {
   const TensorShape* const shape = find_shape(*value->type());
   if (shape == nullptr || !shape->sizes) return nullptr;
   for (const std::int64_t size : *shape->sizes) {
@@ -39,10 +39,10 @@ const Sizes* sizes_of(const Value* value) {
 
 // As opyard::is_column_major has it.
 std::optional<bool> find_column_major(const Value* value) {
-  const Sizes* const sizes = sizes_of(value);
+  const KnownSizes* const sizes = sizes_of(value);
   if (sizes == nullptr) return std::nullopt;
   if (sizes->size() != 2) return false;
-  const std::optional<Sizes>& strides = find_shape(*value->type())->strides;
+  const std::optional<KnownSizes>& strides = find_shape(*value->type())->strides;
   if (!strides || (*strides)[0] == kUnknownSize || (*strides)[1] == kUnknownSize) {
     return std::nullopt;
   }
@@ -65,12 +65,12 @@ class Specialization {
     if (node->outputs().size() != 1 || !node->output()->has_uses()) return;
     if (std::optional<opyard::Value> answer = find_answer(node)) {
       replace_by_constant(node, *std::move(answer));
-    } else if (is_call_of(node, "opyard::mm_in_order", 3)) {
+    } else if (is_single_call_of(node, "opyard::mm_in_order", 3)) {
       if (is_known(node->input(2), false)) become_product(node, node->input(0), node->input(1));
-    } else if (is_call_of(node, "aten::t", 1)) {
+    } else if (is_single_call_of(node, "aten::t", 1)) {
       const Node* const product = node->input()->node();
-      if (is_call_of(product, "opyard::mm_in_order", 3) && is_known(product->input(2), true) &&
-          may_move(node, product)) {
+      if (is_single_call_of(product, "opyard::mm_in_order", 3) &&
+          is_known(product->input(2), true) && may_move(node, product)) {
         become_product(node, transpose(node, product->input(1)),
                        transpose(node, product->input(0)));
       }
@@ -86,15 +86,15 @@ class Specialization {
 
   // What a question about a tensor's sizes is answered.
   std::optional<opyard::Value> find_answer(const Node* node) const {
-    if (is_call_of(node, "opyard::is_column_major", 1)) {
+    if (is_single_call_of(node, "opyard::is_column_major", 1)) {
       const std::optional<bool> answer = find_column_major(node->input());
       return answer ? std::optional(opyard::Value(*answer)) : std::nullopt;
     }
-    const bool all = is_call_of(node, "opyard::sizes", 1),
-               count = is_call_of(node, "aten::numel", 1);
-    const bool dims = is_call_of(node, "aten::dim", 1);
+    const bool all = is_single_call_of(node, "opyard::sizes", 1),
+               count = is_single_call_of(node, "aten::numel", 1);
+    const bool dims = is_single_call_of(node, "aten::dim", 1);
     if (!all && !count && !dims) return std::nullopt;
-    const Sizes* const sizes = sizes_of(node->input());
+    const KnownSizes* const sizes = sizes_of(node->input());
     if (sizes == nullptr || !is_given(node->input())) return std::nullopt;
     if (dims) return opyard::Value(std::int64_t(sizes->size()));
     if (count) {
@@ -124,7 +124,8 @@ class Specialization {
 
   // As a factor, which is only read.
   Value* transpose(Node* before, Value* value) {
-    if (is_call_of(value->node(), "aten::t", 1) && value->node()->stage() == before->stage()) {
+    if (is_single_call_of(value->node(), "aten::t", 1) &&
+        value->node()->stage() == before->stage()) {
       return value->node()->input();
     }
     Node* const made = graph_.create(Symbol::from_qual_string("aten::t"), {value});

@@ -12,7 +12,7 @@ namespace opyard::jit {
 namespace {
 
 // The item that a prim::TupleIndex takes, or null if it is not known, or not there.
-Value* find_item(const Node* node) {
+Value* find_tuple_item(const Node* node) {
   const Node* const made = node->input(0)->node();
   const Node* const index = node->input(1)->node();
   if (made->kind() != prim::TupleConstruct || index->kind() != prim::Constant) return nullptr;
@@ -25,7 +25,7 @@ Value* find_item(const Node* node) {
 
 void lower(Node* node) {
   if (node->kind() == prim::TupleIndex) {
-    Value* const item = find_item(node);
+    Value* const item = find_tuple_item(node);
     if (item == nullptr || !equal(*item->type(), *node->output()->type())) return;
     node->output()->replace_all_uses_with(item);
     node->destroy();

@@ -21,7 +21,7 @@ namespace opyard::jit {
 namespace {
 
 constexpr std::int64_t kMostTrips = 64;
-constexpr std::size_t kMostNodes = 1024;  // of all trips of one loop
+constexpr std::size_t kMostUnrolledNodes = 1024;  // of all trips of one loop
 constexpr std::int64_t kTripsOfRound = 8;
 constexpr std::size_t kMostNodesOfTrip = 32;  // of a loop whose trips are not known
 
@@ -159,17 +159,17 @@ void unroll(Graph& graph, Node* loop) {
       unroll_in_rounds(graph, loop);
     }
   } else if (trips->to_int() >= 1 && trips->to_int() <= kMostTrips &&
-             nodes * std::size_t(trips->to_int()) <= kMostNodes) {
+             nodes * std::size_t(trips->to_int()) <= kMostUnrolledNodes) {
     unroll_wholly(graph, loop, trips->to_int());
   }
 }
 
 // Inner loops first, so that an outer one is judged by what they have become.
-void visit(Graph& graph, Block* block) {
+void unroll_in_block(Graph& graph, Block* block) {
   for (auto next = block->nodes().begin(); next != block->nodes().end();) {
     Node* const node = *next;
     ++next;
-    for (Block* const inner : node->blocks()) visit(graph, inner);
+    for (Block* const inner : node->blocks()) unroll_in_block(graph, inner);
     if (node->kind() == prim::Loop) unroll(graph, node);
   }
 }
@@ -177,7 +177,7 @@ void visit(Graph& graph, Block* block) {
 }  // namespace
 
 bool passes::unroll_loops(Graph& graph) {
-  return detail::run_pass(graph, [&] { visit(graph, graph.block()); });
+  return detail::run_pass(graph, [&] { unroll_in_block(graph, graph.block()); });
 }
 
 }  // namespace opyard::jit

@@ -15,8 +15,8 @@ bool is_literal(const Value* value) { return value->node()->kind() == prim::Cons
 bool is_int_literal(const Value* value) {
   return is_literal(value) && value->type()->kind() == TypeKind::Int;
 }
-bool is_tensor(const Value* value) { return value->type()->kind() == TypeKind::Tensor; }
-bool is_number(const Value* value) {
+bool is_tensor_operand(const Value* value) { return value->type()->kind() == TypeKind::Tensor; }
+bool is_number_value(const Value* value) {
   switch (value->type()->kind()) {
     case TypeKind::Int:
     case TypeKind::Float:
@@ -57,15 +57,15 @@ bool is_empty_list(const Value* value) {
          value->type()->element().kind() == TypeKind::Any;
 }
 
-struct Types {
+struct OperandTypes {
   std::vector<TypePtr> positional;
   std::vector<std::pair<std::string, TypePtr>> by_name;
   GivenTypes given() const { return {positional, by_name}; }
 };
 
-Types types_of(const std::vector<Value*>& given, std::size_t positional_count,
-               const NamedValues& by_name, bool lists, bool floats) {
-  Types types;
+OperandTypes types_of(const std::vector<Value*>& given, std::size_t positional_count,
+                      const NamedValues& by_name, bool lists, bool floats) {
+  OperandTypes types;
   for (std::size_t i = 0; i < given.size(); ++i) {
     TypePtr type = given[i]->type();
     if (lists && is_empty_list(given[i])) type = list_of(base_type(TypeKind::Int));
@@ -82,14 +82,14 @@ Types types_of(const std::vector<Value*>& given, std::size_t positional_count,
 std::optional<Choice> find_call_as(const std::string& name, const std::vector<Value*>& given,
                                    std::size_t positional_count, const NamedValues& by_name,
                                    bool lists, bool floats) {
-  const Types types = types_of(given, positional_count, by_name, lists, floats);
+  const OperandTypes types = types_of(given, positional_count, by_name, lists, floats);
   return find_written_call(name, types.given());
 }
 
 [[noreturn]] OPYARD_COLD void refuse_call(const std::string& name, const std::vector<Value*>& given,
                                           std::size_t positional_count,
                                           const NamedValues& by_name) {
-  const Types types = types_of(given, positional_count, by_name, false, false);
+  const OperandTypes types = types_of(given, positional_count, by_name, false, false);
   choose_written_call(name, types.given());
   fail(ErrorKind::Internal, "a call was refused and found");
 }
@@ -143,8 +143,8 @@ Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
 }
 
 Node* CallBuilder::binary(const std::string& name, Value* left, Value* right) {
-  if (!is_number(left) || !is_tensor(right) || name == "pow") {
-    const bool numbers = is_number(left) && is_number(right);
+  if (!is_number_value(left) || !is_tensor_operand(right) || name == "pow") {
+    const bool numbers = is_number_value(left) && is_number_value(right);
     return call(numbers && name == "floor_divide" ? "floordiv" : name, {left, right}, {});
   }
   if (name == "sub") return call("rsub", {right, left}, {});

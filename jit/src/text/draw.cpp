@@ -15,10 +15,10 @@
 namespace opyard::jit {
 namespace {
 
-constexpr std::size_t kMostNodes = 5000;
+constexpr std::size_t kMostDrawnNodes = 5000;
 constexpr double kLetter = 6.6;
 constexpr double kLine = 16;
-constexpr double kGap = 28;
+constexpr double kRowGap = 28;
 constexpr double kMargin = 20;
 constexpr std::size_t kMostLetters = 60;
 
@@ -51,7 +51,7 @@ std::string short_type(const Type& type) {
 }
 
 // The node as its text, with short types of what it gives.
-std::string line_of(const Node& node) {
+std::string node_line(const Node& node) {
   std::string line = to_string(node);
   std::size_t from = 0;
   for (const Value* const output : node.outputs()) {
@@ -115,7 +115,7 @@ class Drawing {
   }
 
   void add_lines(const Node* node, std::vector<std::string>& lines, std::size_t indent) {
-    lines.push_back(cut(std::string(indent, ' ') + line_of(*node)));
+    lines.push_back(cut(std::string(indent, ' ') + node_line(*node)));
     for (const Block* const block : node->blocks()) {
       for (const Node* const inner : block->nodes()) add_lines(inner, lines, indent + 2);
     }
@@ -193,14 +193,14 @@ class Drawing {
     for (Box& box : boxes_) {
       heights[box.row] = std::max(heights[box.row], box.height);
       box.x = kMargin + widths[box.row];
-      widths[box.row] += box.width + kGap;
+      widths[box.row] += box.width + kRowGap;
       width_ = std::max(width_, widths[box.row]);
     }
     double y = kMargin + kLine;
     std::vector<double> tops;
     for (const double height : heights) {
       tops.push_back(y);
-      y += height + kGap;
+      y += height + kRowGap;
     }
     for (Box& box : boxes_) box.y = tops[box.row];
     height_ = y;
@@ -256,9 +256,9 @@ class Drawing {
 }  // namespace
 
 std::string draw(const Graph& graph) {
-  OPYARD_CHECK(graph.node_count() <= kMostNodes, Unsupported,
+  OPYARD_CHECK(graph.node_count() <= kMostDrawnNodes, Unsupported,
                fmt::format("a graph of {} nodes is not drawn; the limit is {}", graph.node_count(),
-                           kMostNodes));
+                           kMostDrawnNodes));
   return Drawing(graph).draw();
 }
 

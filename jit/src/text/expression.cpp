@@ -15,11 +15,13 @@ namespace {
 
 using namespace detail;  // NOLINT: the tokens of the language
 
-constexpr std::string_view kSymbols[] = {"**", "//", "==", "!=", "<=", ">=", "(",
-                                         ")",  "[",  "]",  ",",  "=",  "+",  "-",
-                                         "*",  "/",  "%",  "@",  "<",  ">",  "."};
-constexpr Language kExpressionLanguage = {
-    .what = "expression", .nodes = "operations", .error = ErrorKind::BadGraph, .symbols = kSymbols};
+constexpr std::string_view kExpressionSymbols[] = {"**", "//", "==", "!=", "<=", ">=", "(",
+                                                   ")",  "[",  "]",  ",",  "=",  "+",  "-",
+                                                   "*",  "/",  "%",  "@",  "<",  ">",  "."};
+constexpr Language kExpressionLanguage = {.what = "expression",
+                                          .nodes = "operations",
+                                          .error = ErrorKind::BadGraph,
+                                          .symbols = kExpressionSymbols};
 
 // What an expression means: one value, or those of a tuple.
 struct Meaning {
@@ -28,10 +30,10 @@ struct Meaning {
   Span span;
 };
 
-class Parser {
+class ExpressionParser {
  public:
-  Parser(std::string_view text, std::span<const ExpressionInput> inputs,
-         const ExpressionOptions& options, Faults& faults)
+  ExpressionParser(std::string_view text, std::span<const ExpressionInput> inputs,
+                   const ExpressionOptions& options, Faults& faults)
       : text_(text),
         cursor_(text, kExpressionLanguage, options.limits, faults),
         graph_(make_graph()),
@@ -287,7 +289,7 @@ GraphPtr parse_expression(std::string_view text, std::span<const ExpressionInput
   Faults faults(text, kExpressionLanguage, options.limits);
   GraphPtr graph;
   try {
-    graph = Parser(text, inputs, options, faults).parse();
+    graph = ExpressionParser(text, inputs, options, faults).parse();
   } catch (const GiveUp&) {
     // What ended the reading is among the faults.
   }

@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-[[noreturn]] void refuse(std::size_t line, std::string_view whole, std::string_view why) {
+[[noreturn]] void refuse_check(std::size_t line, std::string_view whole, std::string_view why) {
   fail(ErrorKind::BadValue, fmt::format("line {} of the expectations: '{}' {}", line, whole, why));
 }
 
@@ -43,9 +43,10 @@ Rule read_rule(std::string_view word, Expectation& to) {
     const auto [stop, error] = std::from_chars(word.data() + kCount.size(), end, to.count);
     if (error == std::errc() && stop == end && to.count > 0) return Rule::Count;
   }
-  refuse(to.line, to.whole,
-         "is none of CHECK, CHECK-NEXT, CHECK-SAME, CHECK-NOT, CHECK-DAG and CHECK-COUNT-n with "
-         "an n above 0");
+  refuse_check(
+      to.line, to.whole,
+      "is none of CHECK, CHECK-NEXT, CHECK-SAME, CHECK-NOT, CHECK-DAG and CHECK-COUNT-n with "
+      "an n above 0");
 }
 
 std::vector<Expectation> read(std::string_view text) {
@@ -61,12 +62,13 @@ std::vector<Expectation> read(std::string_view text) {
     Expectation one{
         .rule = Rule::Find, .text = {}, .line = number, .whole = trimmed(line.substr(begin))};
     const std::size_t colon = one.whole.find(':');
-    if (colon == std::string_view::npos) refuse(number, one.whole, "has no ':'");
+    if (colon == std::string_view::npos) refuse_check(number, one.whole, "has no ':'");
     one.text = trimmed(one.whole.substr(colon + 1));
     one.rule = read_rule(one.whole.substr(5, colon - 5), one);
-    if (one.text.empty()) refuse(number, one.whole, "expects nothing; write what is looked for");
+    if (one.text.empty())
+      refuse_check(number, one.whole, "expects nothing; write what is looked for");
     if (all.empty() && (one.rule == Rule::Next || one.rule == Rule::Same)) {
-      refuse(number, one.whole, "is the first one; there is no line before it");
+      refuse_check(number, one.whole, "is the first one; there is no line before it");
     }
     all.push_back(one);
   }

@@ -27,7 +27,7 @@ std::vector<std::string> names_in(const std::string& of) {
   return names;
 }
 
-bool is_none(std::string_view text) {
+bool is_none_text(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\n");
   const auto end = text.find_last_not_of(" \t\n");
   return begin != std::string_view::npos && text.substr(begin, end - begin + 1) == "None";
@@ -42,7 +42,7 @@ void add_name(FormulaNames& names, const std::string& name, const TypePtr& type,
 }
 
 // A gradient is a tensor, a list of them for an argument that is a list, or None.
-void check_types(const Graph& graph) {
+void check_formula_types(const Graph& graph) {
   for (const Value* const value : graph.outputs()) {
     const Type& type = *value->type();
     if (carries_keys(type) || type.kind() == TypeKind::None || type.kind() == TypeKind::Any) {
@@ -87,14 +87,14 @@ ParsedFormula parse_formula(const Operator& op, const Formula& formula, const Fo
       fail(ErrorKind::BadGraph, fmt::format("{}: there is no such argument.\nDeclaration: {}",
                                             where(op, formula), op.declaration()));
     }
-    if (!carries_keys(*op.schema().arguments[*position].type) && !is_none(formula.text)) {
+    if (!carries_keys(*op.schema().arguments[*position].type) && !is_none_text(formula.text)) {
       fail(ErrorKind::BadGraph,
            fmt::format("{}: argument '{}' takes no tensor, and has no gradient", where(op, formula),
                        argument));
     }
     parsed.arguments.push_back(*position);
   }
-  if (is_none(formula.text)) return parsed;
+  if (is_none_text(formula.text)) return parsed;
   ExpressionOptions options;
   options.name_space = std::string(op.name().name_space());
   options.source = where(op, formula);
@@ -105,7 +105,7 @@ ParsedFormula parse_formula(const Operator& op, const Formula& formula, const Fo
            fmt::format("the formula gives {} values for {} arguments",
                        parsed.graph->outputs().size(), parsed.arguments.size()));
     }
-    check_types(*parsed.graph);
+    check_formula_types(*parsed.graph);
   } catch (const Error& error) {
     throw error.with_context(fmt::format("in {}: {}", where(op, formula), formula.text));
   }

@@ -22,9 +22,9 @@ namespace {
 
 using namespace detail;  // NOLINT: the tokens of the language
 
-class Parser {
+class GraphParser {
  public:
-  Parser(std::string_view text, const ParseOptions& options, Faults& faults)
+  GraphParser(std::string_view text, const ParseOptions& options, Faults& faults)
       : options_(options),
         cursor_(text, kGraphLanguage, options.limits, faults),
         lines_(text, options.source),
@@ -279,7 +279,7 @@ GraphPtr parse_graph(std::string_view text, const ParseOptions& options) {
   Faults faults(text, kGraphLanguage, options.limits);
   GraphPtr graph;
   try {
-    graph = Parser(text, options, faults).parse();
+    graph = GraphParser(text, options, faults).parse();
   } catch (const GiveUp&) {
     // What ended the reading is among the faults.
   }

@@ -8,8 +8,9 @@ namespace opyard::jit {
 namespace detail {
 namespace {
 
-constexpr std::string_view kSymbols[] = {"::", "->", "(", ")", "[", "]", "{", "}", ",", "=", ":",
-                                         "?",  "*",  "-", "+", ".", "^", "<", ">", "/", "!"};
+constexpr std::string_view kTypeSymbols[] = {"::", "->", "(", ")", "[", "]", "{",
+                                             "}",  ",",  "=", ":", "?", "*", "-",
+                                             "+",  ".",  "^", "<", ">", "/", "!"};
 
 TypePtr find_base(std::string_view name) {
 #define OPYARD_BASE_TYPE(kind, text, ...) \
@@ -172,7 +173,7 @@ TypePtr parse_simple(Cursor& cursor, std::size_t depth) {
 const Language kGraphLanguage = {.what = "graph",
                                  .nodes = "nodes, types and literals",
                                  .error = ErrorKind::BadGraph,
-                                 .symbols = kSymbols,
+                                 .symbols = kTypeSymbols,
                                  .variable_mark = '%',
                                  .complex_sums = true};
 

@@ -16,9 +16,9 @@
 namespace opyard::jit {
 namespace {
 
-class Printer {
+class GraphPrinter {
  public:
-  explicit Printer(const PrintOptions& options) : options_(options) {}
+  explicit GraphPrinter(const PrintOptions& options) : options_(options) {}
 
   void print(const Graph& graph) {
     print_graph(graph);
@@ -203,13 +203,13 @@ class Printer {
 }  // namespace
 
 std::string to_string(const Graph& graph, const PrintOptions& options) {
-  Printer printer(options);
+  GraphPrinter printer(options);
   printer.print(graph);
   return std::move(printer).take();
 }
 
 std::string to_string(const Node& node) {
-  Printer printer{PrintOptions{}};
+  GraphPrinter printer{PrintOptions{}};
   printer.print_line(node);
   return std::move(printer).take();
 }

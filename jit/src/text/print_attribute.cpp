@@ -9,7 +9,7 @@
 namespace opyard::jit::detail {
 namespace {
 
-constexpr std::size_t kMostNesting = 256;
+constexpr std::size_t kMostValueNesting = 256;
 
 std::string number_text(const Tensor& tensor) {
   const void* const at = tensor.raw();
@@ -66,7 +66,7 @@ void append_dict(std::string& out, const DictObject& dict, std::size_t depth) {
 }
 
 void append_value(std::string& out, const opyard::Value& value, std::size_t depth) {
-  if (depth > kMostNesting) {
+  if (depth > kMostValueNesting) {
     out += "...";
     return;
   }
@@ -92,7 +92,7 @@ void append_value(std::string& out, const opyard::Value& value, std::size_t dept
   }
 }
 
-struct Printer {
+struct ConstantPrinter {
   const GraphNames& names;
 
   std::string operator()(double number) const { return float_text(number); }
@@ -121,7 +121,7 @@ struct Printer {
 }  // namespace
 
 std::string attribute_text(const Attribute& attribute, const GraphNames& names) {
-  return std::visit(Printer{names}, attribute.value);
+  return std::visit(ConstantPrinter{names}, attribute.value);
 }
 
 std::string literal_text(const opyard::Value& value) {

@@ -23,7 +23,7 @@ bool holds_tensor(const opyard::Value& value) {
   return std::any_of(items.begin(), items.end(), &holds_tensor);
 }
 
-const Type& without_optional(const Type& type) {
+const Type& declared_type(const Type& type) {
   return type.kind() == TypeKind::Optional ? type.element() : type;
 }
 
@@ -31,7 +31,7 @@ const Type& without_optional(const Type& type) {
 TypePtr constant_type(const opyard::Value& value, const Type& declared) {
   if (value.is_none()) return base_type(TypeKind::None);
   const bool is_empty_list = value.kind() == Kind::List && value.items_unchecked().empty();
-  return is_empty_list ? runtime_type(without_optional(declared)) : type_of_constant(value);
+  return is_empty_list ? runtime_type(declared_type(declared)) : type_of_constant(value);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Value* TraceData::constant(const opyard::Value& value, const Type& type) {
 
 Value* TraceData::container(Symbol kind, const opyard::Value& argument, const Type& type) {
   const bool is_list = kind == prim::ListConstruct;
-  const Type& declared = without_optional(type);
+  const Type& declared = declared_type(type);
   std::vector<Value*> items;
   std::vector<TypePtr> types;
   std::size_t index = 0;

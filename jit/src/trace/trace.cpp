@@ -84,7 +84,7 @@ bool is_composed(const Operator& op) {
          !inspect::has_kernel_at(op.name(), DispatchKey::CPU) && !inspect::derivative(op.name());
 }
 
-bool is_number(const opyard::Value& result) {
+bool is_number_result(const opyard::Value& result) {
   return result.is_int() || result.is_double() || result.is_bool() || result.is_complex();
 }
 
@@ -277,7 +277,7 @@ void Trace::call(const Operator& op, DispatchKeySet keys, Stack& stack) {
   call_unrecorded();
   const auto results = stack.top(schema.results.size());
   data_->take_results(data_->append(begun.keep()), schema, results);
-  if (data_->options.observes && std::any_of(results.begin(), results.end(), &is_number)) {
+  if (data_->options.observes && std::any_of(results.begin(), results.end(), &is_number_result)) {
     give_up(fmt::format("{}: gives a number, which may be another one at the next run",
                         to_string(op.name())));
   }

@@ -54,7 +54,7 @@ std::vector<const char*> runnable() {
   return names;
 }
 
-std::string joined(const std::vector<const char*>& names) {
+std::string joined_names(const std::vector<const char*>& names) {
   std::string text;
   for (const char* const name : names) text += (text.empty() ? "" : ", ") + std::string(name);
   return text;
@@ -73,10 +73,10 @@ const char* choose() {
            {"OPYARD_CPU is '", asked, "', and this ",
             known.runs() ? "installation has no such build of the operators"
                          : "processor does not run that build of the operators",
-            "; accepted here are ", joined(names), ", or leave it unset"});
+            "; accepted here are ", joined_names(names), ", or leave it unset"});
   }
   refuse(ErrorKind::BadValue, {"OPYARD_CPU is '", asked, "', which names no build of the operators",
-                               "; accepted here are ", joined(names), ", or leave it unset"});
+                               "; accepted here are ", joined_names(names), ", or leave it unset"});
 }
 
 std::string folder() {
@@ -145,7 +145,7 @@ const Chosen& chosen() {
 const LoopTable& loops() { return chosen().table; }
 const ChainLoops& chain_loops() { return *chosen().chains; }
 const char* build_name() { return chosen().name; }
-std::string known_builds() { return joined(runnable()); }
+std::string known_builds() { return joined_names(runnable()); }
 
 void name_build(Library& library, std::source_location at) {
   library.set_source_location(text_of({at.file_name(), ":", at.line(), ", loops ", build_name()}));

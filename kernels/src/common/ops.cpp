@@ -8,8 +8,6 @@ namespace opyard::kernels::ops {
 namespace {
 
 using MaybeScalar = std::optional<Scalar>;
-using MaybeInt = std::optional<std::int64_t>;
-using Indices = std::vector<std::optional<Tensor>>;
 
 }  // namespace
 

@@ -20,7 +20,8 @@ std::int64_t stride_along(const Laid& input, IntSpan sizes, std::size_t dim) {
 }
 
 // Whether dimension `inner` belongs outside of `outer`: 1 if so, -1 if not, 0 if no one says.
-int compare(IntSpan sizes, std::span<const Laid> inputs, std::size_t inner, std::size_t outer) {
+int compare_strides(IntSpan sizes, std::span<const Laid> inputs, std::size_t inner,
+                    std::size_t outer) {
   for (const Laid& input : inputs) {
     const std::int64_t a = stride_along(input, sizes, inner);
     const std::int64_t b = stride_along(input, sizes, outer);
@@ -52,7 +53,7 @@ DimVector ordered_strides(IntSpan sizes, std::span<const Laid> inputs) {
     std::size_t moved = i;
     for (std::size_t before = i; before-- > 0;) {
       const int answer =
-          compare(sizes, inputs, std::size_t(order[before]), std::size_t(order[moved]));
+          compare_strides(sizes, inputs, std::size_t(order[before]), std::size_t(order[moved]));
       if (answer < 0) break;
       if (answer == 0) continue;
       std::swap(order[before], order[moved]);

@@ -12,7 +12,7 @@
 namespace opyard::kernels {
 namespace {
 
-std::vector<SymInt> sizes_of(const Tensor& self) {
+std::vector<SymInt> symbolic_sizes_of(const Tensor& self) {
   const SymIntSpan sizes = sym_sizes(self);
   return {sizes.begin(), sizes.end()};
 }
@@ -83,14 +83,14 @@ Tensor symbolic_view(const Tensor& self, std::vector<SymInt> sizes, std::vector<
 }
 
 Tensor symbolic_transpose(const Tensor& self, std::size_t dim0, std::size_t dim1) {
-  std::vector<SymInt> sizes = sizes_of(self), strides = strides_of(self);
+  std::vector<SymInt> sizes = symbolic_sizes_of(self), strides = strides_of(self);
   std::swap(sizes[dim0], sizes[dim1]);
   std::swap(strides[dim0], strides[dim1]);
   return symbolic_view(self, std::move(sizes), std::move(strides), sym_storage_offset(self));
 }
 
 Tensor symbolic_permute(const char* op, const Tensor& self, IntSpan dims) {
-  const std::vector<SymInt> own_sizes = sizes_of(self), own_strides = strides_of(self);
+  const std::vector<SymInt> own_sizes = symbolic_sizes_of(self), own_strides = strides_of(self);
   std::vector<SymInt> sizes, strides;
   for (const std::int64_t given : dims) {
     const auto dim = std::size_t(wrap_dim(op, given, self.dim()));
@@ -101,7 +101,7 @@ Tensor symbolic_permute(const char* op, const Tensor& self, IntSpan dims) {
 }
 
 Tensor symbolic_unsqueeze(const Tensor& self, std::size_t dim) {
-  std::vector<SymInt> sizes = sizes_of(self), strides = strides_of(self);
+  std::vector<SymInt> sizes = symbolic_sizes_of(self), strides = strides_of(self);
   const SymInt step = dim < sizes.size() ? sizes[dim] * strides[dim] : SymInt(1);
   sizes.insert(sizes.begin() + std::ptrdiff_t(dim), SymInt(1));
   strides.insert(strides.begin() + std::ptrdiff_t(dim), step);
@@ -109,7 +109,7 @@ Tensor symbolic_unsqueeze(const Tensor& self, std::size_t dim) {
 }
 
 Tensor symbolic_select(const Tensor& self, std::size_t dim, const SymInt& index) {
-  std::vector<SymInt> sizes = sizes_of(self), strides = strides_of(self);
+  std::vector<SymInt> sizes = symbolic_sizes_of(self), strides = strides_of(self);
   if (!sizes[dim].is_symbolic() && !index.is_symbolic()) {
     const std::int64_t size = sizes[dim].expect_int(), place = index.expect_int();
     OPYARD_REQUIRE(place >= -size && place < size, BadIndex, "aten::select.int: index is ", place,
@@ -124,7 +124,7 @@ Tensor symbolic_select(const Tensor& self, std::size_t dim, const SymInt& index)
 
 Tensor symbolic_narrow(const Tensor& self, std::size_t dim, const SymInt& start,
                        const SymInt& length) {
-  std::vector<SymInt> sizes = sizes_of(self), strides = strides_of(self);
+  std::vector<SymInt> sizes = symbolic_sizes_of(self), strides = strides_of(self);
   const SymInt first = is_from_end(start) ? sizes[dim] + start : start;
   if (!sizes[dim].is_symbolic() && !first.is_symbolic() && !length.is_symbolic()) {
     const std::int64_t size = sizes[dim].expect_int(), from = first.expect_int();
@@ -140,7 +140,7 @@ Tensor symbolic_narrow(const Tensor& self, std::size_t dim, const SymInt& start,
 
 Tensor symbolic_slice(const Tensor& self, std::size_t dim, const std::optional<SymInt>& start,
                       const std::optional<SymInt>& end, std::int64_t step) {
-  const SymInt size = sizes_of(self)[dim];
+  const SymInt size = symbolic_sizes_of(self)[dim];
   const auto bound = [&](const SymInt& given) {
     if (is_plain_number(given, 0)) return given;
     return is_from_end(given) ? max(size + given, SymInt(0)) : min(given, size);
@@ -154,11 +154,11 @@ Tensor symbolic_slice(const Tensor& self, std::size_t dim, const std::optional<S
   if (step == 1) return part;
   std::vector<SymInt> strides = strides_of(part);
   strides[dim] = strides[dim] * SymInt(step);
-  return symbolic_view(part, sizes_of(part), std::move(strides), sym_storage_offset(part));
+  return symbolic_view(part, symbolic_sizes_of(part), std::move(strides), sym_storage_offset(part));
 }
 
 Tensor symbolic_squeeze(const Tensor& self, std::span<const bool> flags) {
-  const std::vector<SymInt> own_sizes = sizes_of(self), own_strides = strides_of(self);
+  const std::vector<SymInt> own_sizes = symbolic_sizes_of(self), own_strides = strides_of(self);
   std::vector<SymInt> sizes, strides;
   for (std::size_t i = 0; i < own_sizes.size(); ++i) {
     if (flags[i] && is_plain_number(own_sizes[i], 1)) continue;
@@ -178,14 +178,14 @@ Tensor call_view(const Tensor& self, std::vector<SymInt> sizes) {
 }
 
 Tensor symbolic_flatten(const Tensor& self, std::size_t start, std::size_t end) {
-  std::vector<SymInt> sizes = sizes_of(self);
+  std::vector<SymInt> sizes = symbolic_sizes_of(self);
   for (std::size_t i = start + 1; i <= end; ++i) sizes[start] = sizes[start] * sizes[i];
   sizes.erase(sizes.begin() + std::ptrdiff_t(start) + 1, sizes.begin() + std::ptrdiff_t(end) + 1);
   return call_view(self, std::move(sizes));
 }
 
 Tensor symbolic_alias(const Tensor& self) {
-  return symbolic_view(self, sizes_of(self), strides_of(self), sym_storage_offset(self));
+  return symbolic_view(self, symbolic_sizes_of(self), strides_of(self), sym_storage_offset(self));
 }
 
 }  // namespace opyard::kernels

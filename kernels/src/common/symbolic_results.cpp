@@ -8,7 +8,7 @@
 namespace opyard::kernels {
 namespace {
 
-bool is_one(const SymInt& size) { return !size.is_symbolic() && size.expect_int() == 1; }
+bool is_size_one(const SymInt& size) { return !size.is_symbolic() && size.expect_int() == 1; }
 
 }  // namespace
 
@@ -27,8 +27,8 @@ std::optional<std::vector<SymInt>> find_symbolic_broadcast(SymIntSpan a, SymIntS
   const std::size_t added = a.size() - b.size();
   for (std::size_t i = 0; i < b.size(); ++i) {
     SymInt& size = sizes[added + i];
-    if (is_one(b[i])) continue;
-    if (is_one(size)) {
+    if (is_size_one(b[i])) continue;
+    if (is_size_one(size)) {
       size = b[i];
     } else if (!may_be_equal(size, b[i])) {
       return std::nullopt;

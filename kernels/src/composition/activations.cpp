@@ -15,7 +15,7 @@ namespace {
 
 using namespace ops;
 
-void require_float(const char* op, const Tensor& self) {
+void require_float_input(const char* op, const Tensor& self) {
   require_defined(op, "self", self);
   if (!is_floating_point(self.dtype())) {
     refuse(ErrorKind::BadArgument,
@@ -30,13 +30,13 @@ Tensor times(const Tensor& x, const Scalar& factor) {
 
 Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
            const Scalar& input_scale) {
-  require_float("aten::elu", self);
+  require_float_input("aten::elu", self);
   const Tensor below = times(expm1(times(clamp(self, std::nullopt, 0), input_scale)), alpha);
   return times(where(self > 0, self, below), scale);
 }
 Tensor celu(const Tensor& self, const Scalar& alpha) {
   constexpr const char* kOp = "aten::celu";
-  require_float(kOp, self);
+  require_float_input(kOp, self);
   const double number = alpha.to_double();
   if (number == 0) refuse(ErrorKind::BadValue, {kOp, ": alpha is 0; any other number is accepted"});
   const Tensor below = expm1(times(clamp(self, std::nullopt, 0), 1 / number));
@@ -46,7 +46,7 @@ Tensor selu(const Tensor& self) {
   return elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
 }
 Tensor prelu(const Tensor& self, const Tensor& weight) {
-  require_float("aten::_prelu_kernel", self);
+  require_float_input("aten::_prelu_kernel", self);
   return where(self > 0, self, weight * self);
 }
 Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
@@ -60,11 +60,11 @@ Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
 // log(1 + exp(x)), without exp() of what is large.
 Tensor log_one_plus_exp(const Tensor& x) { return relu(x) + log1p(exp(-abs(x))); }
 Tensor mish(const Tensor& self) {
-  require_float("aten::mish", self);
+  require_float_input("aten::mish", self);
   return rounded_once([](const Tensor& x) { return x * tanh(log_one_plus_exp(x)); }, self);
 }
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
-  require_float("aten::softplus", self);
+  require_float_input("aten::softplus", self);
   if (is_half(self)) return to(softplus(widened(self), beta, threshold), self.dtype());
   const Tensor scaled = times(self, beta);
   const Tensor small = log1p(exp(clamp(scaled, std::nullopt, threshold)));
@@ -72,12 +72,12 @@ Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold)
   return where(scaled > threshold, self, is_scaled ? small / beta : small);
 }
 Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
-  require_float("aten::hardshrink", self);
+  require_float_input("aten::hardshrink", self);
   return masked(self, abs(self) <= lambd, 0);
 }
 Tensor softshrink(const Tensor& self, const Scalar& lambd) {
   constexpr const char* kOp = "aten::softshrink";
-  require_float(kOp, self);
+  require_float_input(kOp, self);
   const double by = lambd.to_double();
   if (!(by >= 0)) {
     refuse(ErrorKind::BadValue, {kOp, ": lambd is ", lambd, "; accepted are 0 and more"});
@@ -91,7 +91,7 @@ Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& valu
 }
 Tensor glu(const Tensor& self, std::int64_t dim) {
   constexpr const char* kOp = "aten::glu";
-  require_float(kOp, self);
+  require_float_input(kOp, self);
   if (self.dim() == 0) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, "; a dimension is needed, to halve"});
   }

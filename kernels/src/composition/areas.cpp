@@ -11,7 +11,6 @@ namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeTensor = std::optional<Tensor>;
 
 Tensor all_but_first(const Tensor& x, std::int64_t dim) { return slice(x, dim, 1, std::nullopt); }
 Tensor all_but_last(const Tensor& x, std::int64_t dim) { return slice(x, dim, std::nullopt, -1); }
@@ -72,7 +71,7 @@ Tensor no_areas(const Tensor& y, std::int64_t dim) {
 
 // The distances between the places of values along dimension `at` of y. Places in one dimension are
 // along that one.
-Tensor distances(const char* op, const Tensor& y, const Tensor& x, std::int64_t at) {
+Tensor trapezoid_distances(const char* op, const Tensor& y, const Tensor& x, std::int64_t at) {
   DimVector sizes(x.sizes());
   if (x.dim() == 1) {
     if (x.numel() != y.size(at)) {
@@ -89,7 +88,7 @@ Tensor distances(const char* op, const Tensor& y, const Tensor& x, std::int64_t 
   const Tensor places = reshape(x, sizes);
   return all_but_first(places, at) - all_but_last(places, at);
 }
-void require_places(const char* op, const Tensor& y, const Tensor& x) {
+void require_sample_places(const char* op, const Tensor& y, const Tensor& x) {
   require_defined(op, "x", x);
   require_no_bool(op, "y", y);
   require_no_bool(op, "x", x);
@@ -103,9 +102,9 @@ double require_distance(const char* op, const Scalar& dx) {
 
 Tensor area_at(const char* op, const Tensor& y, const Tensor& x, std::int64_t dim) {
   const std::int64_t at = require_line(op, "y", y, dim);
-  require_places(op, y, x);
+  require_sample_places(op, y, x);
   if (y.size(at) == 0) return no_areas(y, at);
-  return sum(neighbours_added(y, at) * distances(op, y, x, at), std::array{at}) / 2.0;
+  return sum(neighbours_added(y, at) * trapezoid_distances(op, y, x, at), std::array{at}) / 2.0;
 }
 // Half of the first value and of the last, and all of those between.
 Tensor area(const char* op, const Tensor& y, const Scalar& dx, std::int64_t dim) {
@@ -131,8 +130,8 @@ Tensor trapz(const Tensor& y, double dx, std::int64_t dim) {
 Tensor cumulative_trapezoid_at(const Tensor& y, const Tensor& x, std::int64_t dim) {
   constexpr const char* kOp = "aten::cumulative_trapezoid.x";
   const std::int64_t at = require_line(kOp, "y", y, dim);
-  require_places(kOp, y, x);
-  return running_sum(neighbours_added(y, at) * distances(kOp, y, x, at), at) / 2.0;
+  require_sample_places(kOp, y, x);
+  return running_sum(neighbours_added(y, at) * trapezoid_distances(kOp, y, x, at), at) / 2.0;
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, std::int64_t dim) {
   constexpr const char* kOp = "aten::cumulative_trapezoid.dx";

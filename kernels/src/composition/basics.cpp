@@ -6,6 +6,7 @@
 #include "common/define.h"
 #include "common/halves.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/order.h"
 #include "common/symbolic.h"
 
@@ -13,8 +14,6 @@ namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeDims = std::optional<IntSpan>;
-using MaybeTensor = std::optional<Tensor>;
 
 Tensor var(const char* op, const Tensor& self, MaybeDims dim, double correction, bool keepdim) {
   require_defined(op, "self", self);
@@ -66,19 +65,18 @@ Tensor deviation(const char* op, const Tensor& self, MaybeDims dim, double corre
   return rounded_once(
       [&](const Tensor& x) { return root(var(op, x, dim, correction, keepdim), 2); }, self);
 }
-using Two = std::tuple<Tensor, Tensor>;
-Two var_mean_all(const Tensor& self, bool unbiased) {
+TwoTensors var_mean_all(const Tensor& self, bool unbiased) {
   return {var("aten::var_mean", self, std::nullopt, unbiased ? 1 : 0, false), mean(self)};
 }
 Tensor mean_of(const Tensor& self, MaybeDims dim, bool keepdim) {
   return dim && !dim->empty() ? mean(self, *dim, keepdim) : mean(self, every_dim(self), keepdim);
 }
-Two var_mean_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
+TwoTensors var_mean_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
   return {var("aten::var_mean.dim", self, dim, unbiased ? 1 : 0, keepdim),
           mean_of(self, dim, keepdim)};
 }
-Two var_mean_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
-                        bool keepdim) {
+TwoTensors var_mean_correction(const Tensor& self, MaybeDims dim,
+                               const std::optional<Scalar>& correction, bool keepdim) {
   constexpr const char* kOp = "aten::var_mean.correction";
   return {var(kOp, self, dim, number_of(kOp, correction), keepdim), mean_of(self, dim, keepdim)};
 }
@@ -93,15 +91,15 @@ Tensor std_correction(const Tensor& self, MaybeDims dim, const std::optional<Sca
   constexpr const char* kOp = "aten::std.correction";
   return deviation(kOp, self, dim, number_of(kOp, correction), keepdim);
 }
-Two std_mean_all(const Tensor& self, bool unbiased) {
+TwoTensors std_mean_all(const Tensor& self, bool unbiased) {
   return {deviation("aten::std_mean", self, std::nullopt, unbiased ? 1 : 0, false), mean(self)};
 }
-Two std_mean_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
+TwoTensors std_mean_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
   return {deviation("aten::std_mean.dim", self, dim, unbiased ? 1 : 0, keepdim),
           mean_of(self, dim, keepdim)};
 }
-Two std_mean_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
-                        bool keepdim) {
+TwoTensors std_mean_correction(const Tensor& self, MaybeDims dim,
+                               const std::optional<Scalar>& correction, bool keepdim) {
   constexpr const char* kOp = "aten::std_mean.correction";
   return {deviation(kOp, self, dim, number_of(kOp, correction), keepdim),
           mean_of(self, dim, keepdim)};
@@ -323,9 +321,8 @@ Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t dim,
   const Tensor copy = clone(self);
   return replaced("aten::slice_scatter", copy, slice(copy, dim, start, end, step), src);
 }
-using Indices = std::vector<std::optional<Tensor>>;
-Tensor index_put(const Tensor& self, const Indices& indices, const Tensor& values,
-                 bool accumulate) {
+Tensor index_put_copy(const Tensor& self, const Indices& indices, const Tensor& values,
+                      bool accumulate) {
   using Put = Tensor&(Tensor&, const Indices&, const Tensor&, bool);
   static constinit FoundOperator<Put> op("aten::index_put_");
   Tensor copy = clone(self);
@@ -425,7 +422,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("triu", &triu);
   m.impl("select_scatter", &select_scatter);
   m.impl("slice_scatter", &slice_scatter);
-  m.impl("index_put", &index_put);
+  m.impl("index_put", &index_put_copy);
   m.impl("copy", &copy);
   m.impl("fill.Scalar", &fill);
   m.impl("fill.Tensor", &fill_by_tensor);

@@ -16,7 +16,6 @@ namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeDims = std::optional<IntSpan>;
 
 Tensor new_full(const Tensor& self, IntSpan size, const Scalar& fill_value, MaybeDType dtype,
                 MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {

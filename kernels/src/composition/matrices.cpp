@@ -6,12 +6,12 @@
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using Tensors = std::vector<Tensor>;
 
 Tensor linalg_matmul(const Tensor& self, const Tensor& other) {
   constexpr const char* kOp = "aten::linalg_matmul";

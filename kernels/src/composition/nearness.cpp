@@ -15,7 +15,7 @@ using namespace ops;
 using Unary = Tensor(const Tensor&);
 using Binary = Tensor(const Tensor&, const Tensor&);
 
-Tensor scaled(const char* op, const Tensor& self, double factor) {
+Tensor scaled_by(const char* op, const Tensor& self, double factor) {
   require_defined(op, "self", self);
   if (is_complex(self.dtype())) {
     refuse(ErrorKind::Unsupported, {op, ": self is ", self,
@@ -24,8 +24,8 @@ Tensor scaled(const char* op, const Tensor& self, double factor) {
   }
   return self * factor;
 }
-Tensor deg2rad(const Tensor& self) { return scaled("aten::deg2rad", self, M_PI / 180); }
-Tensor rad2deg(const Tensor& self) { return scaled("aten::rad2deg", self, 180 / M_PI); }
+Tensor deg2rad(const Tensor& self) { return scaled_by("aten::deg2rad", self, M_PI / 180); }
+Tensor rad2deg(const Tensor& self) { return scaled_by("aten::rad2deg", self, 180 / M_PI); }
 
 Tensor isreal(const Tensor& self) {
   using Ones = Tensor(const Tensor&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, MaybeFormat);

@@ -8,21 +8,20 @@
 
 #include "common/check.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeDims = std::optional<IntSpan>;
-using MaybeDType = std::optional<DType>;
 
-Tensor vector_norm(const Tensor& self, const Scalar& ord, MaybeDims dim, bool keepdim,
-                   MaybeDType dtype) {
+Tensor call_vector_norm(const Tensor& self, const Scalar& ord, MaybeDims dim, bool keepdim,
+                        MaybeDType dtype) {
   using Norm = Tensor(const Tensor&, const Scalar&, MaybeDims, bool, MaybeDType);
   static constinit FoundOperator<Norm> op("aten::linalg_vector_norm");
   return op.call(self, ord, dim, keepdim, dtype);
 }
-Tensor extreme(bool largest, const Tensor& x, std::int64_t dim, bool keepdim) {
+Tensor call_extreme(bool largest, const Tensor& x, std::int64_t dim, bool keepdim) {
   using Extreme = Tensor(const Tensor&, IntSpan, bool);
   static constinit FoundOperator<Extreme> amax("aten::amax");
   static constinit FoundOperator<Extreme> amin("aten::amin");
@@ -74,7 +73,7 @@ struct MatrixNorm {
   // The largest or the least sum of magnitudes along one of the dimensions.
   Tensor of_sums(std::int64_t along, std::int64_t other, bool largest) const {
     const Tensor sums = sum(abs(self), std::array{along}, true),
-                 found = extreme(largest, sums, other, true);
+                 found = call_extreme(largest, sums, other, true);
     if (keepdim) return found;
     return squeeze(squeeze(found, std::max(along, other)), std::min(along, other));
   }
@@ -82,12 +81,12 @@ struct MatrixNorm {
   Tensor by_number(double ord) const {
     if (std::abs(ord) == 1) return of_sums(dims[0], dims[1], ord > 0);
     if (std::isinf(ord)) return of_sums(dims[1], dims[0], ord > 0);
-    if (std::abs(ord) == 2) return kept(extreme(ord > 0, values(), -1, false));
+    if (std::abs(ord) == 2) return kept(call_extreme(ord > 0, values(), -1, false));
     refuse(ErrorKind::BadValue,
            {op, ": ord is ", ord, "; accepted are 1, -1, 2, -2, inf and -inf for matrices"});
   }
   Tensor by_name(std::string_view ord) const {
-    if (ord == "fro") return vector_norm(self, 2, IntSpan(dims), keepdim, std::nullopt);
+    if (ord == "fro") return call_vector_norm(self, 2, IntSpan(dims), keepdim, std::nullopt);
     if (ord == "nuc") return kept(sum(values(), std::array{std::int64_t{-1}}));
     refuse(ErrorKind::BadValue, {op, ": ord is \"", ord, "\"; accepted are \"fro\" and \"nuc\""});
   }
@@ -112,7 +111,7 @@ Tensor norm(const Tensor& self, const std::optional<Scalar>& ord, MaybeDims dim,
   require_defined(kOp, "self", self);
   if (ord) require_real(kOp, "ord", *ord);
   const std::int64_t over = dim ? std::int64_t(dim->size()) : self.dim();
-  if (!ord || over == 1) return vector_norm(self, ord.value_or(2), dim, keepdim, dtype);
+  if (!ord || over == 1) return call_vector_norm(self, ord.value_or(2), dim, keepdim, dtype);
   if (over != 2) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and dim names ", over,
                                  " dimensions; with an ord it is of one or two"});

@@ -72,7 +72,7 @@ DimVector sizes_at(const Tensor& x, const DimVector& dims) {
   for (const std::int64_t dim : dims) result.push_back(x.size(dim));
   return result;
 }
-DimVector joined(const DimVector& first, const DimVector& second) {
+DimVector concatenated_sizes(const DimVector& first, const DimVector& second) {
   DimVector result(first);
   for (const std::int64_t each : second) result.push_back(each);
   return result;
@@ -95,12 +95,12 @@ Tensor contracted(const char* op, const Tensor& self, const Tensor& other, const
     if (own == 1) b = to(sum(b, std::array{other_dims[i]}, true), self.dtype());
   }
   const DimVector rows = others(dims, a.dim()), columns = others(other_dims, b.dim());
-  const DimVector result = joined(sizes_at(a, rows), sizes_at(b, columns));
+  const DimVector result = concatenated_sizes(sizes_at(a, rows), sizes_at(b, columns));
   const std::int64_t inner = count_elements(sizes_at(a, dims));
   const std::array left = {count_elements(sizes_at(a, rows)), inner};
   const std::array right = {inner, count_elements(sizes_at(b, columns))};
-  return reshape(mm(reshape(permute(a, joined(rows, dims)), left),
-                    reshape(permute(b, joined(other_dims, columns)), right)),
+  return reshape(mm(reshape(permute(a, concatenated_sizes(rows, dims)), left),
+                    reshape(permute(b, concatenated_sizes(other_dims, columns)), right)),
                  result);
 }
 Tensor tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, IntSpan dims_other) {

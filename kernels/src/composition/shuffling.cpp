@@ -76,7 +76,7 @@ DimVector behind(std::int64_t lead, std::initializer_list<std::int64_t> order) {
   for (const std::int64_t each : order) result.push_back(lead + each);
   return result;
 }
-DimVector joined(IntSpan lead, std::initializer_list<std::int64_t> rest) {
+DimVector sizes_after(IntSpan lead, std::initializer_list<std::int64_t> rest) {
   DimVector result(lead);
   for (const std::int64_t each : rest) result.push_back(each);
   return result;
@@ -105,8 +105,8 @@ Tensor pixel_shuffle(const Tensor& self, std::int64_t factor) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and upscale_factor is ", factor,
                                  "; the sizes of the result must fit in 64 bits"});
   }
-  return rearranged(self, joined(batch, {c, factor, factor, h, w}), behind(lead, {0, 3, 1, 4, 2}),
-                    joined(batch, {c, high, wide}));
+  return rearranged(self, sizes_after(batch, {c, factor, factor, h, w}),
+                    behind(lead, {0, 3, 1, 4, 2}), sizes_after(batch, {c, high, wide}));
 }
 // The way back.
 Tensor pixel_unshuffle(const Tensor& self, std::int64_t factor) {
@@ -126,8 +126,8 @@ Tensor pixel_unshuffle(const Tensor& self, std::int64_t factor) {
                                  "; the sizes of the result must fit in 64 bits"});
   }
   const IntSpan batch = self.sizes().first(std::size_t(lead));
-  return rearranged(self, joined(batch, {c, h, factor, w, factor}), behind(lead, {0, 2, 4, 1, 3}),
-                    joined(batch, {all, h, w}));
+  return rearranged(self, sizes_after(batch, {c, h, factor, w, factor}),
+                    behind(lead, {0, 2, 4, 1, 3}), sizes_after(batch, {all, h, w}));
 }
 // The channels of the groups in turn.
 Tensor channel_shuffle(const Tensor& self, std::int64_t groups) {
@@ -154,7 +154,7 @@ void require_positions(const char* op, const char* argument, const Tensor& index
 }
 Tensor as_row(const Tensor& self) { return reshape(self, std::array{self.numel()}); }
 
-Tensor take(const Tensor& self, const Tensor& positions) {
+Tensor take_elements(const Tensor& self, const Tensor& positions) {
   constexpr const char* kOp = "aten::take";
   require_defined(kOp, "self", self);
   require_positions(kOp, "index", positions);
@@ -206,7 +206,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", &pixel_shuffle);
   m.def("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", &pixel_unshuffle);
   m.def("channel_shuffle(Tensor self, SymInt groups) -> Tensor", &channel_shuffle);
-  m.def("take(Tensor self, Tensor index) -> Tensor", &take);
+  m.def("take(Tensor self, Tensor index) -> Tensor", &take_elements);
   m.def("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", &take_along_dim);
 }
 

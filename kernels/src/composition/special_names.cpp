@@ -36,11 +36,13 @@ constexpr std::array kNames = std::to_array<Name>({
     {"special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", "aten::xlogy.Scalar_Self"},
 });
 
-std::string_view name_of(const Name& each) { return each.schema.substr(0, each.schema.find('(')); }
+std::string_view operator_name(const Name& each) {
+  return each.schema.substr(0, each.schema.find('('));
+}
 
 void call_other(const Operator& op, DispatchKeySet, Stack& stack) {
   std::string own = to_string(op.name()).substr(std::string_view("aten::").size());
-  const auto* const found = std::ranges::find(kNames, own, &name_of);
+  const auto* const found = std::ranges::find(kNames, own, &operator_name);
   require_operator(found->of).call_boxed(stack);
 }
 
@@ -49,8 +51,9 @@ void call_other(const Operator& op, DispatchKeySet, Stack& stack) {
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   for (const Name& each : kNames) {
     define(m, each.schema,
-           name_of(each).find('.') == std::string_view::npos ? Tagged::None : Tagged::Overlapping);
-    m.impl(name_of(each), DispatchKey::CompositeImplicitAutograd, &call_other);
+           operator_name(each).find('.') == std::string_view::npos ? Tagged::None
+                                                                   : Tagged::Overlapping);
+    m.impl(operator_name(each), DispatchKey::CompositeImplicitAutograd, &call_other);
   }
 }
 

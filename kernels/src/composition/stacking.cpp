@@ -8,13 +8,13 @@
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using Tensors = std::vector<Tensor>;
 
 // Raises BadArgument for a list without tensors, or with one that is undefined.
 void require_tensors(const char* op, const Tensors& tensors) {
@@ -97,7 +97,7 @@ Tensor tile(const Tensor& self, IntSpan dims) {
   return repeat.call(self, repeats);
 }
 
-void require_row(const char* op, const char* argument, const Tensor& tensor) {
+void require_row_tensor(const char* op, const char* argument, const Tensor& tensor) {
   if (tensor.dim() != 1) {
     refuse(ErrorKind::BadShape, {op, ": ", argument, " is ", tensor, "; one dimension is needed"});
   }
@@ -108,7 +108,7 @@ Tensor cartesian_prod(const Tensors& tensors) {
   require_tensors(kOp, tensors);
   DimVector sizes;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    require_row(kOp, text_of({"tensors[", i, "]"}).c_str(), tensors[i]);
+    require_row_tensor(kOp, text_of({"tensors[", i, "]"}).c_str(), tensors[i]);
     if (tensors[i].dtype() != tensors[0].dtype()) {
       refuse(ErrorKind::BadArgument, {kOp, ": tensors[0] is ", tensors[0], " and tensors[", i,
                                       "] is ", tensors[i], "; all need one dtype"});
@@ -163,7 +163,7 @@ void list_combinations(std::int64_t* out, std::int64_t ways, std::int64_t count,
 Tensor combinations(const Tensor& self, std::int64_t r, bool with_replacement) {
   constexpr const char* kOp = "aten::combinations";
   require_defined(kOp, "self", self);
-  require_row(kOp, "self", self);
+  require_row_tensor(kOp, "self", self);
   if (r < 0) {
     refuse(ErrorKind::BadValue, {kOp, ": r is ", r, "; accepted are 0 and more"});
   }

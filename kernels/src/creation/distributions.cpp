@@ -199,12 +199,13 @@ Tensor& random_to_in_place(Tensor& self, std::int64_t to, const MaybeGenerator& 
 }
 
 // One row of weights: the places of `drawn` samples of it.
-struct Weights {
+struct SampleWeights {
   const double* row;
   std::int64_t count;
 };
 // Raises BadValue for a weight below 0, infinite or NaN, and for too few above 0.
-double require_weights(const char* op, Weights weights, std::int64_t wanted, bool replacement) {
+double require_category_weights(const char* op, SampleWeights weights, std::int64_t wanted,
+                                bool replacement) {
   double sum = 0;
   std::int64_t positive = 0;
   for (std::int64_t i = 0; i < weights.count; ++i) {
@@ -224,7 +225,7 @@ double require_weights(const char* op, Weights weights, std::int64_t wanted, boo
   return sum;
 }
 // By the place at which the sum of weights passes a number below it.
-void draw_again(Weights weights, double sum, const RandomNumbers& numbers, std::int64_t first,
+void draw_again(SampleWeights weights, double sum, const RandomNumbers& numbers, std::int64_t first,
                 std::int64_t wanted, std::int64_t* out) {
   std::vector<double> sums(weights.row, weights.row + weights.count);
   std::partial_sum(sums.begin(), sums.end(), sums.begin());
@@ -236,7 +237,7 @@ void draw_again(Weights weights, double sum, const RandomNumbers& numbers, std::
   }
 }
 // Each weight waits an exponential time that is the shorter the larger it is; the first ones win.
-void draw_once(Weights weights, const RandomNumbers& numbers, std::int64_t first,
+void draw_once(SampleWeights weights, const RandomNumbers& numbers, std::int64_t first,
                std::int64_t wanted, std::int64_t* out) {
   std::vector<std::pair<double, std::int64_t>> times;
   for (std::int64_t i = 0; i < weights.count; ++i) {
@@ -268,12 +269,13 @@ Tensor multinomial(const Tensor& self, std::int64_t num_samples, bool replacemen
   const double* const row = elements_of<double>(weights);
   std::vector<double> sums;
   for (std::int64_t i = 0; i < rows; ++i) {
-    sums.push_back(require_weights(kOp, {row + i * count, count}, num_samples, replacement));
+    sums.push_back(
+        require_category_weights(kOp, {row + i * count, count}, num_samples, replacement));
   }
   const RandomNumbers numbers(kOp, rows * each, generator);
   auto* const out = elements_of<std::int64_t>(result);
   for (std::int64_t i = 0; i < rows; ++i) {
-    const Weights own = {row + i * count, count};
+    const SampleWeights own = {row + i * count, count};
     if (replacement) {
       draw_again(own, sums[std::size_t(i)], numbers, i * each, num_samples, out + i * num_samples);
     } else {

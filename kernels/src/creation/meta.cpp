@@ -94,7 +94,7 @@ void like(const Operator& op, DispatchKeySet, Stack& stack) {
              empty_on_meta(to_string(op.name()).c_str(), {sizes.begin(), sizes.end()}, dtype));
 }
 
-void empty_strided(const Operator& op, DispatchKeySet, Stack& stack) {
+void empty_strided_meta(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   refuse_what_meta_has_not(op, given);
   std::vector<SymInt> sizes = given.ints("size"), strides = given.ints("stride");
@@ -116,7 +116,7 @@ void empty_strided(const Operator& op, DispatchKeySet, Stack& stack) {
   given.give(stack, made);
 }
 
-void eye(const Operator& op, DispatchKeySet, Stack& stack) {
+void eye_meta(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   refuse_what_meta_has_not(op, given);
   const SymInt rows = given.at("n").to_sym_int();
@@ -183,7 +183,7 @@ void as_strided(const Operator& op, DispatchKeySet, Stack& stack) {
 }
 
 // Of a symbolic tensor as if it were row-major: comparing strides would decide what is not known.
-void view(const Operator& op, DispatchKeySet, Stack& stack) {
+void view_meta(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   const Tensor self = given.at("self").to_tensor();
   std::vector<SymInt> sizes = given.ints("size");
@@ -207,7 +207,7 @@ void view(const Operator& op, DispatchKeySet, Stack& stack) {
 }
 
 // A size that is symbolic on either side is taken to be the same on both, unless self's is 1.
-void expand(const Operator& op, DispatchKeySet, Stack& stack) {
+void expand_meta(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   const Tensor self = given.at("self").to_tensor();
   std::vector<SymInt> sizes = given.ints("size");
@@ -231,7 +231,7 @@ void expand(const Operator& op, DispatchKeySet, Stack& stack) {
 
 // ---- parts; bounds that are plain go the way of other backends ----
 
-std::size_t require_dim(const Operator& op, const Tensor& self, std::int64_t dim) {
+std::size_t require_meta_dim(const Operator& op, const Tensor& self, std::int64_t dim) {
   const std::string name = to_string(op.name());
   require_defined(name.c_str(), "self", self);
   OPYARD_REQUIRE(self.dim() > 0, BadShape, name, ": self is ", self,
@@ -244,8 +244,9 @@ void select(const Operator& op, DispatchKeySet, Stack& stack) {
   const Tensor self = given.at("self").to_tensor();
   const std::int64_t dim = given.at("dim").to_int();
   const SymInt index = given.at("index").to_sym_int();
-  given.give(stack, index.is_symbolic() ? symbolic_select(self, require_dim(op, self, dim), index)
-                                        : select_place(self, dim, index.expect_int()));
+  given.give(stack, index.is_symbolic()
+                        ? symbolic_select(self, require_meta_dim(op, self, dim), index)
+                        : select_place(self, dim, index.expect_int()));
 }
 
 void narrow(const Operator& op, DispatchKeySet, Stack& stack) {
@@ -254,7 +255,7 @@ void narrow(const Operator& op, DispatchKeySet, Stack& stack) {
   const std::int64_t dim = given.at("dim").to_int();
   const SymInt start = given.at("start").to_sym_int(), length = given.at("length").to_sym_int();
   given.give(stack, start.is_symbolic() || length.is_symbolic()
-                        ? symbolic_narrow(self, require_dim(op, self, dim), start, length)
+                        ? symbolic_narrow(self, require_meta_dim(op, self, dim), start, length)
                         : narrow_to_part(self, dim, start.expect_int(), length.expect_int()));
 }
 
@@ -274,7 +275,7 @@ void slice(const Operator& op, DispatchKeySet, Stack& stack) {
   }
   OPYARD_REQUIRE(step > 0, BadValue, "aten::slice.Tensor: step is ", step,
                  "; accepted are 1 and more");
-  given.give(stack, symbolic_slice(self, require_dim(op, self, dim), start, end, step));
+  given.give(stack, symbolic_slice(self, require_meta_dim(op, self, dim), start, end, step));
 }
 
 }  // namespace
@@ -283,14 +284,14 @@ OPYARD_LIBRARY_IMPL(aten, Meta, m) {
   for (const char* name : {"empty.memory_format", "zeros", "ones", "full"}) m.impl(name, &factory);
   for (const char* name : {"empty_like", "zeros_like", "ones_like", "full_like"})
     m.impl(name, &like);
-  m.impl("empty_strided", &empty_strided);
+  m.impl("empty_strided", &empty_strided_meta);
   for (const char* name : {"new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"})
     m.impl(name, &fresh);
-  m.impl("eye", &eye);
-  m.impl("eye.m", &eye);
+  m.impl("eye", &eye_meta);
+  m.impl("eye.m", &eye_meta);
   m.impl("as_strided", &as_strided);
-  m.impl("view", &view);
-  m.impl("expand", &expand);
+  m.impl("view", &view_meta);
+  m.impl("expand", &expand_meta);
   m.impl("select.int", &select);
   m.impl("narrow", &narrow);
   m.impl("slice.Tensor", &slice);

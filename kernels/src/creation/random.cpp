@@ -30,7 +30,8 @@ namespace {
 
 // Writes a float tensor element by element: of(numbers, i, T()) gives a double or float.
 template <typename Of>
-Tensor filled(const char* op, Tensor result, const MaybeGenerator& generator, const Of& of) {
+Tensor filled_with_random(const char* op, Tensor result, const MaybeGenerator& generator,
+                          const Of& of) {
   require_floats(op, "self", result);
   if (is_meta(result)) return result;
   const DType dtype = result.dtype(), carrier = carrier_of(dtype);
@@ -74,10 +75,10 @@ struct Normal {
 
 Tensor with_uniform(const char* op, Tensor result, const MaybeGenerator& generator) {
   const Uniform uniform(result.dtype());
-  return filled(op, std::move(result), generator, uniform);
+  return filled_with_random(op, std::move(result), generator, uniform);
 }
 Tensor with_normal(const char* op, Tensor result, const MaybeGenerator& generator) {
-  return filled(op, std::move(result), generator, Normal());
+  return filled_with_random(op, std::move(result), generator, Normal());
 }
 Tensor uniform_like(const char* op, const Tensor& self, DType dtype,
                     const MaybeGenerator& generator) {

@@ -23,7 +23,7 @@ using opyard::Tensor;
 std::vector<std::int64_t> ints(opyard::IntSpan words) { return {words.begin(), words.end()}; }
 std::vector<SymInt> copied(SymIntSpan words) { return {words.begin(), words.end()}; }
 
-std::int64_t require_some(const char* op, const Tensor& self, std::int64_t dim) {
+std::int64_t require_nonempty_dim(const char* op, const Tensor& self, std::int64_t dim) {
   opyard::kernels::require_defined(op, "self", self);
   if (self.dim() == 0) {
     opyard::refuse(opyard::ErrorKind::BadIndex,
@@ -36,15 +36,15 @@ std::vector<std::int64_t> stride(const Tensor& self) { return ints(self.strides(
 std::vector<SymInt> sym_size(const Tensor& self) { return copied(sym_sizes(self)); }
 std::vector<SymInt> sym_stride(const Tensor& self) { return copied(sym_strides(self)); }
 std::int64_t size_of(const Tensor& self, std::int64_t dim) {
-  return self.sizes()[std::size_t(require_some("aten::size.int", self, dim))];
+  return self.sizes()[std::size_t(require_nonempty_dim("aten::size.int", self, dim))];
 }
 SymInt sym_size_of(const Tensor& self, std::int64_t dim) {
   const SymIntSpan sizes = sym_sizes(self);
-  return sizes[std::size_t(require_some("aten::sym_size.int", self, dim))];
+  return sizes[std::size_t(require_nonempty_dim("aten::sym_size.int", self, dim))];
 }
 SymInt sym_stride_of(const Tensor& self, std::int64_t dim) {
   const SymIntSpan strides = sym_strides(self);
-  return strides[std::size_t(require_some("aten::sym_stride.int", self, dim))];
+  return strides[std::size_t(require_nonempty_dim("aten::sym_stride.int", self, dim))];
 }
 SymBool sym_is_contiguous(const Tensor& self, MemoryFormat memory_format) {
   return opyard::is_contiguous_in(memory_format, self);

@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/symbolic_results.h"
 #include "loops/element.h"
 #include "opyard/tensor/wrapped_stride.h"
@@ -15,9 +16,7 @@
 namespace opyard::kernels {
 namespace {
 
-using Tensors = std::vector<Tensor>;
-
-std::int64_t require_dim(const char* op, const Tensor& self, std::int64_t dim) {
+std::int64_t require_part_dim(const char* op, const Tensor& self, std::int64_t dim) {
   require_defined(op, "self", self);
   if (self.dim() == 0) {
     refuse(ErrorKind::BadShape, {op, ": self is ", self, "; at least one dimension is needed"});
@@ -27,7 +26,7 @@ std::int64_t require_dim(const char* op, const Tensor& self, std::int64_t dim) {
 
 Tensors split_with_sizes(const Tensor& self, IntSpan split_sizes, std::int64_t dim) {
   constexpr const char* kOp = "aten::split_with_sizes";
-  const std::int64_t at = require_dim(kOp, self, dim);
+  const std::int64_t at = require_part_dim(kOp, self, dim);
   std::int64_t all = 0;
   bool fits = true;
   for (const std::int64_t size : split_sizes) {
@@ -50,7 +49,7 @@ Tensors split_with_sizes(const Tensor& self, IntSpan split_sizes, std::int64_t d
 
 Tensors split(const Tensor& self, std::int64_t split_size, std::int64_t dim) {
   constexpr const char* kOp = "aten::split.Tensor";
-  const std::int64_t at = require_dim(kOp, self, dim);
+  const std::int64_t at = require_part_dim(kOp, self, dim);
   const std::int64_t all = require_plain_size(kOp, self, at);
   if (split_size < 0 || (split_size == 0 && all != 0)) {
     refuse(ErrorKind::BadValue, {kOp, ": split_size is ", split_size, " and self is ", self,
@@ -70,7 +69,7 @@ Tensors split_sizes(const Tensor& self, IntSpan sizes, std::int64_t dim) {
 
 Tensors chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim) {
   constexpr const char* kOp = "aten::chunk";
-  const std::int64_t at = require_dim(kOp, self, dim);
+  const std::int64_t at = require_part_dim(kOp, self, dim);
   if (chunks <= 0) {
     refuse(ErrorKind::BadValue, {kOp, ": chunks is ", chunks, "; 1 or more is needed"});
   }
@@ -83,7 +82,7 @@ Tensors chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim) {
 
 Tensors unbind(const Tensor& self, std::int64_t dim) {
   constexpr const char* kOp = "aten::unbind.int";
-  const std::int64_t at = require_dim(kOp, self, dim);
+  const std::int64_t at = require_part_dim(kOp, self, dim);
   const std::int64_t count = require_plain_size(kOp, self, at);
   Tensors parts;
   for (std::int64_t i = 0; i < count; ++i) parts.push_back(ops::select(self, at, i));
@@ -92,7 +91,7 @@ Tensors unbind(const Tensor& self, std::int64_t dim) {
 
 Tensors tensor_split(const Tensor& self, std::int64_t sections, std::int64_t dim) {
   constexpr const char* kOp = "aten::tensor_split.sections";
-  const std::int64_t at = require_dim(kOp, self, dim);
+  const std::int64_t at = require_part_dim(kOp, self, dim);
   if (sections <= 0) {
     refuse(ErrorKind::BadValue, {kOp, ": sections is ", sections, "; 1 or more is needed"});
   }
@@ -102,7 +101,7 @@ Tensors tensor_split(const Tensor& self, std::int64_t sections, std::int64_t dim
   return split_with_sizes(self, sizes, at);
 }
 Tensors tensor_split_at(const Tensor& self, IntSpan indices, std::int64_t dim) {
-  const std::int64_t at = require_dim("aten::tensor_split.indices", self, dim);
+  const std::int64_t at = require_part_dim("aten::tensor_split.indices", self, dim);
   Tensors parts;
   std::int64_t start = 0;
   for (const std::int64_t end : indices) {
@@ -226,7 +225,7 @@ Tensor reshape_as(const Tensor& self, const Tensor& other) {
 }
 Tensor unflatten(const Tensor& self, std::int64_t dim, IntSpan sizes) {
   constexpr const char* kOp = "aten::unflatten.int";
-  const auto at = std::size_t(require_dim(kOp, self, dim));
+  const auto at = std::size_t(require_part_dim(kOp, self, dim));
   DimVector whole(self.sizes().first(at));
   for (const std::int64_t size : infer_sizes(kOp, sizes, self.sizes()[at])) whole.push_back(size);
   for (const std::int64_t size : self.sizes().subspan(at + 1)) whole.push_back(size);

@@ -13,7 +13,7 @@ namespace opyard::kernels {
 namespace {
 
 // The dimension from the front. Raises BadShape for a tensor that has none.
-std::size_t require_dim(const char* op, const Tensor& self, std::int64_t dim) {
+std::size_t require_slice_dim(const char* op, const Tensor& self, std::int64_t dim) {
   require_defined(op, "self", self);
   if (self.dim() == 0) {
     refuse(ErrorKind::BadShape,
@@ -37,7 +37,7 @@ Tensor part(const Tensor& self, std::size_t at, std::int64_t start, std::int64_t
 
 Tensor select_place(const Tensor& self, std::int64_t dim, std::int64_t index) {
   constexpr const char* kOp = "aten::select.int";
-  const std::size_t at = require_dim(kOp, self, dim);
+  const std::size_t at = require_slice_dim(kOp, self, dim);
   if (has_symbolic_sizes(self)) return symbolic_select(self, at, index);
   const std::int64_t size = self.sizes()[at];
   require_index(kOp, "index", index, at, self);
@@ -55,7 +55,7 @@ Tensor select_place(const Tensor& self, std::int64_t dim, std::int64_t index) {
 Tensor slice_with_bounds(const Tensor& self, std::int64_t dim, std::optional<std::int64_t> start,
                          std::optional<std::int64_t> end, std::int64_t step) {
   constexpr const char* kOp = "aten::slice.Tensor";
-  const std::size_t at = require_dim(kOp, self, dim);
+  const std::size_t at = require_slice_dim(kOp, self, dim);
   if (step <= 0) {
     refuse(ErrorKind::BadValue, {kOp, ": step is ", step, "; accepted are 1 and more"});
   }
@@ -79,7 +79,7 @@ Tensor slice_with_bounds(const Tensor& self, std::int64_t dim, std::optional<std
 Tensor narrow_to_part(const Tensor& self, std::int64_t dim, std::int64_t start,
                       std::int64_t length) {
   constexpr const char* kOp = "aten::narrow";
-  const std::size_t at = require_dim(kOp, self, dim);
+  const std::size_t at = require_slice_dim(kOp, self, dim);
   if (has_symbolic_sizes(self)) return symbolic_narrow(self, at, start, length);
   const std::int64_t size = self.sizes()[at];
   const std::int64_t first = start < 0 ? start + size : start;

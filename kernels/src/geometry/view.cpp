@@ -92,7 +92,7 @@ Tensor expand(const Tensor& self, IntSpan size, bool /*implicit*/) {
 
 // Without the dimensions that have size 1 and are flagged.
 template <typename Flagged>
-Tensor without_ones(const Tensor& self, Flagged flagged) {
+Tensor without_flagged(const Tensor& self, Flagged flagged) {
   DimVector sizes, strides;
   for (std::size_t i = 0; i < self.sizes().size(); ++i) {
     if (self.sizes()[i] == 1 && flagged(i)) continue;
@@ -106,7 +106,7 @@ Tensor squeeze(const Tensor& self) {
   require_defined("aten::squeeze", "self", self);
   if (has_symbolic_sizes(self))
     return symbolic_squeeze(self, SmallVector<bool, 8>(std::size_t(self.dim()), true));
-  return without_ones(self, [](std::size_t) { return true; });
+  return without_flagged(self, [](std::size_t) { return true; });
 }
 
 Tensor squeeze_dim(const Tensor& self, std::int64_t dim) {
@@ -117,7 +117,7 @@ Tensor squeeze_dim(const Tensor& self, std::int64_t dim) {
     flags[at] = true;
     return symbolic_squeeze(self, flags);
   }
-  return without_ones(self, [at](std::size_t i) { return i == at; });
+  return without_flagged(self, [at](std::size_t i) { return i == at; });
 }
 
 Tensor unsqueeze(const Tensor& self, std::int64_t dim) {

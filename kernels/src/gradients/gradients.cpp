@@ -13,20 +13,20 @@
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/symbolic.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
 namespace {
 
-using Indices = std::vector<std::optional<Tensor>>;
 using Ints = std::vector<std::int64_t>;
 
-Tensor expand(const Tensor& self, IntSpan sizes) {
+Tensor expand_to(const Tensor& self, IntSpan sizes) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan, bool)> op("aten::expand");
   return op.call(self, sizes, false);
 }
-Tensor view(const Tensor& self, IntSpan sizes) {
+Tensor view_as_sizes(const Tensor& self, IntSpan sizes) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> op("aten::reshape");
   return op.call(self, sizes);
 }
@@ -48,7 +48,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::div.Tensor");
   return op.call(a, b);
 }
-Tensor power(const Tensor& a, const Scalar& exponent) {
+Tensor call_power(const Tensor& a, const Scalar& exponent) {
   static constinit FoundOperator<Tensor(const Tensor&, const Scalar&)> op(
       "aten::pow.Tensor_Scalar");
   return op.call(a, exponent);
@@ -58,7 +58,7 @@ Tensor masked(const Tensor& a, const Tensor& mask) {
       "aten::masked_fill.Scalar");
   return op.call(a, mask, Scalar(std::int64_t{0}));
 }
-Tensor compare(const char* name, const Tensor& a, const Scalar& b) {
+Tensor call_comparison(const char* name, const Tensor& a, const Scalar& b) {
   return require_operator(name).typed<Tensor(const Tensor&, const Scalar&)>().call(a, b);
 }
 
@@ -83,7 +83,7 @@ Tensor sum_to_sizes(const Tensor& self, std::optional<IntSpan> sizes) {
     }
   }
   const Tensor summed = dims.empty() ? self : sum_over(self, dims, true);
-  return view(summed, *sizes);
+  return view_as_sizes(summed, *sizes);
 }
 Tensor sum_to(const Tensor& self, const Tensor& other) {
   require_defined("opyard::sum_to", "other", other);
@@ -121,9 +121,9 @@ Tensor expand_dims(const Tensor& self, IntSpan size, std::optional<IntSpan> dim,
         with_ones[std::size_t(wrap_dim(kOp, one, std::int64_t(size.size())))] = 1;
       }
     }
-    whole = view(self, with_ones);
+    whole = view_as_sizes(self, with_ones);
   }
-  return expand(whole, size);
+  return expand_to(whole, size);
 }
 
 // Each of several equal extremes gets its part.
@@ -148,11 +148,11 @@ Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& expone
   if (is_complex(self.dtype()) || exponent.is_complex()) {
     const std::complex<double> number = exponent.to_complex();
     if (number == 0.0) return mul(grad, Scalar(std::int64_t{0}));
-    return mul(grad, ops::conj(mul(power(self, Scalar(number - 1.0)), exponent)));
+    return mul(grad, ops::conj(mul(call_power(self, Scalar(number - 1.0)), exponent)));
   }
   const double number = exponent.to_double();
   if (number == 0) return mul(grad, Scalar(std::int64_t{0}));
-  return mul(mul(grad, exponent), power(self, Scalar(number - 1)));
+  return mul(mul(grad, exponent), call_power(self, Scalar(number - 1)));
 }
 Tensor pow_scalar_backward(const Tensor& grad, const Scalar& self, const Tensor& exponent,
                            const Tensor& result) {
@@ -160,19 +160,20 @@ Tensor pow_scalar_backward(const Tensor& grad, const Scalar& self, const Tensor&
     const std::complex<double> base = self.to_complex();
     const Tensor of_result = mul(grad, ops::conj(mul(result, Scalar(std::log(base)))));
     if (base != 0.0) return of_result;
-    const Tensor has_slope = compare("aten::ge.Scalar", ops::real(exponent), 0);
+    const Tensor has_slope = call_comparison("aten::ge.Scalar", ops::real(exponent), 0);
     return masked(of_result, has_slope);
   }
   const double base = self.to_double();
-  if (base == 0) return masked(mul(grad, result), compare("aten::ge.Scalar", exponent, self));
+  if (base == 0)
+    return masked(mul(grad, result), call_comparison("aten::ge.Scalar", exponent, self));
   return mul(mul(grad, result), Scalar(__builtin_log(base)));
 }
 
 Tensor clamp_backward(const Tensor& grad, const Tensor& self, std::optional<Scalar> min,
                       std::optional<Scalar> max) {
   Tensor result = grad;
-  if (min) result = masked(result, compare("aten::lt.Scalar", self, *min));
-  if (max) result = masked(result, compare("aten::gt.Scalar", self, *max));
+  if (min) result = masked(result, call_comparison("aten::lt.Scalar", self, *min));
+  if (max) result = masked(result, call_comparison("aten::gt.Scalar", self, *max));
   return result;
 }
 
@@ -210,8 +211,8 @@ Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accum
   if (accumulate) return grad;
   const Tensor written = Tensor::empty(index.call(grad, indices).sizes(), DType::Float64);
   fill_elements(written, Number::of<double>(1));
-  return masked(grad, compare("aten::gt.Scalar", back.call(written, grad.sizes(), indices),
-                              Scalar(std::int64_t{0})));
+  return masked(grad, call_comparison("aten::gt.Scalar", back.call(written, grad.sizes(), indices),
+                                      Scalar(std::int64_t{0})));
 }
 
 // What was rounded is made of steps, and has the slope zero between them.

@@ -14,15 +14,15 @@
 
 #include "common/check.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using Two = std::tuple<Tensor, Tensor>;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor adjoint(const Tensor& x) { return conj(transpose(x, -2, -1)); }
+Tensor adjoint_of(const Tensor& x) { return conj(transpose(x, -2, -1)); }
 Tensor inverse(const Tensor& a) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::linalg_inv");
   return op.call(a);
@@ -32,12 +32,12 @@ Tensor solved(const Tensor& a, const Tensor& b, bool left = true) {
       "aten::linalg_solve");
   return op.call(a, b, left);
 }
-Tensor triangle(const Tensor& x, bool upper, std::int64_t diagonal) {
+Tensor call_triangle(const Tensor& x, bool upper, std::int64_t diagonal) {
   static constinit FoundOperator<Tensor(const Tensor&, std::int64_t)> lower("aten::tril");
   static constinit FoundOperator<Tensor(const Tensor&, std::int64_t)> above("aten::triu");
   return upper ? above.call(x, diagonal) : lower.call(x, diagonal);
 }
-Tensor diagonal_of(const Tensor& x) {
+Tensor main_diagonal(const Tensor& x) {
   static constinit FoundOperator<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>
       op("aten::diagonal");
   return op.call(x, 0, -2, -1);
@@ -47,22 +47,22 @@ Tensor on_diagonal(const Tensor& x) {
       op("aten::diag_embed");
   return op.call(x, 0, -2, -1);
 }
-Tensor off_diagonal(const Tensor& x) { return x - on_diagonal(diagonal_of(x)); }
+Tensor off_diagonal(const Tensor& x) { return x - on_diagonal(main_diagonal(x)); }
 Tensor for_matrices(const Tensor& x) { return unsqueeze(unsqueeze(x, -1), -1); }
-Tensor sum_to(const Tensor& x, const Tensor& like) {
+Tensor summed_to(const Tensor& x, const Tensor& like) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("opyard::sum_to");
   return op.call(x, like);
 }
 
 Tensor inv_backward(const Tensor& grad, const Tensor& result) {
-  const Tensor turned = adjoint(result);
+  const Tensor turned = adjoint_of(result);
   return -matmul(turned, matmul(grad, turned));
 }
 Tensor det_backward(const Tensor& grad, const Tensor& a, const Tensor& result) {
-  return for_matrices(grad * conj(result)) * adjoint(inverse(a));
+  return for_matrices(grad * conj(result)) * adjoint_of(inverse(a));
 }
 Tensor logdet_backward(const Tensor& grad, const Tensor& a) {
-  return for_matrices(grad) * adjoint(inverse(a));
+  return for_matrices(grad) * adjoint_of(inverse(a));
 }
 Tensor slogdet_backward(const Tensor& grad_sign, const Tensor& grad_size, const Tensor& a,
                         const Tensor& sign) {
@@ -73,44 +73,45 @@ Tensor slogdet_backward(const Tensor& grad_sign, const Tensor& grad_size, const 
 
 // By the lower triangle with half of its diagonal, as the factor L changes within it.
 Tensor cholesky_backward(const Tensor& grad, const Tensor& result, bool upper) {
-  const Tensor l = upper ? adjoint(result) : result, of_l = upper ? adjoint(grad) : grad;
-  const Tensor both = matmul(adjoint(l), of_l);
-  const Tensor part = triangle(both, false, 0) - on_diagonal(diagonal_of(both)) * 0.5;
-  const Tensor left = solved(adjoint(l), part);
-  const Tensor whole = adjoint(solved(adjoint(l), adjoint(left)));
-  return (whole + adjoint(whole)) * 0.5;
+  const Tensor l = upper ? adjoint_of(result) : result, of_l = upper ? adjoint_of(grad) : grad;
+  const Tensor both = matmul(adjoint_of(l), of_l);
+  const Tensor part = call_triangle(both, false, 0) - on_diagonal(main_diagonal(both)) * 0.5;
+  const Tensor left = solved(adjoint_of(l), part);
+  const Tensor whole = adjoint_of(solved(adjoint_of(l), adjoint_of(left)));
+  return (whole + adjoint_of(whole)) * 0.5;
 }
-Two cholesky_solve_backward(const Tensor& grad, const Tensor& input2, const Tensor& result,
-                            bool upper) {
+TwoTensors cholesky_solve_backward(const Tensor& grad, const Tensor& input2, const Tensor& result,
+                                   bool upper) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&, bool)> op(
       "aten::cholesky_solve");
   const Tensor of_self = op.call(grad, input2, upper);
-  const Tensor outer = matmul(of_self, adjoint(result)), both = outer + adjoint(outer);
+  const Tensor outer = matmul(of_self, adjoint_of(result)), both = outer + adjoint_of(outer);
   const Tensor of_factor = -(upper ? matmul(input2, both) : matmul(both, input2));
-  return {of_self, triangle(of_factor, upper, 0)};
+  return {of_self, call_triangle(of_factor, upper, 0)};
 }
 
 bool is_of_vectors(const Tensor& a, const Tensor& b) {
   return b.dim() == 1 || (a.dim() - 1 == b.dim() &&
                           std::ranges::equal(b.sizes(), a.sizes().first(std::size_t(b.dim()))));
 }
-Two solve_backward(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& result,
-                   bool left) {
+TwoTensors solve_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
+                          const Tensor& result, bool left) {
   const bool of_vectors = is_of_vectors(a, b);
   const auto matrices = [&](const Tensor& x) { return of_vectors ? unsqueeze(x, -1) : x; };
-  const Tensor of_b = solved(adjoint(a), matrices(grad), left);
+  const Tensor of_b = solved(adjoint_of(a), matrices(grad), left);
   const Tensor x = matrices(result);
-  const Tensor of_a = -(left ? matmul(of_b, adjoint(x)) : matmul(adjoint(x), of_b));
-  return {sum_to(of_a, a), sum_to(of_vectors ? squeeze(of_b, -1) : of_b, b)};
+  const Tensor of_a = -(left ? matmul(of_b, adjoint_of(x)) : matmul(adjoint_of(x), of_b));
+  return {summed_to(of_a, a), summed_to(of_vectors ? squeeze(of_b, -1) : of_b, b)};
 }
-Two solve_triangular_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
-                              const Tensor& result, bool upper, bool left, bool unitriangular) {
+TwoTensors solve_triangular_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
+                                     const Tensor& result, bool upper, bool left,
+                                     bool unitriangular) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&, bool, bool, bool)> op(
       "aten::linalg_solve_triangular");
-  const Tensor of_b = op.call(adjoint(a), grad, !upper, left, unitriangular);
-  const Tensor of_a = -(left ? matmul(of_b, adjoint(result)) : matmul(adjoint(result), of_b));
+  const Tensor of_b = op.call(adjoint_of(a), grad, !upper, left, unitriangular);
+  const Tensor of_a = -(left ? matmul(of_b, adjoint_of(result)) : matmul(adjoint_of(result), of_b));
   const std::int64_t first = unitriangular ? 1 : 0;
-  return {sum_to(triangle(of_a, upper, upper ? first : -first), a), sum_to(of_b, b)};
+  return {summed_to(call_triangle(of_a, upper, upper ? first : -first), a), summed_to(of_b, b)};
 }
 
 // x / (values of the columns - values of the rows) off the diagonal. What is 0 stays 0.
@@ -125,14 +126,15 @@ Tensor eigh_backward(const Tensor& grad_values, const Tensor& grad_vectors, cons
            {"aten::_linalg_eigh: compute_v was False, and the gradient needs the vectors; call "
             "linalg_eigvalsh()"});
   }
-  const Tensor turned = adjoint(vectors);
+  const Tensor turned = adjoint_of(vectors);
   const Tensor inner = on_diagonal(grad_values) + over_gaps(matmul(turned, grad_vectors), values);
   return matmul(vectors, matmul(inner, turned));
 }
 Tensor eigvalsh_backward(const Tensor& grad, const Tensor& self, std::string_view uplo) {
-  static constinit FoundOperator<Two(const Tensor&, std::string_view)> op("aten::linalg_eigh");
+  static constinit FoundOperator<TwoTensors(const Tensor&, std::string_view)> op(
+      "aten::linalg_eigh");
   const Tensor vectors = std::get<1>(op.call(self, uplo));
-  return matmul(vectors * unsqueeze(grad, -2), adjoint(vectors));
+  return matmul(vectors * unsqueeze(grad, -2), adjoint_of(vectors));
 }
 
 Tensor svd_backward(const Tensor& grad_u, const Tensor& grad_s, const Tensor& grad_vh,
@@ -145,19 +147,19 @@ Tensor svd_backward(const Tensor& grad_u, const Tensor& grad_s, const Tensor& gr
   const std::int64_t count = s.size(-1);
   const Tensor u = narrow(u_given, -1, 0, count), vh = narrow(vh_given, -2, 0, count);
   const Tensor of_u = narrow(grad_u, -1, 0, count);
-  const Tensor of_v = adjoint(narrow(grad_vh, -2, 0, count)), v = adjoint(vh);
-  const auto skew = [](const Tensor& x) { return x - adjoint(x); };
-  const Tensor in_u = matmul(adjoint(u), of_u), in_v = matmul(vh, of_v), square = s * s;
+  const Tensor of_v = adjoint_of(narrow(grad_vh, -2, 0, count)), v = adjoint_of(vh);
+  const auto skew = [](const Tensor& x) { return x - adjoint_of(x); };
+  const Tensor in_u = matmul(adjoint_of(u), of_u), in_v = matmul(vh, of_v), square = s * s;
   const Tensor by_row = unsqueeze(s, -1), by_column = unsqueeze(s, -2);
   Tensor inner = on_diagonal(grad_s) + over_gaps(skew(in_u), square) * by_column +
                  over_gaps(skew(in_v), square) * by_row;
-  if (is_complex(u.dtype())) inner = inner + on_diagonal(diagonal_of(skew(in_u)) / (s * 2));
+  if (is_complex(u.dtype())) inner = inner + on_diagonal(main_diagonal(skew(in_u)) / (s * 2));
   Tensor result = matmul(u, matmul(inner, vh));
   if (u.size(-2) > count) {
     result = result + matmul((of_u - matmul(u, in_u)) / by_column, vh);
   }
   if (v.size(-2) > count) {
-    result = result + matmul(u, adjoint((of_v - matmul(v, in_v)) / by_column));
+    result = result + matmul(u, adjoint_of((of_v - matmul(v, in_v)) / by_column));
   }
   return result;
 }
@@ -170,7 +172,7 @@ Tensor svdvals_backward(const Tensor& grad, const Tensor& a) {
 
 // The three ways in which a change of A changes its pseudo-inverse P.
 Tensor pinv_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  const Tensor p = adjoint(result), g = adjoint(grad);
+  const Tensor p = adjoint_of(result), g = adjoint_of(grad);
   const Tensor beside = g - matmul(self, matmul(result, g));
   const Tensor above = g - matmul(matmul(g, result), self);
   return matmul(beside, matmul(result, p)) + matmul(matmul(p, result), above) -
@@ -179,7 +181,7 @@ Tensor pinv_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
 // The derivative of exp() is above the diagonal of that of a matrix of twice the size.
 Tensor matrix_exp_backward(const Tensor& grad, const Tensor& self) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::linalg_matrix_exp");
-  const Tensor turned = adjoint(self);
+  const Tensor turned = adjoint_of(self);
   const Tensor twice = cat({cat({turned, grad}, -1), cat({grad * 0, turned}, -1)}, -2);
   const std::int64_t size = self.size(-1);
   return narrow(narrow(op.call(twice), -2, 0, size), -1, size, size);
@@ -188,22 +190,22 @@ Tensor matrix_exp_backward(const Tensor& grad, const Tensor& self) {
 // Vectors have the length 1, and so a change along themselves is none.
 Tensor eig_backward(const Tensor& grad_values, const Tensor& grad_vectors, const Tensor& values,
                     const Tensor& vectors) {
-  const Tensor turned = adjoint(vectors), along = matmul(turned, grad_vectors);
-  const Tensor length = real(diagonal_of(along));
+  const Tensor turned = adjoint_of(vectors), along = matmul(turned, grad_vectors);
+  const Tensor length = real(main_diagonal(along));
   const Tensor apart = along - matmul(turned, vectors) * unsqueeze(length, -2);
   const Tensor inner = on_diagonal(grad_values) + over_gaps(apart, conj(values));
   return solved(turned, matmul(inner, turned));
 }
 Tensor eigvals_backward(const Tensor& grad, const Tensor& self) {
-  static constinit FoundOperator<Two(const Tensor&)> op("aten::linalg_eig");
-  const Tensor turned = adjoint(std::get<1>(op.call(self)));
+  static constinit FoundOperator<TwoTensors(const Tensor&)> op("aten::linalg_eig");
+  const Tensor turned = adjoint_of(std::get<1>(op.call(self)));
   return solved(turned, unsqueeze(grad, -1) * turned);
 }
 
 Tensor cholesky_inverse_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                                  bool upper) {
-  const Tensor both = matmul(result, matmul(grad + adjoint(grad), result));
-  return triangle(-(upper ? matmul(self, both) : matmul(both, self)), upper, 0);
+  const Tensor both = matmul(result, matmul(grad + adjoint_of(grad), result));
+  return call_triangle(-(upper ? matmul(self, both) : matmul(both, self)), upper, 0);
 }
 
 Tensor qr_backward(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Tensor& r) {
@@ -213,10 +215,10 @@ Tensor qr_backward(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, 
             "; the gradient is of the reduced form of matrices with as many rows as columns or "
             "more"});
   }
-  const Tensor sides = matmul(grad_r, adjoint(r)) - matmul(adjoint(q), grad_q);
-  const Tensor part = triangle(sides, true, 0);
-  const Tensor whole = part + adjoint(part) - on_diagonal(real(diagonal_of(part)));
-  return adjoint(solved(r, adjoint(grad_q + matmul(q, whole))));
+  const Tensor sides = matmul(grad_r, adjoint_of(r)) - matmul(adjoint_of(q), grad_q);
+  const Tensor part = call_triangle(sides, true, 0);
+  const Tensor whole = part + adjoint_of(part) - on_diagonal(real(main_diagonal(part)));
+  return adjoint_of(solved(r, adjoint_of(grad_q + matmul(q, whole))));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "common/halves.h"
 #include "common/kernels_block.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 #include "loops/element.h"
 #include "reduction/rows.h"
@@ -21,7 +22,6 @@ namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using Indices = std::vector<std::optional<Tensor>>;
 
 // Of the dtype and the device of a tensor.
 Tensor zeros_of(IntSpan sizes, const Tensor& like) {
@@ -63,14 +63,15 @@ Tensor index_backward(const Tensor& values, IntSpan size, const Indices& indices
   put.call(result, indices, values, true);
   return result;
 }
-Tensor as_int64(const Tensor& index) {
+Tensor index_as_int64(const Tensor& index) {
   static constinit FoundOperator<Tensor(const Tensor&, DType, bool, bool,
                                         std::optional<MemoryFormat>)>
       to_int64("aten::to.dtype");
   return to_int64.call(index, DType::Int64, false, false, std::nullopt);
 }
 // Raises BadShape and BadArgument unless `values` has the sizes of what index_select gives.
-void require_places(const Tensor& values, IntSpan size, std::int64_t dim, const Tensor& index) {
+void require_index_places(const Tensor& values, IntSpan size, std::int64_t dim,
+                          const Tensor& index) {
   constexpr const char* kOp = "aten::index_select_backward";
   require_defined(kOp, "grad", values);
   require_defined(kOp, "index", index);
@@ -87,14 +88,14 @@ void require_places(const Tensor& values, IntSpan size, std::int64_t dim, const 
 }
 Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t dim,
                              const Tensor& index) {
-  require_places(values, size, dim, index);
+  require_index_places(values, size, dim, index);
   if (size.empty())
     return reshape(
         sum(reshape(values, std::array{values.numel()}), std::array{std::int64_t{0}}, false), size);
   const auto at =
       std::size_t(wrap_dim("aten::index_select_backward", dim, std::int64_t(size.size())));
   Indices indices(at + 1);
-  indices[at] = reshape(as_int64(index), std::array{index.numel()});
+  indices[at] = reshape(index_as_int64(index), std::array{index.numel()});
   return index_backward(values, size, indices);
 }
 
@@ -140,7 +141,7 @@ void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
 }
 
 // Sizes or strides as of a tensor with at least one dimension.
-DimVector with_dim(IntSpan sizes) {
+DimVector sizes_with_dim(IntSpan sizes) {
   DimVector result(sizes);
   if (result.empty()) result.push_back(1);
   return result;
@@ -153,10 +154,11 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
   }
   const Tensor result = zeros_of(size, values);
   const Tensor from = row_major(kOp, values);
-  const Tensor where = row_major(kOp, as_int64(index));
+  const Tensor where = row_major(kOp, index_as_int64(index));
   const auto at = std::size_t(wrap_dim(kOp, dim, std::int64_t(size.size())));
-  const DimVector into = with_dim(size), places = with_dim(where.sizes());
-  bool fits = places.size() == into.size() && std::ranges::equal(places, with_dim(from.sizes()));
+  const DimVector into = sizes_with_dim(size), places = sizes_with_dim(where.sizes());
+  bool fits =
+      places.size() == into.size() && std::ranges::equal(places, sizes_with_dim(from.sizes()));
   for (std::size_t i = 0; fits && i < into.size(); ++i) fits = i == at || places[i] <= into[i];
   if (!fits) {
     refuse(ErrorKind::BadShape,
@@ -165,7 +167,7 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
   }
   if (is_meta(where)) return empty_beside(where, size, values.dtype());
   if (is_meta(result) || where.numel() == 0) return result;
-  DimVector strides = with_dim(result.strides());
+  DimVector strides = sizes_with_dim(result.strides());
   const std::int64_t step = std::exchange(strides[at], 0), most = into[at];
   std::int64_t found = 0;
   visit_floats(kOp, values, [&](auto sample) {

@@ -16,7 +16,7 @@ namespace opyard::kernels {
 namespace {
 
 // Raises BadArgument for an empty list.
-void require_some(const char* op, const std::vector<Tensor>& tensors) {
+void require_joined(const char* op, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) {
     refuse(ErrorKind::BadArgument, {op, ": tensors is an empty list; at least one is needed"});
   }
@@ -56,7 +56,7 @@ DimVector joined_sizes(const char* op, const std::vector<Tensor>& tensors, std::
 
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
   constexpr const char* kOp = "aten::cat";
-  require_some(kOp, tensors);
+  require_joined(kOp, tensors);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::string name = text_of({"tensors[", i, "]"});
     require_cpu(kOp, name.c_str(), tensors[i]);
@@ -93,7 +93,7 @@ Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
   using Cat = Tensor(const std::vector<Tensor>&, std::int64_t);
   static constinit FoundOperator<Unsqueeze> unsqueeze("aten::unsqueeze");
   static constinit FoundOperator<Cat> cat("aten::cat");
-  require_some(kOp, tensors);
+  require_joined(kOp, tensors);
   std::vector<Tensor> raised;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     require_defined(kOp, text_of({"tensors[", i, "]"}).c_str(), tensors[i]);

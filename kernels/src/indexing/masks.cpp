@@ -54,7 +54,7 @@ void require_mask(const char* op, const Tensor& self, const Tensor& mask) {
     refuse(ErrorKind::BadArgument, {op, ": mask is ", mask, "; accepted is bool"});
   }
 }
-DimVector common_sizes(const char* op, const Tensor& self, const Tensor& mask) {
+DimVector mask_sizes(const char* op, const Tensor& self, const Tensor& mask) {
   require_mask(op, self, mask);
   const std::optional<DimVector> sizes = find_broadcast(self.sizes(), mask.sizes());
   if (!sizes) {
@@ -64,7 +64,7 @@ DimVector common_sizes(const char* op, const Tensor& self, const Tensor& mask) {
   return *sizes;
 }
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
-  const DimVector sizes = common_sizes("aten::masked_select", self, mask);
+  const DimVector sizes = mask_sizes("aten::masked_select", self, mask);
   const std::array<std::int64_t, 1> row = {count_elements(sizes)};
   return index(reshape(expand(self, sizes), row), {reshape(expand(mask, sizes), row)});
 }
@@ -74,7 +74,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   constexpr const char* kOp = "aten::masked_scatter";
   using Scan = Tensor(const Tensor&, std::int64_t, std::optional<DType>);
   static constinit FoundOperator<Scan> cumsum("aten::cumsum");
-  const DimVector sizes = common_sizes(kOp, self, mask);
+  const DimVector sizes = mask_sizes(kOp, self, mask);
   require_defined(kOp, "source", source);
   if (source.dtype() != self.dtype()) {
     refuse(ErrorKind::BadArgument,
@@ -99,7 +99,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 }
 
 // An index of at most one dimension, of int64 or int32. Raises BadArgument, BadShape.
-void require_row(const char* op, const Tensor& index) {
+void require_index_row(const char* op, const Tensor& index) {
   require_index_dtype(op, "index", index);
   if (index.dim() > 1) {
     refuse(ErrorKind::BadShape, {op, ": index is ", index, "; at most one dimension is accepted"});
@@ -110,7 +110,7 @@ Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index_of, c
   constexpr const char* kOp = "aten::index_add";
   require_defined(kOp, "self", self);
   require_defined(kOp, "index", index_of);
-  require_row(kOp, index_of);
+  require_index_row(kOp, index_of);
   require_defined(kOp, "source", source);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
   DimVector sizes(std::size_t(std::max<std::int64_t>(source.dim(), 1)), 1);
@@ -133,7 +133,7 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index_of,
   static constinit FoundOperator<Scatter> scatter("aten::scatter.value");
   require_defined(kOp, "self", self);
   require_defined(kOp, "index", index_of);
-  require_row(kOp, index_of);
+  require_index_row(kOp, index_of);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
   if (self.dim() == 0) return scatter.call(self, 0, reshape(index_of, {}), value);
   DimVector one(self.sizes().size(), 1), sizes(self.sizes());

@@ -25,7 +25,7 @@ namespace {
 enum class How : std::uint8_t { Write, Sum, Product, Largest, Smallest };
 
 template <typename T>
-T joined(How how, T old, T value) {
+T joined_parts(How how, T old, T value) {
   switch (how) {
     case How::Sum:
       return add(old, value);
@@ -41,7 +41,7 @@ T joined(How how, T old, T value) {
 }
 
 // The argument as a tensor with at least one dimension.
-Tensor with_dim(const Tensor& x) {
+Tensor tensor_with_dim(const Tensor& x) {
   const std::array<std::int64_t, 1> one = {1};
   return x.dim() == 0 ? x.as_strided(one, one, x.storage_offset()) : x;
 }
@@ -60,12 +60,12 @@ struct Places {
     if (given.dtype() != DType::Int64 && given.dtype() != DType::Int32) {
       refuse(ErrorKind::BadArgument, {op, ": index is ", given, "; accepted are int64 and int32"});
     }
-    if (given.numel() > 0) require_fits(with_dim(given).sizes(), given, src);
+    if (given.numel() > 0) require_fits(tensor_with_dim(given).sizes(), given, src);
     if (!is_meta(given)) index = row_major(op, converted(op, given, DType::Int64));
   }
 
   void require_fits(IntSpan sizes, const Tensor& given, const Tensor* src) const {
-    const Tensor own = with_dim(self);
+    const Tensor own = tensor_with_dim(self);
     bool fits = own.sizes().size() == sizes.size();
     for (std::size_t i = 0; fits && i < sizes.size(); ++i) {
       fits = i == dim || sizes[i] <= own.sizes()[i];
@@ -78,7 +78,7 @@ struct Places {
            dim});
     }
     if (src == nullptr) return;
-    const Tensor from = with_dim(*src);
+    const Tensor from = tensor_with_dim(*src);
     fits = from.sizes().size() == sizes.size();
     for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] <= from.sizes()[i];
     if (!fits) {
@@ -91,8 +91,8 @@ struct Places {
   template <typename Visit>
   void each(const Tensor& written, const Tensor* src, const Visit& visit) const {
     if (index.numel() == 0) return;
-    const Tensor to = with_dim(written), at = with_dim(index);
-    const Tensor from = src == nullptr ? to : with_dim(*src);
+    const Tensor to = tensor_with_dim(written), at = tensor_with_dim(index);
+    const Tensor from = src == nullptr ? to : tensor_with_dim(*src);
     const std::int64_t size = to.sizes()[dim], step = to.strides()[dim];
     const auto* positions = static_cast<const std::int64_t*>(index.impl()->data());
     const std::size_t last = at.sizes().size() - 1;
@@ -149,7 +149,7 @@ Tensor scattered(const Places& places, const Tensor* src, const Number& number, 
       const T one = in == nullptr ? value : in[from];
       const bool first = !include_self && !seen[std::size_t(to)];
       if (first) seen[std::size_t(to)] = true;
-      out[to] = first ? one : joined(how, out[to], one);
+      out[to] = first ? one : joined_parts(how, out[to], one);
     });
   });
   return result;
@@ -165,7 +165,7 @@ bool is_by_parts(DType dtype, How how) {
   return is_complex(dtype) && (how == How::Write || how == How::Sum);
 }
 template <typename Scatter>
-Tensor by_parts(const char* op, const Tensor& self, const Scatter& scatter) {
+Tensor scatter_by_parts(const char* op, const Tensor& self, const Scatter& scatter) {
   const Tensor real = scatter(0), imaginary = scatter(1);
   if (is_meta(self)) return empty_beside(self, self.sizes(), self.dtype());
   const Tensor result = Tensor::empty(self.sizes(), self.dtype());
@@ -179,7 +179,7 @@ Tensor scattered_from(const char* op, const Tensor& self, std::int64_t dim, cons
                       const Tensor& src, How how) {
   require_dtype(op, "src", src, self.dtype());
   if (is_by_parts(self.dtype(), how)) {
-    return by_parts(op, self, [&](std::int64_t part) {
+    return scatter_by_parts(op, self, [&](std::int64_t part) {
       return scattered_from(op, part_of(self, part), dim, index, part_of(src, part), how);
     });
   }
@@ -194,7 +194,7 @@ Tensor scattered_value(const char* op, const Tensor& self, std::int64_t dim, con
   require_defined(op, "self", self);
   if (is_by_parts(self.dtype(), how)) {
     const std::complex<double> parts = value.to_complex();
-    return by_parts(op, self, [&](std::int64_t part) {
+    return scatter_by_parts(op, self, [&](std::int64_t part) {
       const Scalar one(part == 0 ? parts.real() : parts.imag());
       return scattered_value(op, part_of(self, part), dim, index, one, how);
     });

@@ -15,12 +15,11 @@
 #include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 
 namespace opyard::kernels {
 namespace {
-
-using Two = std::tuple<Tensor, Tensor>;
 
 // A line of 512 elements is sorted in 20 us.
 constexpr std::int64_t kComparisons = 64;
@@ -35,8 +34,8 @@ bool is_less(T a, T b) {
 }
 
 // The first `count` of each line, in order.
-Two ordered(const char* op, const Tensor& self, std::int64_t dim, bool descending,
-            std::optional<std::int64_t> count) {
+TwoTensors ordered(const char* op, const Tensor& self, std::int64_t dim, bool descending,
+                   std::optional<std::int64_t> count) {
   require_ordered(op, "self", self);
   const auto at = std::size_t(wrap_dim(op, dim, self.dim()));
   const std::int64_t length = self.dim() == 0 ? 1 : self.sizes()[at];
@@ -94,19 +93,20 @@ Two ordered(const char* op, const Tensor& self, std::int64_t dim, bool descendin
   return {converted(op, values, self.dtype()), places};
 }
 
-Two sort(const Tensor& self, std::int64_t dim, bool descending) {
+TwoTensors sort(const Tensor& self, std::int64_t dim, bool descending) {
   return ordered("aten::sort", self, dim, descending, std::nullopt);
 }
-Two sort_stable(const Tensor& self, std::optional<bool> /*stable*/, std::int64_t dim,
-                bool descending) {
+TwoTensors sort_stable(const Tensor& self, std::optional<bool> /*stable*/, std::int64_t dim,
+                       bool descending) {
   return ordered("aten::sort.stable", self, dim, descending, std::nullopt);
 }
-Two topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool largest, bool /*sorted*/) {
+TwoTensors topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool largest,
+                bool /*sorted*/) {
   return ordered("aten::topk", self, dim, largest, k);
 }
 
-using Sort = Two(const Tensor&, std::int64_t, bool);
-Two sorted(const Tensor& self, std::int64_t dim, bool descending) {
+using Sort = TwoTensors(const Tensor&, std::int64_t, bool);
+TwoTensors sorted(const Tensor& self, std::int64_t dim, bool descending) {
   static constinit FoundOperator<Sort> op("aten::sort");
   return op.call(self, dim, descending);
 }
@@ -117,7 +117,7 @@ Tensor argsort_stable(const Tensor& self, bool /*stable*/, std::int64_t dim, boo
   return std::get<1>(sorted(self, dim, descending));
 }
 Tensor msort(const Tensor& self) { return std::get<0>(sorted(self, 0, false)); }
-Two kthvalue(const Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim) {
+TwoTensors kthvalue(const Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim) {
   constexpr const char* kOp = "aten::kthvalue";
   require_defined(kOp, "self", self);
   const std::int64_t at = wrap_dim(kOp, dim, self.dim());
@@ -126,7 +126,7 @@ Two kthvalue(const Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim)
     refuse(ErrorKind::BadValue,
            {kOp, ": k is ", k, " and self is ", self, "; accepted are 1 to ", length});
   }
-  const Two all = sorted(self, at, false);
+  const TwoTensors all = sorted(self, at, false);
   const auto pick = [&](const Tensor& x) {
     if (self.dim() == 0) return x;
     return ops::contiguous(keepdim ? ops::narrow(x, at, k - 1, 1) : ops::select(x, at, k - 1));

@@ -19,7 +19,7 @@
 namespace opyard::kernels {
 namespace {
 
-DimVector common_sizes(const char* op, const std::vector<Positions>& positions) {
+DimVector position_sizes(const char* op, const std::vector<Positions>& positions) {
   DimVector sizes;
   for (const Positions& p : positions) {
     const std::optional<DimVector> joined = find_broadcast(sizes, p.index.sizes());
@@ -38,7 +38,7 @@ DimVector common_sizes(const char* op, const std::vector<Positions>& positions) 
 Selection::Selection(const char* op, const Tensor& self, const std::vector<Positions>& positions,
                      bool negative)
     : self_(self) {
-  const DimVector common = common_sizes(op, positions);
+  const DimVector common = position_sizes(op, positions);
   lay_out(positions, common);
   offsets_.resize(std::size_t(count_elements(common)), 0);
   if (is_meta(self)) return;  // sizes are all that is asked

@@ -30,7 +30,7 @@ Matrix<T> matrix_at(const Tensor& batch, std::int64_t i) {
 // Work is cut into matrices, and large ones into rows; neither changes an element, since no part
 // has so few rows that it would be computed in another way.
 template <typename T>
-void multiply_batches(const Tensor& result, const Tensor& a, const Tensor& b) {
+void multiply_batches_of(const Tensor& result, const Tensor& a, const Tensor& b) {
   constexpr std::int64_t kRowsOfAPart = 192, kLeastRows = 4;
   const std::int64_t rows = a.sizes()[1], columns = b.sizes()[2];
   const std::int64_t whole = rows / kRowsOfAPart, rest = rows % kRowsOfAPart;
@@ -69,7 +69,7 @@ Tensor multiply_symbolic(const char* op, const Tensor& self, const Tensor& mat2)
 Tensor multiply(const Tensor& self, const Tensor& mat2);
 
 // (a + bi)(c + di) = (ac - bd) + (ad + bc)i, by four products of real matrices.
-Tensor multiply_complex(const Tensor& self, const Tensor& mat2) {
+Tensor multiply_complex_batches(const Tensor& self, const Tensor& mat2) {
   const auto product = [&](std::int64_t i, std::int64_t k) {
     return multiply(part_of(self, i), part_of(mat2, k));
   };
@@ -90,7 +90,7 @@ Tensor multiply(const Tensor& self, const Tensor& mat2) {
     return converted(kOp, product, self.dtype());
   }
   if (is_complex(self.dtype()) && !is_meta(self) && !is_meta(mat2)) {
-    return multiply_complex(self, mat2);
+    return multiply_complex_batches(self, mat2);
   }
   if (!is_complex(self.dtype())) require_numbers(kOp, "self", self);
   if (has_symbolic_sizes(self) || has_symbolic_sizes(mat2)) {
@@ -108,8 +108,8 @@ Tensor multiply(const Tensor& self, const Tensor& mat2) {
   visit_numbers(self, [&](auto sample) {
     using T = decltype(sample);
     const double products = double(result.numel()) * double(self.sizes()[2]);
-    if (products < double(kReleasingProducts)) return multiply_batches<T>(result, self, mat2);
-    without_gil([&] { multiply_batches<T>(result, self, mat2); });
+    if (products < double(kReleasingProducts)) return multiply_batches_of<T>(result, self, mat2);
+    without_gil([&] { multiply_batches_of<T>(result, self, mat2); });
   });
   return result;
 }

@@ -45,7 +45,7 @@ bool has(const Labels& labels, int label) {
 std::int64_t place_of(const Labels& labels, int label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
-std::string name_of(int label) {
+std::string label_name(int label) {
   return label < kLetters ? std::string{'\'', char(label), '\''} : "a dimension of '...'";
 }
 
@@ -99,7 +99,7 @@ Operand without_repetitions(Operand operand) {
       const std::int64_t a = std::int64_t(i), b = std::int64_t(j);
       if (operand.tensor.size(a) != operand.tensor.size(b)) {
         refuse(ErrorKind::BadShape,
-               {kOp, ": ", name_of(operand.labels[i]), " comes twice for a tensor that is ",
+               {kOp, ": ", label_name(operand.labels[i]), " comes twice for a tensor that is ",
                 operand.tensor, "; dimensions of one letter need one size"});
       }
       operand.tensor = diagonal.call(operand.tensor, 0, a, b);  // the new dimension is the last
@@ -179,7 +179,7 @@ Tensor in_order(const Operand& operand, const Labels& order) {
 }
 
 // Without the dimensions of size 1 that are longer in the other one. See [Pairs].
-Operand without_ones(Operand operand, const Operand& other) {
+Operand operand_without_ones(Operand operand, const Operand& other) {
   for (std::size_t i = operand.labels.size(); i-- > 0;) {
     const int label = operand.labels[i];
     if (!has(other.labels, label)) continue;
@@ -187,7 +187,7 @@ Operand without_ones(Operand operand, const Operand& other) {
     const std::int64_t there = other.tensor.size(place_of(other.labels, label));
     if (own == there) continue;
     if (own != 1 && there != 1) {
-      refuse(ErrorKind::BadShape, {kOp, ": ", name_of(label), " is ", own, " in one tensor and ",
+      refuse(ErrorKind::BadShape, {kOp, ": ", label_name(label), " is ", own, " in one tensor and ",
                                    there, " in another; sizes of one letter must be equal or 1"});
     }
     if (own != 1) continue;
@@ -202,7 +202,7 @@ Operand without_ones(Operand operand, const Operand& other) {
 }
 
 // Lists of labels one behind another.
-Labels joined(std::initializer_list<const Labels*> lists) {
+Labels joined_labels(std::initializer_list<const Labels*> lists) {
   Labels all;
   for (const Labels* const list : lists) {
     for (const int label : *list) all.push_back(label);
@@ -210,7 +210,7 @@ Labels joined(std::initializer_list<const Labels*> lists) {
   return all;
 }
 
-DimVector sizes_of(const Operand& operand, const Labels& labels) {
+DimVector operand_sizes(const Operand& operand, const Labels& labels) {
   DimVector sizes;
   for (const int label : labels) {
     sizes.push_back(operand.tensor.size(place_of(operand.labels, label)));
@@ -225,7 +225,7 @@ std::int64_t count_of(const DimVector& sizes) {
 }
 
 // See [Pairs]. `needed` has the labels that are needed after this.
-Operand product(Operand a, Operand b, const Labels& needed) {
+Operand operand_product(Operand a, Operand b, const Labels& needed) {
   const auto sum_own = [&](const Operand& one, const Operand& other) {
     Labels own;
     for (const int label : one.labels) {
@@ -233,7 +233,7 @@ Operand product(Operand a, Operand b, const Labels& needed) {
     }
     return summed(one, own);
   };
-  Operand left = without_ones(a, b), right = without_ones(b, a);
+  Operand left = operand_without_ones(a, b), right = operand_without_ones(b, a);
   left = sum_own(left, right);
   right = sum_own(right, left);
   Labels batch, inner, rows, columns;
@@ -247,19 +247,20 @@ Operand product(Operand a, Operand b, const Labels& needed) {
   for (const int label : right.labels) {
     if (!has(left.labels, label)) columns.push_back(label);
   }
-  const DimVector batch_sizes = sizes_of(left, batch), inner_sizes = sizes_of(left, inner),
-                  row_sizes = sizes_of(left, rows), column_sizes = sizes_of(right, columns);
+  const DimVector batch_sizes = operand_sizes(left, batch),
+                  inner_sizes = operand_sizes(left, inner), row_sizes = operand_sizes(left, rows),
+                  column_sizes = operand_sizes(right, columns);
   const std::int64_t batches = count_of(batch_sizes), terms = count_of(inner_sizes),
                      height = count_of(row_sizes), width = count_of(column_sizes);
   const std::array<std::int64_t, 3> left_sizes = {batches, height, terms};
   const std::array<std::int64_t, 3> right_sizes = {batches, terms, width};
-  const Tensor x = reshape(in_order(left, joined({&batch, &rows, &inner})), left_sizes);
-  const Tensor y = reshape(in_order(right, joined({&batch, &inner, &columns})), right_sizes);
+  const Tensor x = reshape(in_order(left, joined_labels({&batch, &rows, &inner})), left_sizes);
+  const Tensor y = reshape(in_order(right, joined_labels({&batch, &inner, &columns})), right_sizes);
   DimVector sizes = batch_sizes;
   for (const std::int64_t size : row_sizes) sizes.push_back(size);
   for (const std::int64_t size : column_sizes) sizes.push_back(size);
   const Tensor all = inner.empty() ? x * y : bmm(x, y);
-  return {reshape(all, sizes), joined({&batch, &rows, &columns})};
+  return {reshape(all, sizes), joined_labels({&batch, &rows, &columns})};
 }
 
 // Which two tensors come next: the first two, or what `path` says.
@@ -284,8 +285,8 @@ Operand joined_by_pairs(std::vector<Operand> operands, const Labels& output,
     operands.erase(operands.begin() + std::ptrdiff_t(second));
     operands.erase(operands.begin() + std::ptrdiff_t(first));
     Labels needed = output;
-    for (const Operand& one : operands) needed = joined({&needed, &one.labels});
-    operands.insert(path ? operands.end() : operands.begin(), product(a, b, needed));
+    for (const Operand& one : operands) needed = joined_labels({&needed, &one.labels});
+    operands.insert(path ? operands.end() : operands.begin(), operand_product(a, b, needed));
   }
   return operands[0];
 }
@@ -314,13 +315,13 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors,
     const Labels& labels = parsed.inputs[i];
     const std::int64_t skipped = skipped_by(equation, labels, tensors[i]);
     operands.push_back(without_repetitions({tensors[i], spelled_out(labels, skipped, most)}));
-    given = joined({&given, &operands.back().labels});
+    given = joined_labels({&given, &operands.back().labels});
   }
   const Labels output =
       parsed.output ? spelled_out(*parsed.output, most, most) : usual_output(parsed, most);
   for (const int label : output) {
     if (!has(given, label) || std::ranges::count(output, label) > 1) {
-      refuse_equation(equation, "with " + name_of(label) + " in the output, which " +
+      refuse_equation(equation, "with " + label_name(label) + " in the output, which " +
                                     (has(given, label) ? "comes twice there" : "no tensor has"));
     }
   }

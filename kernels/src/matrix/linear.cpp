@@ -35,7 +35,7 @@ struct Factors {
 bool is_symbolic(const Factors& f) { return has_symbolic_sizes(f.a) || has_symbolic_sizes(f.b); }
 
 // Whether the last size of one is the first of the other.
-bool fit_together(const Factors& f) {
+bool factors_fit(const Factors& f) {
   if (is_symbolic(f)) return may_be_equal(sym_sizes(f.a).back(), sym_sizes(f.b).front());
   return f.a.sizes().back() == f.b.sizes().front();
 }
@@ -51,7 +51,7 @@ void require_factors(const Factors& f, std::int64_t dims_a, std::int64_t dims_b,
   if (f.a.dtype() == DType::Bool) {
     refuse_factors(f, ErrorKind::Unsupported, "accepted are integers, floats and complex numbers");
   }
-  if (f.a.dim() != dims_a || f.b.dim() != dims_b || !fit_together(f)) {
+  if (f.a.dim() != dims_a || f.b.dim() != dims_b || !factors_fit(f)) {
     refuse_factors(f, ErrorKind::BadShape, shapes);
   }
 }
@@ -121,14 +121,14 @@ void accumulate(const Factors& f, const Tensor& out, const Number& factor) {
   });
 }
 
-Tensor zeros(const Tensor& like, IntSpan sizes, DType dtype) {
+Tensor zeros_like_factor(const Tensor& like, IntSpan sizes, DType dtype) {
   Tensor result = empty_beside(like, sizes, dtype);
   fill_elements(result, Number());
   return result;
 }
 
 // (a + bi)(c + di) = (ac - bd) + (ad + bc)i, by four products of real matrices.
-Tensor multiply_complex(const Factors& f, IntSpan sizes) {
+Tensor multiply_complex_factors(const Factors& f, IntSpan sizes) {
   const DType dtype = real_for(f.a.dtype());
   const auto factor = [&](std::int64_t number) { return number_in(f.op, "factor", number, dtype); };
   const std::array<Tensor, 2> a = {part_of(f.a, 0), part_of(f.a, 1)};
@@ -137,7 +137,8 @@ Tensor multiply_complex(const Factors& f, IntSpan sizes) {
     const auto at = [](int part) { return std::size_t(part); };
     accumulate({f.op, f.name_a, a[at(i)], f.name_b, b[at(k)]}, out, factor(sign));
   };
-  const Tensor real = zeros(f.a, sizes, dtype), imaginary = zeros(f.a, sizes, dtype);
+  const Tensor real = zeros_like_factor(f.a, sizes, dtype),
+               imaginary = zeros_like_factor(f.a, sizes, dtype);
   add(real, 0, 0, 1);
   add(real, 1, 1, -1);
   add(imaginary, 0, 1, 1);
@@ -153,9 +154,9 @@ Tensor multiply_matrices(const Factors& f, IntSpan sizes) {
   if (is_meta(f.a) || is_meta(f.b)) {
     return empty_beside(is_meta(f.a) ? f.a : f.b, sizes, dtype);
   }
-  if (is_complex(dtype)) return multiply_complex(f, sizes);
+  if (is_complex(dtype)) return multiply_complex_factors(f, sizes);
   const Tensor a = converted(f.op, f.a, carrier), b = converted(f.op, f.b, carrier);
-  const Tensor result = zeros(a, sizes, carrier);
+  const Tensor result = zeros_like_factor(a, sizes, carrier);
   accumulate({f.op, f.name_a, a, f.name_b, b}, result, number_in(f.op, "factor", true, carrier));
   return converted(f.op, result, dtype);
 }
@@ -203,7 +204,7 @@ void scale(T* data, std::int64_t count, T beta) {
 Tensor add_complex(const Factors& f, const Tensor& self, IntSpan sizes, const Scalar& beta,
                    const Scalar& alpha) {
   Tensor result = multiply_matrices(f, sizes);
-  const Tensor term = zeros(result, sizes, self.dtype());
+  const Tensor term = zeros_like_factor(result, sizes, self.dtype());
   if (beta.to_complex() != 0.0) copy_elements(f.op, term, self);
   const auto join = [&](auto* out, const auto* other) {
     using T = std::remove_pointer_t<decltype(out)>;

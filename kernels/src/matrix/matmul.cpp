@@ -14,17 +14,17 @@
 namespace opyard::kernels {
 namespace {
 
-using Two = Tensor(const Tensor&, const Tensor&);
+using BinaryCall = Tensor(const Tensor&, const Tensor&);
 
-Tensor mv(const Tensor& a, const Tensor& b) {
-  static constinit FoundOperator<Two> op("aten::mv");
+Tensor call_mv(const Tensor& a, const Tensor& b) {
+  static constinit FoundOperator<BinaryCall> op("aten::mv");
   return op.call(a, b);
 }
-Tensor dot(const Tensor& a, const Tensor& b) {
-  static constinit FoundOperator<Two> op("aten::dot");
+Tensor call_dot(const Tensor& a, const Tensor& b) {
+  static constinit FoundOperator<BinaryCall> op("aten::dot");
   return op.call(a, b);
 }
-Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b) {
+Tensor call_addmm(const Tensor& self, const Tensor& a, const Tensor& b) {
   using Addmm = Tensor(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&);
   static constinit FoundOperator<Addmm> op("aten::addmm");
   return op.call(self, a, b, 1, 1);
@@ -47,7 +47,7 @@ Tensor as_batch(const Tensor& self, const DimVector& lead) {
   return ops::reshape(ops::expand(self, spread), batch);
 }
 
-Tensor multiply_batches(const char* op, const Tensor& self, const Tensor& other) {
+Tensor call_bmm(const char* op, const Tensor& self, const Tensor& other) {
   const Tensor left = self.dim() == 1 ? ops::unsqueeze(self, 0) : self;
   const IntSpan a = left.sizes(), b = other.sizes();
   const std::optional<DimVector> lead =
@@ -96,7 +96,7 @@ Tensor multiply_symbolic_batches(const char* op, const Tensor& self, const Tenso
 }
 
 // Whether the last size of self is the one of other that it meets.
-bool fit_together(const Tensor& self, const Tensor& other) {
+bool batches_fit(const Tensor& self, const Tensor& other) {
   const std::size_t met = other.dim() == 1 ? 0 : std::size_t(other.dim() - 2);
   if (any_is_symbolic(self, other))
     return may_be_equal(sym_sizes(self).back(), sym_sizes(other)[met]);
@@ -113,7 +113,7 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
                                  "; both need at least one dimension, and aten::mul.Tensor "
                                  "multiplies by a number"});
   }
-  if (!fit_together(self, other)) {
+  if (!batches_fit(self, other)) {
     refuse(ErrorKind::BadShape,
            {kOp, ": self is ", self, " and other is ", other,
             right <= 2 ? "; the last size of self must be the first size of other"
@@ -121,18 +121,18 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
   }
   const bool symbolic = any_is_symbolic(self, other);
   if (symbolic && (left > 2 || right > 2)) return multiply_symbolic_batches(kOp, self, other);
-  if (right > 2) return multiply_batches(kOp, self, other);
+  if (right > 2) return call_bmm(kOp, self, other);
   if (left == 1) {
-    if (right == 1) return dot(self, other);
+    if (right == 1) return call_dot(self, other);
     if (symbolic) return ops::squeeze(ops::mm(ops::unsqueeze(self, 0), other), 0);
     return ops::reshape(ops::mm(ops::unsqueeze(self, 0), other), std::array{other.sizes()[1]});
   }
-  if (left == 2) return right == 1 ? mv(self, other) : ops::mm(self, other);
+  if (left == 2) return right == 1 ? call_mv(self, other) : ops::mm(self, other);
 
   DimVector sizes(self.sizes());
   sizes.resize(sizes.size() - 1);
   const Tensor rows = folded(self);
-  if (right == 1) return ops::reshape(mv(rows, other), sizes);
+  if (right == 1) return ops::reshape(call_mv(rows, other), sizes);
   sizes.push_back(other.sizes()[1]);
   return ops::reshape(ops::mm(rows, other), sizes);
 }
@@ -153,10 +153,10 @@ Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Ten
   if (!bias) return ops::matmul(input, factor);
   if (!is_matrix || input.dim() == 1 || bias->dim() != 1 || any_is_symbolic(input, weight))
     return ops::matmul(input, factor) + *bias;
-  if (input.dim() == 2) return addmm(*bias, input, factor);
+  if (input.dim() == 2) return call_addmm(*bias, input, factor);
   DimVector sizes(input.sizes());
   sizes[sizes.size() - 1] = weight.sizes()[0];
-  return ops::reshape(addmm(*bias, folded(input), factor), sizes);
+  return ops::reshape(call_addmm(*bias, folded(input), factor), sizes);
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeTensor = std::optional<Tensor>;
 
 struct Attention {
   static constexpr const char* kOp = "aten::scaled_dot_product_attention";

@@ -10,14 +10,13 @@
 #include "common/define.h"
 #include "common/kernels_block.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 #include "loops/element.h"
 #include "neural/pool_windows.h"
 
 namespace opyard::kernels {
 namespace {
-
-using MaybeInt = std::optional<std::int64_t>;
 
 template <typename Body>
 void by_pages(const PoolWindows& windows, const Body& body) {
@@ -99,7 +98,7 @@ void require_divisor(const char* op, MaybeInt divisor) {
 }
 
 template <int dims>
-constexpr const char* kName = dims == 2 ? "aten::avg_pool2d" : "aten::avg_pool3d";
+constexpr const char* kAveragePoolName = dims == 2 ? "aten::avg_pool2d" : "aten::avg_pool3d";
 template <int dims>
 constexpr const char* kBackwardName =
     dims == 2 ? "aten::avg_pool2d_backward" : "aten::avg_pool3d_backward";
@@ -107,7 +106,7 @@ constexpr const char* kBackwardName =
 template <int dims>
 Tensor avg_pool(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                 bool ceil_mode, bool count_include_pad, MaybeInt divisor_override) {
-  constexpr const char* kOp = kName<dims>;
+  constexpr const char* kOp = kAveragePoolName<dims>;
   require_divisor(kOp, divisor_override);
   const PoolLists lists{kOp,     dims, kernel_size, stride,
                         padding, kOne, ceil_mode,   count_include_pad};
@@ -124,11 +123,11 @@ Tensor avg_pool_backward(const Tensor& grad_output, const Tensor& self, IntSpan 
   return averages_backward(kOp, pool_windows(lists, self), grad_output, self, divisor_override);
 }
 
-Tensor adaptive2d(const Tensor& self, IntSpan output_size) {
+Tensor adaptive_average2d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::_adaptive_avg_pool2d";
   return averages(kOp, adaptive_windows(kOp, 2, self, output_size), self, std::nullopt);
 }
-Tensor adaptive3d(const Tensor& self, IntSpan output_size) {
+Tensor adaptive_average3d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::_adaptive_avg_pool3d";
   return averages(kOp, adaptive_windows(kOp, 3, self, output_size), self, std::nullopt);
 }
@@ -239,8 +238,8 @@ OPYARD_KERNELS(m) {
   m.impl("avg_pool3d", &avg_pool<3>);
   m.impl("avg_pool2d_backward", &avg_pool_backward<2>);
   m.impl("avg_pool3d_backward", &avg_pool_backward<3>);
-  m.impl("_adaptive_avg_pool2d", &adaptive2d);
-  m.impl("_adaptive_avg_pool3d", &adaptive3d);
+  m.impl("_adaptive_avg_pool2d", &adaptive_average2d);
+  m.impl("_adaptive_avg_pool3d", &adaptive_average3d);
   m.impl("_adaptive_avg_pool2d_backward", &adaptive_backward<2>);
   m.impl("_adaptive_avg_pool3d_backward", &adaptive_backward<3>);
 }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace ops;
 
-Tensor by_channel(const Tensor& x, std::int64_t dims) {
+Tensor statistics_by_channel(const Tensor& x, std::int64_t dims) {
   DimVector sizes(std::size_t(dims), 1);
   sizes[1] = x.numel();
   return reshape(x, sizes);
@@ -47,8 +47,8 @@ struct Norm {
     }
   }
   Tensor scaled(Tensor normal) const {
-    if (weight) normal = normal * by_channel(*weight, input.dim());
-    if (bias) normal = normal + by_channel(*bias, input.dim());
+    if (weight) normal = normal * statistics_by_channel(*weight, input.dim());
+    if (bias) normal = normal + statistics_by_channel(*bias, input.dim());
     return normal;
   }
   // See half_moments.h.
@@ -69,9 +69,10 @@ struct Norm {
       });
     }
     const Tensor scale = rsqrt(running_var + eps);
-    const Tensor apart = input - by_channel(running_mean, input.dim());
+    const Tensor apart = input - statistics_by_channel(running_mean, input.dim());
     const std::array<std::int64_t, 1> none = {0};
-    return {scaled(apart * by_channel(scale, input.dim())), zeros(input, none), zeros(input, none)};
+    return {scaled(apart * statistics_by_channel(scale, input.dim())), zeros(input, none),
+            zeros(input, none)};
   }
   Three of_batch(const MaybeTensor& running_mean, const MaybeTensor& running_var, double momentum,
                  double eps) const {
@@ -162,11 +163,11 @@ Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
   }
   const std::int64_t dims = input.dim();
   const DimVector over = all_but_channels(input);
-  const Tensor rstd = by_channel(train ? *save_invstd : rsqrt(*running_var + eps), dims);
-  const Tensor normal = (input - by_channel(*middle, dims)) * rstd;
+  const Tensor rstd = statistics_by_channel(train ? *save_invstd : rsqrt(*running_var + eps), dims);
+  const Tensor normal = (input - statistics_by_channel(*middle, dims)) * rstd;
   Three result;
   if (output_mask[0]) {
-    const Tensor grad = weight ? grad_out * by_channel(*weight, dims) : grad_out;
+    const Tensor grad = weight ? grad_out * statistics_by_channel(*weight, dims) : grad_out;
     std::get<0>(result) =
         train ? (grad - mean(grad, over, true) - normal * mean(grad * normal, over, true)) * rstd
               : grad * rstd;

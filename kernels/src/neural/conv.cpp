@@ -7,11 +7,10 @@
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
-
-using MaybeTensor = std::optional<Tensor>;
 
 struct Call {
   const char* op;
@@ -46,9 +45,9 @@ Tensor convolve(const Call& call, const Tensor& input, const Tensor& weight,
 }
 
 template <int dims>
-constexpr const char* kName = dims == 1   ? "aten::conv1d"
-                              : dims == 2 ? "aten::conv2d"
-                                          : "aten::conv3d";
+constexpr const char* kConvName = dims == 1   ? "aten::conv1d"
+                                  : dims == 2 ? "aten::conv2d"
+                                              : "aten::conv3d";
 template <int dims>
 constexpr const char* kTransposedName = dims == 1   ? "aten::conv_transpose1d"
                                         : dims == 2 ? "aten::conv_transpose2d.input"
@@ -57,7 +56,7 @@ constexpr const char* kTransposedName = dims == 1   ? "aten::conv_transpose1d"
 template <int dims>
 Tensor conv(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntSpan stride,
             IntSpan padding, IntSpan dilation, std::int64_t groups) {
-  const Call call{.op = kName<dims>,
+  const Call call{.op = kConvName<dims>,
                   .dims = dims,
                   .stride = stride,
                   .padding = padding,
@@ -79,7 +78,7 @@ template <int dims>
 Tensor conv_named_padding(const Tensor& input, const Tensor& weight, const MaybeTensor& bias,
                           IntSpan stride, std::string_view padding, IntSpan dilation,
                           std::int64_t groups) {
-  constexpr const char* kOp = kName<dims>;
+  constexpr const char* kOp = kConvName<dims>;
   if (padding == "valid") return conv<dims>(input, weight, bias, stride, kZero, dilation, groups);
   if (padding != "same") {
     refuse(ErrorKind::BadValue,

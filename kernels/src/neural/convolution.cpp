@@ -10,17 +10,16 @@
 #include "common/define.h"
 #include "common/kernels_block.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "neural/convolution_plan.h"
 
 namespace opyard::kernels {
 namespace {
 
-using MaybeTensor = std::optional<Tensor>;
-
 // As the products take it.
-Tensor prepared(const char* op, const Tensor& x) { return row_major(op, in_carrier(op, x)); }
+Tensor prepared_input(const char* op, const Tensor& x) { return row_major(op, in_carrier(op, x)); }
 
-Tensor zeros(IntSpan sizes, DType dtype) {
+Tensor zeros_in(IntSpan sizes, DType dtype) {
   Tensor made = Tensor::empty(sizes, dtype);
   fill_elements(made, Number());
   return made;
@@ -40,7 +39,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor&
     }
   }
   if (is_meta(input)) return empty_beside(input, sizes, input.dtype());
-  const Tensor from = prepared(lists.op, input), by = prepared(lists.op, weight);
+  const Tensor from = prepared_input(lists.op, input), by = prepared_input(lists.op, weight);
   const Tensor result = Tensor::empty(sizes, from.dtype());
   if (bias) {
     DimVector one(sizes.size(), 0);
@@ -82,8 +81,8 @@ Tensor convolution_grad_input(const Tensor& grad_output, const Tensor& weight, I
   require_dtype(lists.op, "weight", weight, grad_output.dtype());
   const ConvolutionPlan plan = plan_again(lists, grad_output, input_size, weight.sizes());
   if (is_meta(grad_output)) return empty_beside(grad_output, input_size, grad_output.dtype());
-  const Tensor from = prepared(lists.op, grad_output), by = prepared(lists.op, weight);
-  const Tensor result = zeros(input_size, from.dtype());
+  const Tensor from = prepared_input(lists.op, grad_output), by = prepared_input(lists.op, weight);
+  const Tensor result = zeros_in(input_size, from.dtype());
   transposed ? convolve(plan, from, by, result) : convolve_back(plan, from, by, result);
   return converted(lists.op, result, grad_output.dtype());
 }
@@ -102,8 +101,8 @@ Tensor convolution_grad_weight(const Tensor& grad_output, const Tensor& input, I
   require_dtype(lists.op, "input", input, grad_output.dtype());
   const ConvolutionPlan plan = plan_again(lists, grad_output, input.sizes(), weight_size);
   if (is_meta(grad_output)) return empty_beside(grad_output, weight_size, grad_output.dtype());
-  const Tensor from = prepared(lists.op, input), grad = prepared(lists.op, grad_output);
-  const Tensor result = zeros(weight_size, from.dtype());
+  const Tensor from = prepared_input(lists.op, input), grad = prepared_input(lists.op, grad_output);
+  const Tensor result = zeros_in(weight_size, from.dtype());
   transposed ? correlate(plan, grad, from, result) : correlate(plan, from, grad, result);
   return converted(lists.op, result, grad_output.dtype());
 }

@@ -1,26 +1,10 @@
 // kernels/neural/convolution_plan.cpp: sizes of convolutions, and what is refused.
 #include "neural/convolution_plan.h"
 
+#include "neural/window_lists.h"
+
 namespace opyard::kernels {
 namespace {
-
-constexpr std::int64_t at_or_only(IntSpan list, std::size_t i) {
-  return list.size() == 1 ? list[0] : list[i];
-}
-
-// So that no product of two leaves 64 bits.
-constexpr std::int64_t kMost = 0x7FFF'FFFF;
-
-void require_list(const ConvolutionLists& lists, const char* name, IntSpan list, std::size_t dims,
-                  std::int64_t least) {
-  bool fits = list.size() == dims || list.size() == 1;
-  for (const std::int64_t number : list) fits = fits && number >= least && number <= kMost;
-  if (!fits) {
-    refuse(ErrorKind::BadValue,
-           {lists.op, ": ", name, " is ", list, "; one or ", std::int64_t(dims), " numbers from ",
-            least, " to ", kMost, " are needed"});
-  }
-}
 
 void require_channels(const ConvolutionLists& lists, const Tensor& input, const Tensor& weight) {
   const std::int64_t groups = lists.groups;
@@ -49,10 +33,11 @@ DimVector convolution_sizes(const ConvolutionLists& lists, const Tensor& input,
   require_dims(lists.op, "weight", weight, input.dim(), input.dim());
   require_dtype(lists.op, "weight", weight, input.dtype());
   const std::size_t dims = std::size_t(input.dim() - 2);
-  require_list(lists, "stride", lists.stride, dims, 1);
-  require_list(lists, "padding", lists.padding, dims, 0);
-  require_list(lists, "dilation", lists.dilation, dims, 1);
-  if (lists.transposed) require_list(lists, "output_padding", lists.output_padding, dims, 0);
+  require_list(lists.op, "stride", lists.stride, std::int64_t(dims), 1);
+  require_list(lists.op, "padding", lists.padding, std::int64_t(dims), 0);
+  require_list(lists.op, "dilation", lists.dilation, std::int64_t(dims), 1);
+  if (lists.transposed)
+    require_list(lists.op, "output_padding", lists.output_padding, std::int64_t(dims), 0);
   require_channels(lists, input, weight);
   DimVector sizes = {input.sizes()[0],
                      lists.transposed ? weight.sizes()[1] * lists.groups : weight.sizes()[0]};

@@ -31,7 +31,7 @@ std::int64_t channels_of_a_part(const ConvolutionPlan& plan) {
 
 // Runs body(first part, end) by many threads if there is work for them.
 template <typename Body>
-void by_parts(std::int64_t parts, double products_of_a_part, const Body& body) {
+void products_by_parts(std::int64_t parts, double products_of_a_part, const Body& body) {
   const double products = double(parts) * products_of_a_part;
   if (products < double(kReleasingProducts)) {
     if (parts > 0) body(std::int64_t{0}, parts);
@@ -51,15 +51,17 @@ struct Convolve {
   void run() const {
     const std::int64_t all = plan.window_count(), tile = tile_of(plan.depth(), all);
     const std::int64_t tiles = (all + tile - 1) / tile;
-    by_parts(plan.batch * plan.groups * tiles, double(tile) * double(plan.depth() * plan.out),
-             [&](std::int64_t begin, std::int64_t end) {
-               std::vector<T> columns;
-               if (!plan.windows.are_places()) columns.resize(std::size_t(plan.depth() * tile));
-               for (std::int64_t i = begin; i < end; ++i) {
-                 part(i / tiles, i % tiles * tile, std::min(all, (i % tiles + 1) * tile),
-                      columns.data());
-               }
-             });
+    products_by_parts(plan.batch * plan.groups * tiles,
+                      double(tile) * double(plan.depth() * plan.out),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        std::vector<T> columns;
+                        if (!plan.windows.are_places())
+                          columns.resize(std::size_t(plan.depth() * tile));
+                        for (std::int64_t i = begin; i < end; ++i) {
+                          part(i / tiles, i % tiles * tile, std::min(all, (i % tiles + 1) * tile),
+                               columns.data());
+                        }
+                      });
   }
   void part(std::int64_t page, std::int64_t begin, std::int64_t end, T* columns) const {
     const std::int64_t all = plan.window_count(), depth = plan.depth(), group = page % plan.groups;
@@ -86,15 +88,15 @@ struct ConvolveBack {
     const std::int64_t wide = channels_of_a_part(plan), parts = (plan.in + wide - 1) / wide;
     const std::int64_t rows = wide * count_of(plan.windows.kernel);
     const std::int64_t tile = tile_of(rows, plan.window_count());
-    by_parts(plan.batch * plan.groups * parts,
-             double(rows) * double(plan.window_count()) * double(plan.out),
-             [&](std::int64_t begin, std::int64_t end) {
-               std::vector<T> columns(std::size_t(rows * tile));
-               for (std::int64_t i = begin; i < end; ++i) {
-                 const std::int64_t first = i % parts * wide;
-                 part(i / parts, first, std::min(wide, plan.in - first), tile, columns);
-               }
-             });
+    products_by_parts(plan.batch * plan.groups * parts,
+                      double(rows) * double(plan.window_count()) * double(plan.out),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        std::vector<T> columns(std::size_t(rows * tile));
+                        for (std::int64_t i = begin; i < end; ++i) {
+                          const std::int64_t first = i % parts * wide;
+                          part(i / parts, first, std::min(wide, plan.in - first), tile, columns);
+                        }
+                      });
   }
   void part(std::int64_t page, std::int64_t first, std::int64_t channels, std::int64_t tile,
             std::vector<T>& columns) const {
@@ -129,15 +131,15 @@ struct Correlate {
     const std::int64_t wide = channels_of_a_part(plan), parts = (plan.in + wide - 1) / wide;
     const std::int64_t rows = wide * count_of(plan.windows.kernel);
     const std::int64_t tile = tile_of(rows, plan.window_count());
-    by_parts(plan.groups * parts,
-             double(rows) * double(plan.window_count()) * double(plan.out * plan.batch),
-             [&](std::int64_t begin, std::int64_t end) {
-               std::vector<T> columns(std::size_t(rows * tile));
-               for (std::int64_t i = begin; i < end; ++i) {
-                 const std::int64_t first = i % parts * wide;
-                 part(i / parts, first, std::min(wide, plan.in - first), tile, columns);
-               }
-             });
+    products_by_parts(plan.groups * parts,
+                      double(rows) * double(plan.window_count()) * double(plan.out * plan.batch),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        std::vector<T> columns(std::size_t(rows * tile));
+                        for (std::int64_t i = begin; i < end; ++i) {
+                          const std::int64_t first = i % parts * wide;
+                          part(i / parts, first, std::min(wide, plan.in - first), tile, columns);
+                        }
+                      });
   }
   void part(std::int64_t group, std::int64_t first, std::int64_t channels, std::int64_t tile,
             std::vector<T>& columns) const {

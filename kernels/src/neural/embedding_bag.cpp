@@ -23,7 +23,7 @@ using namespace ops;
 using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 enum Mode : std::int64_t { kSum, kMean, kMax };
 
-Tensor as_int64(const Tensor& numbers) { return contiguous(to(numbers, DType::Int64)); }
+Tensor numbers_as_int64(const Tensor& numbers) { return contiguous(to(numbers, DType::Int64)); }
 
 Tensor add_rows(const Tensor& rows, std::int64_t count, const Tensor& places) {
   using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&);
@@ -41,7 +41,8 @@ Tensor bag_of_each(const char* op, const Tensor& indices, const Tensor& offsets,
   if (is_meta(indices) || is_meta(offsets)) return bags;
   // What was checked must not change, which another thread may do to the argument while the GIL is
   // released.
-  const Tensor begins = count < kReleasingElements ? as_int64(offsets) : clone(as_int64(offsets));
+  const Tensor begins =
+      count < kReleasingElements ? numbers_as_int64(offsets) : clone(numbers_as_int64(offsets));
   const std::int64_t* begin = elements_of<std::int64_t>(begins);
   const auto refuse_offset = [&](std::int64_t place, std::string_view wanted) {
     refuse(ErrorKind::BadValue, {op, ": offsets is ", begin[place], " at [", place, "]; ", wanted});
@@ -70,7 +71,7 @@ Tensor bag_of_each(const char* op, const Tensor& indices, const Tensor& offsets,
   return bags;
 }
 
-void require_row(const char* op, const char* argument, const Tensor& numbers) {
+void require_number_row(const char* op, const char* argument, const Tensor& numbers) {
   require_index_dtype(op, argument, numbers);
   require_dims(op, argument, numbers, 1, 1);
 }
@@ -103,8 +104,8 @@ void require_sample_weights(const char* op, const std::optional<Tensor>& weights
 struct Largest {
   Tensor values, rows;
 };
-Largest largest(const Tensor& values, const Tensor& rows, const Tensor& bags, std::int64_t count,
-                const Tensor& is_left_out) {
+Largest largest_of_bags(const Tensor& values, const Tensor& rows, const Tensor& bags,
+                        std::int64_t count, const Tensor& is_left_out) {
   const std::int64_t width = values.size(1);
   const std::array sizes = {count, width};
   Largest found{zeros(values, sizes), full(values, sizes, 0, DType::Int64)};
@@ -151,8 +152,8 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
                    std::int64_t padding_idx) {
   constexpr const char* kOp = "aten::_embedding_bag";
   require_mode(kOp, mode, sparse);
-  require_row(kOp, "indices", indices);
-  require_row(kOp, "offsets", offsets);
+  require_number_row(kOp, "indices", indices);
+  require_number_row(kOp, "offsets", offsets);
   require_cpu(kOp, "weight", weight);
   require_dims(kOp, "weight", weight, 2, 2);
   if (!is_floating_point(weight.dtype())) {
@@ -164,7 +165,7 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
            {kOp, ": offsets is ", offsets, "; with include_last_offset one at least is needed"});
   }
   const std::int64_t count = offsets.numel() - (include_last_offset ? 1 : 0);
-  const Tensor rows = as_int64(indices);
+  const Tensor rows = numbers_as_int64(indices);
   const Tensor bags = bag_of_each(kOp, indices, offsets, include_last_offset);
   const Tensor is_padding = padding_idx >= 0 ? equals(rows, padding_idx) : Tensor();
 
@@ -180,7 +181,7 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
   const DType index_dtype = offsets.dtype();
   const Tensor offset2bag = is_short ? full(bags, none, 0, index_dtype) : to(bags, index_dtype);
   if (mode == kMax) {
-    const Largest found = largest(values, rows, bags, count, is_padding);
+    const Largest found = largest_of_bags(values, rows, bags, count, is_padding);
     return {to(found.values, weight.dtype()), offset2bag,
             to(sizes_of_bags(bags, count, is_padding), index_dtype), to(found.rows, index_dtype)};
   }
@@ -204,7 +205,7 @@ Tensor table_gradient(const char* op, const Tensor& grad, const Tensor& indices,
   require_dims(op, "grad", grad, 2, 2);
   require_sample_weights(op, per_sample_weights, grad, indices, mode);
   const std::int64_t count = grad.size(0);
-  const Tensor rows = as_int64(indices);
+  const Tensor rows = numbers_as_int64(indices);
   const Tensor is_padding = padding_idx >= 0 ? equals(rows, padding_idx) : Tensor();
   const Tensor lengths = mode == kSum ? Tensor() : sizes_of_bags(bags, count, is_padding);
   if (mode == kMax) {
@@ -235,14 +236,14 @@ Tensor embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
                                     std::int64_t padding_idx) {
   constexpr const char* kOp = "aten::_embedding_bag_dense_backward";
   require_mode(kOp, mode, false);
-  require_row(kOp, "indices", indices);
-  require_row(kOp, "offset2bag", offset2bag);
+  require_number_row(kOp, "indices", indices);
+  require_number_row(kOp, "offset2bag", offset2bag);
   if (offset2bag.numel() != indices.numel()) {
     refuse(ErrorKind::BadShape, {kOp, ": offset2bag is ", offset2bag, " and indices is ", indices,
                                  "; a bag is needed for each index"});
   }
-  return table_gradient(kOp, grad, indices, as_int64(offset2bag), maximum_indices, num_weights,
-                        scale_grad_by_freq, mode, per_sample_weights, padding_idx);
+  return table_gradient(kOp, grad, indices, numbers_as_int64(offset2bag), maximum_indices,
+                        num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx);
 }
 Tensor embedding_bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
                               const Tensor& /*offset2bag*/, const Tensor& /*bag_size*/,
@@ -252,8 +253,8 @@ Tensor embedding_bag_backward(const Tensor& grad, const Tensor& indices, const T
                               std::int64_t padding_idx) {
   constexpr const char* kOp = "aten::_embedding_bag_backward";
   require_mode(kOp, mode, sparse);
-  require_row(kOp, "indices", indices);
-  require_row(kOp, "offsets", offsets);
+  require_number_row(kOp, "indices", indices);
+  require_number_row(kOp, "offsets", offsets);
   return table_gradient(kOp, grad, indices, bag_of_each(kOp, indices, offsets), maximum_indices,
                         num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx);
 }
@@ -262,12 +263,12 @@ Tensor sample_weights_backward(const Tensor& grad, const Tensor& weight, const T
                                std::int64_t mode, std::int64_t padding_idx) {
   constexpr const char* kOp = "aten::_embedding_bag_per_sample_weights_backward";
   require_mode(kOp, mode, false);
-  require_row(kOp, "indices", indices);
-  require_row(kOp, "offsets", offsets);
+  require_number_row(kOp, "indices", indices);
+  require_number_row(kOp, "offsets", offsets);
   if (mode != kSum) {
     refuse(ErrorKind::BadValue, {kOp, ": mode is ", mode, "; sums (0) only have such weights"});
   }
-  const Tensor rows = as_int64(indices);
+  const Tensor rows = numbers_as_int64(indices);
   const Tensor bags = bag_of_each(kOp, indices, offsets);
   const std::array<std::int64_t, 1> last = {1};
   const Tensor each = sum(index_select(grad, 0, bags) * index_select(weight, 0, rows), last);

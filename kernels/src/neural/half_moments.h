@@ -8,10 +8,10 @@
 #include <tuple>
 
 #include "common/halves.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 
-using MaybeTensor = std::optional<Tensor>;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
 // What `of` gives for these, which are a result and its moments. The moments are float32 if the

@@ -8,12 +8,12 @@
 #include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeTensor = std::optional<Tensor>;
 
 Tensor reduced(const char* op, const Tensor& losses, std::int64_t reduction) {
   if (reduction == 0) return losses;

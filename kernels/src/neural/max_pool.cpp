@@ -12,13 +12,12 @@
 #include "common/define.h"
 #include "common/kernels_block.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 #include "neural/pool_windows.h"
 
 namespace opyard::kernels {
 namespace {
-
-using Two = std::tuple<Tensor, Tensor>;
 
 template <typename T>
 bool is_larger(T value, T than) {
@@ -29,7 +28,7 @@ bool is_larger(T value, T than) {
   }
 }
 
-Two largest(const char* op, const PoolWindows& windows, const Tensor& self) {
+TwoTensors largest_of_windows(const char* op, const PoolWindows& windows, const Tensor& self) {
   require_numbers(op, "self", self);
   Tensor places = empty_beside(self, windows.sizes, DType::Int64);
   if (is_meta(self) || places.numel() == 0) {
@@ -67,22 +66,23 @@ Two largest(const char* op, const PoolWindows& windows, const Tensor& self) {
 }
 
 template <int dims>
-constexpr const char* kName =
+constexpr const char* kMaxPoolName =
     dims == 2 ? "aten::max_pool2d_with_indices" : "aten::max_pool3d_with_indices";
 
 template <int dims>
-Two max_pool(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
-             IntSpan dilation, bool ceil_mode) {
-  const PoolLists lists{kName<dims>, dims, kernel_size, stride, padding, dilation, ceil_mode};
-  return largest(kName<dims>, pool_windows(lists, self), self);
+TwoTensors max_pool(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
+                    IntSpan dilation, bool ceil_mode) {
+  const PoolLists lists{kMaxPoolName<dims>, dims,     kernel_size, stride, padding,
+                        dilation,           ceil_mode};
+  return largest_of_windows(kMaxPoolName<dims>, pool_windows(lists, self), self);
 }
-Two adaptive2d(const Tensor& self, IntSpan output_size) {
+TwoTensors adaptive_max2d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::adaptive_max_pool2d";
-  return largest(kOp, adaptive_windows(kOp, 2, self, output_size), self);
+  return largest_of_windows(kOp, adaptive_windows(kOp, 2, self, output_size), self);
 }
-Two adaptive3d(const Tensor& self, IntSpan output_size) {
+TwoTensors adaptive_max3d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::adaptive_max_pool3d";
-  return largest(kOp, adaptive_windows(kOp, 3, self, output_size), self);
+  return largest_of_windows(kOp, adaptive_windows(kOp, 3, self, output_size), self);
 }
 
 // The dimensions of images as one.
@@ -119,7 +119,7 @@ Tensor max_pool_backward(const Tensor& grad_output, const Tensor& self, IntSpan 
   return max_pool_scatter(grad_output, indices, self.sizes(), dims);
 }
 
-using Pool = Two(const Tensor&, IntSpan, IntSpan, IntSpan, IntSpan, bool);
+using Pool = TwoTensors(const Tensor&, IntSpan, IntSpan, IntSpan, IntSpan, bool);
 Tensor max_pool2d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                   IntSpan dilation, bool ceil_mode) {
   static constinit FoundOperator<Pool> op("aten::max_pool2d_with_indices");
@@ -130,8 +130,8 @@ Tensor max_pool3d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSp
   static constinit FoundOperator<Pool> op("aten::max_pool3d_with_indices");
   return std::get<0>(op.call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
-Two max_pool1d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride,
-                            IntSpan padding, IntSpan dilation, bool ceil_mode) {
+TwoTensors max_pool1d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride,
+                                   IntSpan padding, IntSpan dilation, bool ceil_mode) {
   static constinit FoundOperator<Pool> op("aten::max_pool2d_with_indices");
   constexpr const char* kOp = "aten::max_pool1d_with_indices";
   require_defined(kOp, "self", self);
@@ -143,7 +143,7 @@ Two max_pool1d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan str
   }
   const std::array kernel = {std::int64_t{1}, kernel_size[0]}, step = {std::int64_t{1}, steps[0]};
   const std::array pad = {std::int64_t{0}, padding[0]}, by = {std::int64_t{1}, dilation[0]};
-  const Two both = op.call(ops::unsqueeze(self, -2), kernel, step, pad, by, ceil_mode);
+  const TwoTensors both = op.call(ops::unsqueeze(self, -2), kernel, step, pad, by, ceil_mode);
   return {ops::squeeze(std::get<0>(both), -2), ops::squeeze(std::get<1>(both), -2)};
 }
 Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
@@ -151,8 +151,8 @@ Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSp
   return std::get<0>(
       max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
-Two adaptive_max_pool1d(const Tensor& self, IntSpan output_size) {
-  using Adaptive = Two(const Tensor&, IntSpan);
+TwoTensors adaptive_max_pool1d(const Tensor& self, IntSpan output_size) {
+  using Adaptive = TwoTensors(const Tensor&, IntSpan);
   static constinit FoundOperator<Adaptive> op("aten::adaptive_max_pool2d");
   require_defined("aten::adaptive_max_pool1d", "self", self);
   require_dims("aten::adaptive_max_pool1d", "self", self, 2, 3);
@@ -160,7 +160,8 @@ Two adaptive_max_pool1d(const Tensor& self, IntSpan output_size) {
     refuse(ErrorKind::BadValue,
            {"aten::adaptive_max_pool1d: output_size is ", output_size, "; one size is needed"});
   }
-  const Two both = op.call(ops::unsqueeze(self, -2), std::array{std::int64_t{1}, output_size[0]});
+  const TwoTensors both =
+      op.call(ops::unsqueeze(self, -2), std::array{std::int64_t{1}, output_size[0]});
   return {ops::squeeze(std::get<0>(both), -2), ops::squeeze(std::get<1>(both), -2)};
 }
 
@@ -206,8 +207,8 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
 OPYARD_KERNELS(m) {
   m.impl("max_pool2d_with_indices", &max_pool<2>);
   m.impl("max_pool3d_with_indices", &max_pool<3>);
-  m.impl("adaptive_max_pool2d", &adaptive2d);
-  m.impl("adaptive_max_pool3d", &adaptive3d);
+  m.impl("adaptive_max_pool2d", &adaptive_max2d);
+  m.impl("adaptive_max_pool3d", &adaptive_max3d);
 }
 
 }  // namespace opyard::kernels

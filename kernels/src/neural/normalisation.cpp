@@ -26,18 +26,18 @@ Moments moments(const Tensor& x, IntSpan dims) {
 }
 
 // Of a weight or bias, for dimension 1 of as many.
-Tensor by_channel(const Tensor& x, std::int64_t dims) {
+Tensor weights_by_channel(const Tensor& x, std::int64_t dims) {
   DimVector sizes(std::size_t(std::max<std::int64_t>(dims, 2)), 1);
   sizes[1] = x.numel();
   return reshape(x, sizes);
 }
-Tensor scaled(Tensor x, const MaybeTensor& weight, const MaybeTensor& bias) {
+Tensor with_weight_and_bias(Tensor x, const MaybeTensor& weight, const MaybeTensor& bias) {
   if (weight) x = x * *weight;
   if (bias) x = x + *bias;
   return x;
 }
 MaybeTensor spread(const MaybeTensor& x, std::int64_t dims) {
-  return x ? MaybeTensor(by_channel(*x, dims)) : std::nullopt;
+  return x ? MaybeTensor(weights_by_channel(*x, dims)) : std::nullopt;
 }
 
 DimVector last_dims(const char* op, const Tensor& input, IntSpan shape, const MaybeTensor& weight) {
@@ -66,7 +66,7 @@ Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, const May
       [&](const Tensor& x, const MaybeTensor& factor, const MaybeTensor& added) -> Three {
         const Moments m = moments(x, dims);
         const Tensor rstd = rsqrt(m.variance + eps);
-        return {scaled(m.apart * rstd, factor, added), m.mean, rstd};
+        return {with_weight_and_bias(m.apart * rstd, factor, added), m.mean, rstd};
       });
 }
 Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
@@ -114,7 +114,8 @@ Tensor rms_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor
   const double least = input.dtype() == DType::Float64 ? 0x1p-52 : 0x1p-23;
   const Tensor x = widened(input);
   const Tensor scale = rsqrt(mean(x * x, dims, true) + eps.value_or(least));
-  const Tensor result = scaled(x * scale, is_half(input) ? widened(weight) : weight, std::nullopt);
+  const Tensor result =
+      with_weight_and_bias(x * scale, is_half(input) ? widened(weight) : weight, std::nullopt);
   return is_half(input) ? to(result, input.dtype()) : result;
 }
 
@@ -148,7 +149,7 @@ Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const Ma
         const Moments m = moments(reshape(x, parts), kLast);
         const Tensor rstd = rsqrt(m.variance + eps);
         const Tensor normal = reshape(m.apart * rstd, x.sizes());
-        return {scaled(normal, spread(factor, x.dim()), spread(added, x.dim())),
+        return {with_weight_and_bias(normal, spread(factor, x.dim()), spread(added, x.dim())),
                 reshape(m.mean, flat), reshape(rstd, flat)};
       });
 }

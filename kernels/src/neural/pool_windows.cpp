@@ -3,24 +3,10 @@
 
 #include <algorithm>
 
+#include "neural/window_lists.h"
+
 namespace opyard::kernels {
 namespace {
-
-std::int64_t at_or_only(IntSpan list, std::int64_t i) {
-  return list[list.size() == 1 ? 0 : std::size_t(i)];
-}
-
-// So that no product of two leaves 64 bits.
-constexpr std::int64_t kMost = 0x7FFF'FFFF;
-
-void require_list(const PoolLists& lists, const char* name, IntSpan list, std::int64_t least) {
-  bool fits = list.size() == 1 || std::int64_t(list.size()) == lists.dims;
-  for (const std::int64_t number : list) fits = fits && number >= least && number <= kMost;
-  if (!fits) {
-    refuse(ErrorKind::BadValue, {lists.op, ": ", name, " is ", list, "; one or ", lists.dims,
-                                 " numbers from ", least, " to ", kMost, " are needed"});
-  }
-}
 
 PoolWindows begin(const char* op, const Tensor& self, std::int64_t dims) {
   require_cpu(op, "self", self);
@@ -43,16 +29,17 @@ PoolWindows begin(const char* op, const Tensor& self, std::int64_t dims) {
 
 PoolWindows pool_windows(const PoolLists& lists, const Tensor& self) {
   PoolWindows windows = begin(lists.op, self, lists.dims);
-  require_list(lists, "kernel_size", lists.kernel_size, 1);
-  require_list(lists, "padding", lists.padding, 0);
-  require_list(lists, "dilation", lists.dilation, 1);
+  require_list(lists.op, "kernel_size", lists.kernel_size, lists.dims, 1);
+  require_list(lists.op, "padding", lists.padding, lists.dims, 0);
+  require_list(lists.op, "dilation", lists.dilation, lists.dims, 1);
   const IntSpan strides = lists.stride.empty() ? lists.kernel_size : lists.stride;
-  require_list(lists, "stride", strides, 1);
+  require_list(lists.op, "stride", strides, lists.dims, 1);
   for (std::int64_t i = 0; i < lists.dims; ++i) {
     PoolAxis& axis = windows.axes[std::size_t(3 - lists.dims + i)];
-    const std::int64_t kernel = at_or_only(lists.kernel_size, i), stride = at_or_only(strides, i);
-    const std::int64_t padding = at_or_only(lists.padding, i);
-    axis.step = at_or_only(lists.dilation, i);
+    const std::int64_t kernel = at_or_only(lists.kernel_size, std::size_t(i)),
+                       stride = at_or_only(strides, std::size_t(i));
+    const std::int64_t padding = at_or_only(lists.padding, std::size_t(i));
+    axis.step = at_or_only(lists.dilation, std::size_t(i));
     axis.size = self.size(self.dim() - lists.dims + i);
     if (padding > kernel / 2) {
       refuse(ErrorKind::BadValue, {lists.op, ": padding is ", lists.padding, " and kernel_size is ",

@@ -13,15 +13,15 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 
 namespace opyard::kernels {
 namespace {
 
 using namespace ops;
-using MaybeTensor = std::optional<Tensor>;
 
 // What one direction of one layer has.
-struct Weights {
+struct CellWeights {
   Tensor w_ih, w_hh;
   MaybeTensor b_ih, b_hh, w_hr;
 };
@@ -41,8 +41,8 @@ void require_bias(const char* op, const char* name, const MaybeTensor& bias, std
 }
 
 // `hidden` is the size of a gate, `output` that of the state that w_hh takes.
-void require_weights(const char* op, const Weights& weights, std::int64_t gates,
-                     std::int64_t columns, std::int64_t hidden, std::int64_t output) {
+void require_cell_weights(const char* op, const CellWeights& weights, std::int64_t gates,
+                          std::int64_t columns, std::int64_t hidden, std::int64_t output) {
   require_matrix(op, "w_ih", weights.w_ih, gates * hidden, columns);
   require_matrix(op, "w_hh", weights.w_hh, gates * hidden, output);
   require_bias(op, "b_ih", weights.b_ih, gates * hidden);
@@ -50,7 +50,7 @@ void require_weights(const char* op, const Weights& weights, std::int64_t gates,
   if (weights.w_hr) require_matrix(op, "w_hr", *weights.w_hr, output, hidden);
 }
 
-Tensor product(const Tensor& x, const Tensor& weight, const MaybeTensor& bias) {
+Tensor affine_product(const Tensor& x, const Tensor& weight, const MaybeTensor& bias) {
   const Tensor result = matmul(x, transpose(weight, 0, 1));
   return bias ? result + *bias : result;
 }
@@ -65,20 +65,20 @@ using State = std::vector<Tensor>;
 
 struct LongShortTerm {
   static constexpr std::int64_t kGates = 4;
-  static State step(const Tensor& of_input, const State& state, const Weights& weights) {
+  static State step(const Tensor& of_input, const State& state, const CellWeights& weights) {
     const std::int64_t hidden = state[1].sizes()[1];
-    const Tensor gates = of_input + product(state[0], weights.w_hh, weights.b_hh);
+    const Tensor gates = of_input + affine_product(state[0], weights.w_hh, weights.b_hh);
     const Tensor cell = sigmoid(gate(gates, 1, hidden)) * state[1] +
                         sigmoid(gate(gates, 0, hidden)) * tanh(gate(gates, 2, hidden));
     const Tensor output = sigmoid(gate(gates, 3, hidden)) * tanh(cell);
-    return {weights.w_hr ? product(output, *weights.w_hr, std::nullopt) : output, cell};
+    return {weights.w_hr ? affine_product(output, *weights.w_hr, std::nullopt) : output, cell};
   }
 };
 struct GatedUnit {
   static constexpr std::int64_t kGates = 3;
-  static State step(const Tensor& of_input, const State& state, const Weights& weights) {
+  static State step(const Tensor& of_input, const State& state, const CellWeights& weights) {
     const std::int64_t hidden = state[0].sizes()[1];
-    const Tensor of_state = product(state[0], weights.w_hh, weights.b_hh);
+    const Tensor of_state = affine_product(state[0], weights.w_hh, weights.b_hh);
     const Tensor reset = sigmoid(gate(of_input, 0, hidden) + gate(of_state, 0, hidden));
     const Tensor update = sigmoid(gate(of_input, 1, hidden) + gate(of_state, 1, hidden));
     const Tensor fresh = tanh(gate(of_input, 2, hidden) + reset * gate(of_state, 2, hidden));
@@ -88,15 +88,16 @@ struct GatedUnit {
 template <Tensor (*activation)(const Tensor&)>
 struct Plain {
   static constexpr std::int64_t kGates = 1;
-  static State step(const Tensor& of_input, const State& state, const Weights& weights) {
-    return {activation(of_input + product(state[0], weights.w_hh, weights.b_hh))};
+  static State step(const Tensor& of_input, const State& state, const CellWeights& weights) {
+    return {activation(of_input + affine_product(state[0], weights.w_hh, weights.b_hh))};
   }
 };
 
 // ---- one step
 
 template <typename Cell>
-State run_cell(const char* op, const Tensor& input, const State& state, const Weights& weights) {
+State run_cell(const char* op, const Tensor& input, const State& state,
+               const CellWeights& weights) {
   require_defined(op, "input", input);
   require_defined(op, "w_ih", weights.w_ih);
   require_defined(op, "w_hh", weights.w_hh);
@@ -108,8 +109,8 @@ State run_cell(const char* op, const Tensor& input, const State& state, const We
   const std::int64_t rows = input.sizes()[0], hidden = state.back().sizes()[1];
   require_matrix(op, last, state.back(), rows, hidden);
   require_matrix(op, "the output", state[0], rows, hidden);
-  require_weights(op, weights, Cell::kGates, input.sizes()[1], hidden, hidden);
-  return Cell::step(product(input, weights.w_ih, weights.b_ih), state, weights);
+  require_cell_weights(op, weights, Cell::kGates, input.sizes()[1], hidden, hidden);
+  return Cell::step(affine_product(input, weights.w_ih, weights.b_ih), state, weights);
 }
 
 std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, const std::vector<Tensor>& hx,
@@ -149,18 +150,18 @@ struct Sequence {
 };
 
 // See [Layers]. Projections are those of a long short-term memory whose two states differ in size.
-std::vector<Weights> weights_of(const Sequence& how, const std::vector<Tensor>& params,
-                                bool is_projected) {
+std::vector<CellWeights> weights_of(const Sequence& how, const std::vector<Tensor>& params,
+                                    bool is_projected) {
   const std::size_t each = (how.has_biases ? 4U : 2U) + (is_projected ? 1U : 0U);
   if (how.layers < 1 || params.size() != each * std::size_t(how.cells())) {
     refuse(ErrorKind::BadArgument, {how.op, ": params holds ", std::int64_t(params.size()),
                                     " tensors; ", how.layers, " layers of ", how.directions(),
                                     " directions take ", std::int64_t(each), " for each of both"});
   }
-  std::vector<Weights> all;
+  std::vector<CellWeights> all;
   for (std::size_t at = 0; at < params.size(); at += each) {
     for (std::size_t i = 0; i < each; ++i) require_defined(how.op, "params", params[at + i]);
-    Weights one{params[at], params[at + 1], {}, {}, {}};
+    CellWeights one{params[at], params[at + 1], {}, {}, {}};
     if (how.has_biases) {
       one.b_ih = params[at + 2];
       one.b_hh = params[at + 3];
@@ -190,11 +191,11 @@ void require_states(const Sequence& how, const Tensor& input, const State& state
 
 // One direction of one layer. Gives the outputs of all steps; `state` becomes the last one.
 template <typename Cell>
-Tensor run_direction(const Sequence& how, const Tensor& input, State& state, const Weights& weights,
-                     bool is_reverse) {
-  require_weights(how.op, weights, Cell::kGates, input.sizes()[2], state.back().sizes()[1],
-                  state[0].sizes()[1]);
-  const Tensor gates = product(input, weights.w_ih, weights.b_ih);
+Tensor run_direction(const Sequence& how, const Tensor& input, State& state,
+                     const CellWeights& weights, bool is_reverse) {
+  require_cell_weights(how.op, weights, Cell::kGates, input.sizes()[2], state.back().sizes()[1],
+                       state[0].sizes()[1]);
+  const Tensor gates = affine_product(input, weights.w_ih, weights.b_ih);
   const std::int64_t steps = input.sizes()[0];
   std::vector<Tensor> outputs;
   for (std::int64_t i = 0; i < steps; ++i) {
@@ -212,7 +213,7 @@ std::vector<Tensor> run_sequence(const Sequence& how, const Tensor& given, const
   using Dropout = Tensor(const Tensor&, double, bool);
   static constinit FoundOperator<Dropout> dropout("aten::dropout");
   require_states(how, given, states);
-  const std::vector<Weights> weights =
+  const std::vector<CellWeights> weights =
       weights_of(how, params, states.size() == 2 && states[0].sizes()[2] != states[1].sizes()[2]);
   Tensor input = how.batch_first ? transpose(given, 0, 1) : given;
   if (input.sizes()[0] == 0) {

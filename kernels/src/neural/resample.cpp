@@ -47,8 +47,8 @@ Tensor nearest(const Tensor& self, std::int64_t dim, std::int64_t out, MaybeDoub
                       }));
 }
 
-Tensor linear(const Tensor& self, std::int64_t dim, std::int64_t out, MaybeDouble scale,
-              bool align_corners) {
+Tensor resample_linear(const Tensor& self, std::int64_t dim, std::int64_t out, MaybeDouble scale,
+                       bool align_corners) {
   const std::int64_t in = self.size(dim);
   const double step = step_of(in, out, scale, align_corners);
   const auto place = [&](std::int64_t i) {
@@ -86,7 +86,7 @@ Tensor resampled(const char* op, Way way, const Tensor& self, IntSpan output_siz
     const std::int64_t size = output_size[std::size_t(i)], dim = i + 2;
     const MaybeDouble scale = scales[std::size_t(i)];
     if (size == self.size(dim) && (!scale || *scale == 1)) continue;
-    result = way == Way::Linear ? linear(result, dim, size, scale, align_corners)
+    result = way == Way::Linear ? resample_linear(result, dim, size, scale, align_corners)
                                 : nearest(result, dim, size, scale, way == Way::Nearest ? 0 : 0.5);
   }
   return result.same(self) ? clone(self) : to(result, self.dtype());

@@ -22,7 +22,7 @@ using namespace ops;
 constexpr double kTanhCubic = 0.044715;
 constexpr double kTanhFactor = M_SQRT2 * M_2_SQRTPI * 0.5;
 
-void require_float(const char* op, const char* argument, const Tensor& tensor) {
+void require_float_argument(const char* op, const char* argument, const Tensor& tensor) {
   require_defined(op, argument, tensor);
   if (!is_floating_point(tensor.dtype())) {
     refuse(ErrorKind::BadArgument, {op, ": ", argument, " is ", tensor,
@@ -31,7 +31,7 @@ void require_float(const char* op, const char* argument, const Tensor& tensor) {
 }
 
 Tensor of_floats(const char* op, const Loops& loops, const Tensor& self) {
-  require_float(op, "self", self);
+  require_float_argument(op, "self", self);
   if (Tensor result = of_alike(loops, self); result.defined()) return result;
   const Elementwise call(op, self);
   return call.run({call.choose(loops, self.dtype()), self.dtype(), self.dtype()});
@@ -64,7 +64,7 @@ Tensor log_sigmoid(const Tensor& self) {
 }
 Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
   constexpr const char* kOp = "aten::leaky_relu";
-  require_float(kOp, "self", self);
+  require_float_argument(kOp, "self", self);
   require_real(kOp, "negative_slope", negative_slope);
   const Loops& of = loops().activations.leaky;
   if (Tensor result = of_number(kOp, of, self, negative_slope); result.defined()) return result;
@@ -75,8 +75,8 @@ Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
 // x F(x), where F is the normal distribution or near it: F + x F'.
 Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_view approximate) {
   constexpr const char* kOp = "aten::gelu_backward";
-  require_float(kOp, "grad_output", grad_output);
-  require_float(kOp, "self", self);
+  require_float_argument(kOp, "grad_output", grad_output);
+  require_float_argument(kOp, "self", self);
   if (!is_by_tanh(kOp, approximate)) {
     const Tensor below = (erf(self * M_SQRT1_2) + 1) * 0.5;
     const Tensor density = exp(self * self * -0.5) * (M_2_SQRTPI * M_SQRT1_2 * 0.5);
@@ -89,29 +89,29 @@ Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_
 }
 Tensor silu_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::silu_backward";
-  require_float(kOp, "grad_output", grad_output);
-  require_float(kOp, "self", self);
+  require_float_argument(kOp, "grad_output", grad_output);
+  require_float_argument(kOp, "self", self);
   const Tensor gate = sigmoid(self);
   return grad_output * gate * (self * (1 - gate) + 1);
 }
 Tensor hardsigmoid_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::hardsigmoid_backward";
-  require_float(kOp, "grad_output", grad_output);
-  require_float(kOp, "self", self);
+  require_float_argument(kOp, "grad_output", grad_output);
+  require_float_argument(kOp, "self", self);
   return masked(grad_output / 6, negation(both(self > -3, self < 3)), 0);
 }
 Tensor hardswish_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::hardswish_backward";
-  require_float(kOp, "grad_output", grad_output);
-  require_float(kOp, "self", self);
+  require_float_argument(kOp, "grad_output", grad_output);
+  require_float_argument(kOp, "self", self);
   const Tensor rising = where(self < 3, grad_output * (self / 3 + 0.5), grad_output);
   return masked(rising, self <= -3, 0);
 }
 Tensor leaky_relu_backward(const Tensor& grad_output, const Tensor& self,
                            const Scalar& negative_slope, bool self_is_result) {
   constexpr const char* kOp = "aten::leaky_relu_backward";
-  require_float(kOp, "grad_output", grad_output);
-  require_float(kOp, "self", self);
+  require_float_argument(kOp, "grad_output", grad_output);
+  require_float_argument(kOp, "self", self);
   require_real(kOp, "negative_slope", negative_slope);
   if (self_is_result && negative_slope.to_double() < 0)
     refuse(ErrorKind::BadValue,

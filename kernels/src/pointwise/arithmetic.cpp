@@ -13,8 +13,8 @@
 namespace opyard::kernels {
 namespace {
 
-Computation scaled(const Elementwise& call, const Loops& plain, const Loops& scaled,
-                   const Scalar& alpha) {
+Computation scaled_loops(const Elementwise& call, const Loops& plain, const Loops& scaled,
+                         const Scalar& alpha) {
   const DType dtype = call.common();
   if (alpha.is_integral() && alpha.to_int() == 1) return {call.choose(plain, dtype), dtype, dtype};
   if (category_of(dtype_for(alpha)) > std::max(1, category_of(dtype)) ||
@@ -28,53 +28,53 @@ Computation scaled(const Elementwise& call, const Loops& plain, const Loops& sca
   return {call.choose(scaled, dtype), dtype, dtype, call.number("alpha", alpha, dtype)};
 }
 
-bool is_one(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() == 1; }
+bool is_one_scalar(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() == 1; }
 
-Computation sum(const Elementwise& call, const Scalar& alpha) {
-  return scaled(call, loops().arithmetic.add, loops().arithmetic.add_scaled, alpha);
+Computation sum_loops(const Elementwise& call, const Scalar& alpha) {
+  return scaled_loops(call, loops().arithmetic.add, loops().arithmetic.add_scaled, alpha);
 }
 Computation difference(const Elementwise& call, const Scalar& alpha) {
-  return scaled(call, loops().arithmetic.subtract, loops().arithmetic.subtract_scaled, alpha);
+  return scaled_loops(call, loops().arithmetic.subtract, loops().arithmetic.subtract_scaled, alpha);
 }
-Computation product(const Elementwise& call) {
+Computation product_loops(const Elementwise& call) {
   const DType dtype = call.common();
   return {call.choose(loops().arithmetic.multiply, dtype), dtype, dtype, {}, true};
 }
 
 Tensor add_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  if (is_one(alpha)) {
+  if (is_one_scalar(alpha)) {
     if (Tensor result = of_alike(loops().arithmetic.add, self, other); result.defined()) {
       return result;
     }
   }
   const Elementwise call("aten::add.Tensor", self, other);
-  return call.run(sum(call, alpha));
+  return call.run(sum_loops(call, alpha));
 }
 Tensor add_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
-  if (is_one(alpha)) {
+  if (is_one_scalar(alpha)) {
     if (Tensor result = of_number("aten::add.Scalar", loops().arithmetic.add, self, other);
         result.defined()) {
       return result;
     }
   }
   const Elementwise call("aten::add.Scalar", self, other);
-  return call.run(sum(call, alpha));
+  return call.run(sum_loops(call, alpha));
 }
 Tensor& add_out(const Tensor& self, const Tensor& other, const Scalar& alpha, Tensor& out) {
   const Elementwise call("aten::add.out", self, other);
-  return call.run_into("out", out, sum(call, alpha));
+  return call.run_into("out", out, sum_loops(call, alpha));
 }
 Tensor& add_tensor_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) {
   const Elementwise call("aten::add_.Tensor", self, other);
-  return call.run_into("self", self, sum(call, alpha));
+  return call.run_into("self", self, sum_loops(call, alpha));
 }
 Tensor& add_scalar_in_place(Tensor& self, const Scalar& other, const Scalar& alpha) {
   const Elementwise call("aten::add_.Scalar", self, other);
-  return call.run_into("self", self, sum(call, alpha));
+  return call.run_into("self", self, sum_loops(call, alpha));
 }
 
 Tensor sub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  if (is_one(alpha)) {
+  if (is_one_scalar(alpha)) {
     if (Tensor result = of_alike(loops().arithmetic.subtract, self, other); result.defined()) {
       return result;
     }
@@ -83,7 +83,7 @@ Tensor sub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   return call.run(difference(call, alpha));
 }
 Tensor sub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
-  if (is_one(alpha)) {
+  if (is_one_scalar(alpha)) {
     if (Tensor result = of_number("aten::sub.Scalar", loops().arithmetic.subtract, self, other);
         result.defined()) {
       return result;
@@ -118,7 +118,7 @@ Tensor mul_tensor(const Tensor& self, const Tensor& other) {
     return result;
   }
   const Elementwise call("aten::mul.Tensor", self, other);
-  return call.run(product(call));
+  return call.run(product_loops(call));
 }
 Tensor mul_scalar(const Tensor& self, const Scalar& other) {
   if (Tensor result = of_number("aten::mul.Scalar", loops().arithmetic.multiply, self, other);
@@ -126,19 +126,19 @@ Tensor mul_scalar(const Tensor& self, const Scalar& other) {
     return result;
   }
   const Elementwise call("aten::mul.Scalar", self, other);
-  return call.run(product(call));
+  return call.run(product_loops(call));
 }
 Tensor& mul_out(const Tensor& self, const Tensor& other, Tensor& out) {
   const Elementwise call("aten::mul.out", self, other);
-  return call.run_into("out", out, product(call));
+  return call.run_into("out", out, product_loops(call));
 }
 Tensor& mul_tensor_in_place(Tensor& self, const Tensor& other) {
   const Elementwise call("aten::mul_.Tensor", self, other);
-  return call.run_into("self", self, product(call));
+  return call.run_into("self", self, product_loops(call));
 }
 Tensor& mul_scalar_in_place(Tensor& self, const Scalar& other) {
   const Elementwise call("aten::mul_.Scalar", self, other);
-  return call.run_into("self", self, product(call));
+  return call.run_into("self", self, product_loops(call));
 }
 
 }  // namespace

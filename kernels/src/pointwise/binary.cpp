@@ -48,10 +48,10 @@ struct Truncated {
 };
 
 template <template <typename> typename Op>
-constexpr Loops kFloats = binary_loops<Op, float, double>();
+constexpr Loops kBinaryFloats = binary_loops<Op, float, double>();
 constexpr Loops kTruncated = binary_loops<Truncated, std::int64_t, float, double>();
 
-Computation in_floats(const Elementwise& call, const Loops& loops) {
+Computation binary_in_floats(const Elementwise& call, const Loops& loops) {
   const DType dtype = float_for(call.common());
   return {call.choose(loops, dtype), dtype, dtype};
 }
@@ -59,45 +59,45 @@ Computation in_floats(const Elementwise& call, const Loops& loops) {
 #define FORMS(name, loops)                                                   \
   Tensor name##_of(const Tensor& self, const Tensor& other) {                \
     const Elementwise call("aten::" #name, self, other);                     \
-    return call.run(in_floats(call, loops));                                 \
+    return call.run(binary_in_floats(call, loops));                          \
   }                                                                          \
   Tensor& name##_in_place(Tensor& self, const Tensor& other) {               \
     const Elementwise call("aten::" #name "_", self, other);                 \
-    return call.run_into("self", self, in_floats(call, loops));              \
+    return call.run_into("self", self, binary_in_floats(call, loops));       \
   }                                                                          \
   Tensor& name##_out(const Tensor& self, const Tensor& other, Tensor& out) { \
     const Elementwise call("aten::" #name ".out", self, other);              \
-    return call.run_into("out", out, in_floats(call, loops));                \
+    return call.run_into("out", out, binary_in_floats(call, loops));         \
   }
 FORMS(atan2, loops().transcendental.angle)
-FORMS(hypot, kFloats<Hypotenuse>)
+FORMS(hypot, kBinaryFloats<Hypotenuse>)
 #undef FORMS
 
 Tensor copysign(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::copysign.Tensor", self, other);
-  return call.run(in_floats(call, kFloats<WithSign>));
+  return call.run(binary_in_floats(call, kBinaryFloats<WithSign>));
 }
 Tensor copysign_number(const Tensor& self, const Scalar& other) {
   const Elementwise call("aten::copysign.Scalar", self, other);
-  return call.run(in_floats(call, kFloats<WithSign>));
+  return call.run(binary_in_floats(call, kBinaryFloats<WithSign>));
 }
 Tensor logaddexp(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::logaddexp", self, other);
-  return call.run(in_floats(call, kFloats<LogOfSum>));
+  return call.run(binary_in_floats(call, kBinaryFloats<LogOfSum>));
 }
 Tensor xlogy(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::xlogy.Tensor", self, other);
-  return call.run(in_floats(call, kFloats<TimesLog>));
+  return call.run(binary_in_floats(call, kBinaryFloats<TimesLog>));
 }
 Tensor xlogy_other(const Tensor& self, const Scalar& other) {
   const Elementwise call("aten::xlogy.Scalar_Other", self, other);
-  return call.run(in_floats(call, kFloats<TimesLog>));
+  return call.run(binary_in_floats(call, kBinaryFloats<TimesLog>));
 }
 Tensor xlogy_self(const Scalar& self, const Tensor& other) {
   Elementwise call("aten::xlogy.Scalar_Self");
   call.input("self", self);
   call.input("other", other);
-  return call.run(in_floats(call, kFloats<TimesLog>));
+  return call.run(binary_in_floats(call, kBinaryFloats<TimesLog>));
 }
 
 Tensor fmod(const Tensor& self, const Tensor& other) {

@@ -14,7 +14,7 @@ namespace opyard::kernels {
 namespace {
 
 template <typename Other>
-Tensor compare(const char* op, const Loops& loops, const Tensor& self, const Other& other) {
+Tensor comparison(const char* op, const Loops& loops, const Tensor& self, const Other& other) {
   if constexpr (std::is_same_v<Other, Tensor>) {
     if (Tensor result = of_alike(loops, self, other, DType::Bool); result.defined()) return result;
   } else if (self.defined()) {
@@ -28,40 +28,40 @@ Tensor compare(const char* op, const Loops& loops, const Tensor& self, const Oth
 }
 
 Tensor eq_tensor(const Tensor& self, const Tensor& other) {
-  return compare("aten::eq.Tensor", loops().comparison.equal, self, other);
+  return comparison("aten::eq.Tensor", loops().comparison.equal, self, other);
 }
 Tensor eq_scalar(const Tensor& self, const Scalar& other) {
-  return compare("aten::eq.Scalar", loops().comparison.equal, self, other);
+  return comparison("aten::eq.Scalar", loops().comparison.equal, self, other);
 }
 Tensor ne_tensor(const Tensor& self, const Tensor& other) {
-  return compare("aten::ne.Tensor", loops().comparison.unequal, self, other);
+  return comparison("aten::ne.Tensor", loops().comparison.unequal, self, other);
 }
 Tensor ne_scalar(const Tensor& self, const Scalar& other) {
-  return compare("aten::ne.Scalar", loops().comparison.unequal, self, other);
+  return comparison("aten::ne.Scalar", loops().comparison.unequal, self, other);
 }
 Tensor lt_tensor(const Tensor& self, const Tensor& other) {
-  return compare("aten::lt.Tensor", loops().comparison.less, self, other);
+  return comparison("aten::lt.Tensor", loops().comparison.less, self, other);
 }
 Tensor lt_scalar(const Tensor& self, const Scalar& other) {
-  return compare("aten::lt.Scalar", loops().comparison.less, self, other);
+  return comparison("aten::lt.Scalar", loops().comparison.less, self, other);
 }
 Tensor le_tensor(const Tensor& self, const Tensor& other) {
-  return compare("aten::le.Tensor", loops().comparison.less_or_equal, self, other);
+  return comparison("aten::le.Tensor", loops().comparison.less_or_equal, self, other);
 }
 Tensor le_scalar(const Tensor& self, const Scalar& other) {
-  return compare("aten::le.Scalar", loops().comparison.less_or_equal, self, other);
+  return comparison("aten::le.Scalar", loops().comparison.less_or_equal, self, other);
 }
 Tensor gt_tensor(const Tensor& self, const Tensor& other) {
-  return compare("aten::gt.Tensor", loops().comparison.greater, self, other);
+  return comparison("aten::gt.Tensor", loops().comparison.greater, self, other);
 }
 Tensor gt_scalar(const Tensor& self, const Scalar& other) {
-  return compare("aten::gt.Scalar", loops().comparison.greater, self, other);
+  return comparison("aten::gt.Scalar", loops().comparison.greater, self, other);
 }
 Tensor ge_tensor(const Tensor& self, const Tensor& other) {
-  return compare("aten::ge.Tensor", loops().comparison.greater_or_equal, self, other);
+  return comparison("aten::ge.Tensor", loops().comparison.greater_or_equal, self, other);
 }
 Tensor ge_scalar(const Tensor& self, const Scalar& other) {
-  return compare("aten::ge.Scalar", loops().comparison.greater_or_equal, self, other);
+  return comparison("aten::ge.Scalar", loops().comparison.greater_or_equal, self, other);
 }
 
 }  // namespace

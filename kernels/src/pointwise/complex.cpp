@@ -116,8 +116,8 @@ Tensor& angle_out(const Tensor& self, Tensor& out) {
 }
 
 // `names` and tensors of a call of two.
-struct Two {
-  Two(const char* op, const char* name_a, const Tensor& a, const char* name_b, const Tensor& b)
+struct TwoParts {
+  TwoParts(const char* op, const char* name_a, const Tensor& a, const char* name_b, const Tensor& b)
       : call(op) {
     call.input(name_a, a);
     call.input(name_b, b);
@@ -126,19 +126,19 @@ struct Two {
 };
 
 Tensor complex_of(const Tensor& real, const Tensor& imag) {
-  const Two two("aten::complex", "real", real, "imag", imag);
+  const TwoParts two("aten::complex", "real", real, "imag", imag);
   return two.call.run(of_two(two.call, kOfParts, "real", real, "imag", imag));
 }
 Tensor& complex_out(const Tensor& real, const Tensor& imag, Tensor& out) {
-  const Two two("aten::complex.out", "real", real, "imag", imag);
+  const TwoParts two("aten::complex.out", "real", real, "imag", imag);
   return two.call.run_into("out", out, of_two(two.call, kOfParts, "real", real, "imag", imag));
 }
 Tensor polar(const Tensor& abs, const Tensor& angle) {
-  const Two two("aten::polar", "abs", abs, "angle", angle);
+  const TwoParts two("aten::polar", "abs", abs, "angle", angle);
   return two.call.run(of_two(two.call, kOfAngle, "abs", abs, "angle", angle));
 }
 Tensor& polar_out(const Tensor& abs, const Tensor& angle, Tensor& out) {
-  const Two two("aten::polar.out", "abs", abs, "angle", angle);
+  const TwoParts two("aten::polar.out", "abs", abs, "angle", angle);
   return two.call.run_into("out", out, of_two(two.call, kOfAngle, "abs", abs, "angle", angle));
 }
 

@@ -15,18 +15,18 @@
 namespace opyard::kernels {
 namespace {
 
-Computation same_dtype(const Elementwise& call, const Loops& loops) {
+Computation extremum_in_own_dtype(const Elementwise& call, const Loops& loops) {
   const DType dtype = call.common();
   return {call.choose(loops, dtype), dtype, dtype};
 }
 
 Tensor maximum(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::maximum", self, other);
-  return call.run(same_dtype(call, loops().selection.larger));
+  return call.run(extremum_in_own_dtype(call, loops().selection.larger));
 }
 Tensor minimum(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::minimum", self, other);
-  return call.run(same_dtype(call, loops().selection.smaller));
+  return call.run(extremum_in_own_dtype(call, loops().selection.smaller));
 }
 Tensor max_other(const Tensor& self, const Tensor& other) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::maximum");
@@ -61,17 +61,17 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
   const Scalar high = max ? *max : highest(call.common());
   call.constant("min", low);
   call.constant("max", high);
-  return call.run(same_dtype(call, loops().selection.clamp));
+  return call.run(extremum_in_own_dtype(call, loops().selection.clamp));
 }
 
 Tensor relu(const Tensor& self) {
   if (Tensor result = of_alike(loops().selection.positive, self); result.defined()) return result;
   const Elementwise call("aten::relu", self);
-  return call.run(same_dtype(call, loops().selection.positive));
+  return call.run(extremum_in_own_dtype(call, loops().selection.positive));
 }
 Tensor& relu_in_place(Tensor& self) {
   const Elementwise call("aten::relu_", self);
-  return call.run_into("self", self, same_dtype(call, loops().selection.positive));
+  return call.run_into("self", self, extremum_in_own_dtype(call, loops().selection.positive));
 }
 
 }  // namespace

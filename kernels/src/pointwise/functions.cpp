@@ -88,7 +88,7 @@ T digamma_at(T given) {
 #undef QUESTION
 
 template <template <typename> typename Op>
-constexpr Loops kFloats = unary_loops<Op, float, double>();
+constexpr Loops kFunctionFloats = unary_loops<Op, float, double>();
 template <template <typename> typename Op>
 constexpr Loops kAnalytic = unary_loops<Op, float, double, Complex64, Complex128>();
 template <template <typename> typename Op>
@@ -97,11 +97,11 @@ template <template <typename> typename Op>
 constexpr Loops kEvery =
     unary_loops<Op, bool, std::int64_t, float, double, Complex64, Complex128>();
 
-Computation in_floats(const Elementwise& call, const Loops& loops) {
+Computation function_in_floats(const Elementwise& call, const Loops& loops) {
   const DType dtype = float_for(call.common());
   return {call.choose(loops, dtype), dtype, dtype};
 }
-Computation same_dtype(const Elementwise& call, const Loops& loops) {
+Computation function_in_own_dtype(const Elementwise& call, const Loops& loops) {
   return {call.choose(loops, call.common()), call.common(), call.common()};
 }
 Computation question(const Elementwise& call, const Loops& loops) {
@@ -125,19 +125,19 @@ Computation question(const Elementwise& call, const Loops& loops) {
     const Elementwise call("aten::" #name "_", self);      \
     return call.run_into("self", self, plan(call, loops)); \
   }
-#define FUNCTION(name, value, formula)       \
-  FORMS(name, in_floats, kFloats<Of_##name>) \
-  IN_PLACE(name, in_floats, kFloats<Of_##name>)
-#define OF_BUILD(name, member, formula)  \
-  FORMS(name, in_floats, loops().member) \
-  IN_PLACE(name, in_floats, loops().member)
-#define ROUNDING(name, member)            \
-  FORMS(name, same_dtype, loops().member) \
-  IN_PLACE(name, same_dtype, loops().member)
+#define FUNCTION(name, value, formula)                        \
+  FORMS(name, function_in_floats, kFunctionFloats<Of_##name>) \
+  IN_PLACE(name, function_in_floats, kFunctionFloats<Of_##name>)
+#define OF_BUILD(name, member, formula)           \
+  FORMS(name, function_in_floats, loops().member) \
+  IN_PLACE(name, function_in_floats, loops().member)
+#define ROUNDING(name, member)                       \
+  FORMS(name, function_in_own_dtype, loops().member) \
+  IN_PLACE(name, function_in_own_dtype, loops().member)
 #define QUESTION(name, value, of_integer) FORMS(name, question, kAll<Of_##name>)
-#define ANALYTIC(name, value, formula)         \
-  FORMS(name, in_floats, kAnalytic<Of_##name>) \
-  IN_PLACE(name, in_floats, kAnalytic<Of_##name>)
+#define ANALYTIC(name, value, formula)                  \
+  FORMS(name, function_in_floats, kAnalytic<Of_##name>) \
+  IN_PLACE(name, function_in_floats, kAnalytic<Of_##name>)
 #define PARTWISE(name, value, of_integer) FORMS(name, question, kEvery<Of_##name>)
 #define PARTWISE_VALUE(name, value, of_integer) VALUE(name, question, kEvery<Of_##name>)
 #include "pointwise/functions.def"
@@ -145,8 +145,8 @@ Computation question(const Elementwise& call, const Loops& loops) {
 #undef OF_BUILD
 #undef ROUNDING
 #undef QUESTION
-FORMS(sign, same_dtype, loops().unary.sign)
-IN_PLACE(sign, same_dtype, loops().unary.sign)
+FORMS(sign, function_in_own_dtype, loops().unary.sign)
+IN_PLACE(sign, function_in_own_dtype, loops().unary.sign)
 #undef VALUE
 #undef FORMS
 #undef IN_PLACE

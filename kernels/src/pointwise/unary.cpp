@@ -21,7 +21,7 @@ Tensor keeping_dtype(const char* op, const Loops& loops, const Tensor& self) {
   return call.run({call.choose(loops, self.dtype()), self.dtype(), self.dtype()});
 }
 
-Tensor in_floats(const char* op, const Loops& loops, const Tensor& self) {
+Tensor unary_in_floats(const char* op, const Loops& loops, const Tensor& self) {
   if (self.defined() && category_of(self.dtype()) >= 2) {
     if (Tensor result = of_alike(loops, self); result.defined()) return result;
   }
@@ -37,20 +37,22 @@ Tensor abs(const Tensor& self) {
       {call.choose(loops().unary.absolute, self.dtype()), self.dtype(), real_for(self.dtype())});
 }
 Tensor reciprocal(const Tensor& self) {
-  return in_floats("aten::reciprocal", loops().unary.reciprocal, self);
+  return unary_in_floats("aten::reciprocal", loops().unary.reciprocal, self);
 }
-Tensor sqrt(const Tensor& self) { return in_floats("aten::sqrt", loops().unary.square_root, self); }
+Tensor sqrt(const Tensor& self) {
+  return unary_in_floats("aten::sqrt", loops().unary.square_root, self);
+}
 Tensor exp(const Tensor& self) {
-  return in_floats("aten::exp", loops().transcendental.exponential, self);
+  return unary_in_floats("aten::exp", loops().transcendental.exponential, self);
 }
 Tensor log(const Tensor& self) {
-  return in_floats("aten::log", loops().transcendental.logarithm, self);
+  return unary_in_floats("aten::log", loops().transcendental.logarithm, self);
 }
 Tensor tanh(const Tensor& self) {
-  return in_floats("aten::tanh", loops().transcendental.hyperbolic_tangent, self);
+  return unary_in_floats("aten::tanh", loops().transcendental.hyperbolic_tangent, self);
 }
 Tensor sigmoid(const Tensor& self) {
-  return in_floats("aten::sigmoid", loops().transcendental.logistic, self);
+  return unary_in_floats("aten::sigmoid", loops().transcendental.logistic, self);
 }
 
 }  // namespace

@@ -85,10 +85,13 @@ void give_extreme(const void* extreme, std::int64_t, std::byte* element) {
   std::memcpy(element, extreme, sizeof(T));
 }
 template <typename T, bool largest>
-constexpr jit::BlockRows kRows = {&extreme_of<T, largest>, nullptr, nullptr, &give_extreme<T>};
+constexpr jit::BlockRows kExtremeBlock = {&extreme_of<T, largest>, nullptr, nullptr,
+                                          &give_extreme<T>};
 template <bool largest>
-constexpr RowsOfDTypes kExtremeRows = {
-    {{}, kRows<std::int64_t, largest>, kRows<float, largest>, kRows<double, largest>}};
+constexpr RowsOfDTypes kExtremeRows = {{{},
+                                        kExtremeBlock<std::int64_t, largest>,
+                                        kExtremeBlock<float, largest>,
+                                        kExtremeBlock<double, largest>}};
 
 Tensor amax(const Tensor& self, IntSpan dim, bool keepdim) {
   return extreme_value("aten::amax", true, self, dim, keepdim);

@@ -29,8 +29,8 @@ constexpr std::int64_t kGathered = kMostColumns;
 
 // Row i of the buffer gets the elements at data + i * row_step, a `step` apart.
 template <typename Bytes>
-void gather(std::byte* buffer, const std::byte* data, std::int64_t rows, std::int64_t row_step,
-            std::int64_t length, std::int64_t step) {
+void gather_rows(std::byte* buffer, const std::byte* data, std::int64_t rows, std::int64_t row_step,
+                 std::int64_t length, std::int64_t step) {
   auto* const out = reinterpret_cast<Bytes*>(buffer);
   for (std::int64_t i = 0; i < length; ++i, data += step) {
     const std::byte* from = data;
@@ -42,9 +42,9 @@ void gather(std::byte* buffer, const std::byte* data, std::int64_t rows, std::in
 
 void gather_bytes(std::int64_t item, std::byte* buffer, const std::byte* data, std::int64_t rows,
                   std::int64_t row_step, std::int64_t length, std::int64_t step) {
-  if (item == 1) return gather<std::uint8_t>(buffer, data, rows, row_step, length, step);
-  if (item == 4) return gather<std::uint32_t>(buffer, data, rows, row_step, length, step);
-  gather<std::uint64_t>(buffer, data, rows, row_step, length, step);
+  if (item == 1) return gather_rows<std::uint8_t>(buffer, data, rows, row_step, length, step);
+  if (item == 4) return gather_rows<std::uint32_t>(buffer, data, rows, row_step, length, step);
+  gather_rows<std::uint64_t>(buffer, data, rows, row_step, length, step);
 }
 
 }  // namespace

@@ -12,13 +12,12 @@
 #include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 #include "loops/element.h"
 
 namespace opyard::kernels {
 namespace {
-
-using MaybeDType = std::optional<DType>;
 
 // The dtype of the result: bools and integers give int64.
 DType result_dtype(const char* op, const Tensor& self, MaybeDType dtype) {
@@ -32,7 +31,7 @@ DType result_dtype(const char* op, const Tensor& self, MaybeDType dtype) {
 }
 
 // self as the carrier of the result's dtype, row-major.
-Tensor prepared(const char* op, const Tensor& self, DType wanted) {
+Tensor prepared_scan(const char* op, const Tensor& self, DType wanted) {
   return row_major(op, in_carrier(op, converted(op, self, wanted)));
 }
 
@@ -60,7 +59,7 @@ using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
                                std::conditional_t<is_complex_type<T>, Complex128, double>>;
 
 template <bool product, typename T>
-void take(Sum<T>& total, T element) {
+void scan_step(Sum<T>& total, T element) {
   total = product ? total * Sum<T>(element) : total + Sum<T>(element);
 }
 
@@ -71,7 +70,7 @@ void scan_line(const T* in, T* out, std::int64_t length, std::int64_t inner) {
   if (inner == 1) {
     auto total = kFirst;
     for (std::int64_t k = 0; k < length; ++k) {
-      take<product>(total, in[k]);
+      scan_step<product>(total, in[k]);
       out[k] = T(total);
     }
     return;
@@ -79,7 +78,7 @@ void scan_line(const T* in, T* out, std::int64_t length, std::int64_t inner) {
   std::vector<Sum<T>> totals(std::size_t(inner), kFirst);
   for (std::int64_t k = 0; k < length; ++k, in += inner, out += inner) {
     for (std::int64_t i = 0; i < inner; ++i) {
-      take<product>(totals[std::size_t(i)], in[i]);
+      scan_step<product>(totals[std::size_t(i)], in[i]);
       out[i] = T(totals[std::size_t(i)]);
     }
   }
@@ -120,7 +119,7 @@ Tensor scan(const char* op, const Tensor& self, std::int64_t dim, MaybeDType dty
   const DType wanted = result_dtype(op, self, dtype);
   const Line line(op, self, dim);
   if (is_meta(self)) return empty_beside(self, self.sizes(), wanted);
-  const Tensor from = prepared(op, self, wanted);
+  const Tensor from = prepared_scan(op, self, wanted);
   Tensor result = Tensor::empty(self.sizes(), from.dtype());
   visit_carried(from.dtype(), [&](auto sample) {
     using T = decltype(sample);
@@ -146,7 +145,7 @@ Tensor product_of(const char* op, const Tensor& self, const Line& line, IntSpan 
                   MaybeDType dtype) {
   const DType wanted = result_dtype(op, self, dtype);
   if (is_meta(self)) return empty_beside(self, sizes, wanted);
-  const Tensor from = prepared(op, self, wanted);
+  const Tensor from = prepared_scan(op, self, wanted);
   Tensor result = Tensor::empty(sizes, from.dtype());
   visit_carried(from.dtype(), [&](auto sample) {
     using T = decltype(sample);
@@ -209,7 +208,7 @@ Tensor running_products_without(const Tensor& self) {
   static constinit FoundOperator<Products> op("aten::cumprod");
   return masked(op.call(all, -1, std::nullopt), behind < 0, 0);
 }
-bool has_zero(const Tensor& self) {
+bool has_zero_element(const Tensor& self) {
   if (is_meta(self)) return false;
   if (is_complex(self.dtype())) {
     const Tensor is_zero = row_major("opyard::prod_backward", equals(self, 0));
@@ -234,11 +233,12 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
   if (!dim) {
     const std::array<std::int64_t, 1> all = {self.numel()};
     const Tensor row = reshape(self, all);
-    if (!has_zero(detach(self))) return grad * result / self;
+    if (!has_zero_element(detach(self))) return grad * result / self;
     return reshape(grad * products_without(row), self.sizes());
   }
   const Tensor spread = keepdim ? grad : unsqueeze(grad, *dim);
-  if (!has_zero(detach(self))) return spread * (keepdim ? result : unsqueeze(result, *dim)) / self;
+  if (!has_zero_element(detach(self)))
+    return spread * (keepdim ? result : unsqueeze(result, *dim)) / self;
   return spread * transpose(products_without(transpose(self, *dim, -1)), *dim, -1);
 }
 Tensor cumsum_backward(const Tensor& grad, std::int64_t dim) {
@@ -252,7 +252,7 @@ Tensor cumsum_backward(const Tensor& grad, std::int64_t dim) {
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, std::int64_t dim,
                         const Tensor& result) {
   if (self.dim() == 0) return grad;
-  if (!has_zero(detach(self))) return cumsum_backward(grad * result, dim) / self;
+  if (!has_zero_element(detach(self))) return cumsum_backward(grad * result, dim) / self;
   const std::array<std::int64_t, 1> last = {-1};
   const Tensor without = running_products_without(transpose(self, dim, -1));
   return transpose(sum(unsqueeze(transpose(grad, dim, -1), -2) * without, last), dim, -1);

@@ -159,11 +159,12 @@ void give_total(const void* total, std::int64_t length, std::byte* element) {
   std::memcpy(element, &value, sizeof(value));
 }
 template <typename T, bool is_mean>
-constexpr jit::BlockRows kRows = {&total_of<T>, &join_totals<T>, &cut_sum, &give_total<T, is_mean>};
+constexpr jit::BlockRows kSumBlock = {&total_of<T>, &join_totals<T>, &cut_sum,
+                                      &give_total<T, is_mean>};
 
 constexpr RowsOfDTypes kSumRows = {
-    {{}, kRows<std::int64_t, false>, kRows<float, false>, kRows<double, false>}};
-constexpr RowsOfDTypes kMeanRows = {{{}, {}, kRows<float, true>, kRows<double, true>}};
+    {{}, kSumBlock<std::int64_t, false>, kSumBlock<float, false>, kSumBlock<double, false>}};
+constexpr RowsOfDTypes kMeanRows = {{{}, {}, kSumBlock<float, true>, kSumBlock<double, true>}};
 
 Tensor sum(const Tensor& self, std::optional<DType> dtype) {
   return sum_dims("aten::sum", self, std::nullopt, false, dtype);

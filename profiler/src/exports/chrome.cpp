@@ -11,9 +11,9 @@
 namespace opyard::profiler {
 namespace {
 
-class Writer {
+class ChromeWriter {
  public:
-  Writer(const Trace& trace, const ExportOptions& options, const Sink& sink)
+  ChromeWriter(const Trace& trace, const ExportOptions& options, const Sink& sink)
       : trace_(trace),
         options_(options),
         labels_(trace, options.prefixes),
@@ -243,7 +243,7 @@ class Writer {
 }  // namespace
 
 void write_chrome(const Trace& trace, const ExportOptions& options, const Sink& sink) {
-  Writer(trace, options, sink).write();
+  ChromeWriter(trace, options, sink).write();
 }
 
 }  // namespace opyard::profiler

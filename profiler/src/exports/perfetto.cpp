@@ -73,9 +73,9 @@ constexpr std::uint64_t kOwnClock = 64;  // the first number for the clock of a 
 constexpr std::uint64_t kBootClock = 6;  // what the times of a trace are shown in
 constexpr std::uint64_t kProcessTrack = 1;
 
-class Writer {
+class PerfettoWriter {
  public:
-  Writer(const Trace& trace, const ExportOptions& options, const Sink& sink)
+  PerfettoWriter(const Trace& trace, const ExportOptions& options, const Sink& sink)
       : trace_(trace),
         options_(options),
         labels_(trace, options.prefixes),
@@ -315,7 +315,7 @@ class Writer {
 }  // namespace
 
 void write_perfetto(const Trace& trace, const ExportOptions& options, const Sink& sink) {
-  Writer(trace, options, sink).write();
+  PerfettoWriter(trace, options, sink).write();
 }
 
 }  // namespace opyard::profiler

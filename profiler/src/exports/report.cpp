@@ -244,7 +244,8 @@ class Head {
   bool first_ = true;
 };
 
-std::string contents_of(const Trace& trace, const ExportOptions& options, std::size_t most_bars) {
+std::string report_contents(const Trace& trace, const ExportOptions& options,
+                            std::size_t most_bars) {
   const Bars bars = make_bars(trace, most_bars);
   const std::string head = Head(trace, options, bars).write();
   std::string contents = "OPR1";
@@ -278,7 +279,7 @@ void write_base64(std::string_view bytes, const Sink& sink) {
 
 void write_report(const Trace& trace, const ExportOptions& options, const ReportOptions& report,
                   const Sink& sink) {
-  std::string contents = contents_of(trace, options, report.most_bars);
+  std::string contents = report_contents(trace, options, report.most_bars);
   if (report.deflate != nullptr) contents = report.deflate(contents);
   const std::string_view page(kReportPage, kReportPageSize);
   const std::size_t place = page.find(kReportPlace);

@@ -11,9 +11,9 @@
 namespace opyard::profiler {
 namespace {
 
-class Writer {
+class SpeedscopeWriter {
  public:
-  Writer(const Trace& trace, const ExportOptions& options, const Sink& sink)
+  SpeedscopeWriter(const Trace& trace, const ExportOptions& options, const Sink& sink)
       : trace_(trace), labels_(trace, options.prefixes), options_(options), pieces_(sink) {}
 
   void write() {
@@ -110,7 +110,7 @@ class Writer {
 }  // namespace
 
 void write_speedscope(const Trace& trace, const ExportOptions& options, const Sink& sink) {
-  Writer(trace, options, sink).write();
+  SpeedscopeWriter(trace, options, sink).write();
 }
 
 }  // namespace opyard::profiler

@@ -112,7 +112,7 @@ void read_record(Journal& journal, JournalKind kind, Fields fields) {
   }
 }
 
-std::string contents_of(const std::filesystem::path& path) {
+std::string file_contents(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -122,7 +122,7 @@ std::string contents_of(const std::filesystem::path& path) {
 Journal read_journal(const std::filesystem::path& path) {
   Journal journal;
   journal.blocks = std::filesystem::path(path).replace_extension(kBlocksEnding);
-  const std::string contents = contents_of(path);
+  const std::string contents = file_contents(path);
   std::string_view left = contents;
   std::uint32_t size = 0;
   while (left.size() > sizeof size) {

@@ -12,7 +12,7 @@
 namespace opyard::profiler {
 namespace {
 
-std::uint32_t key_of(const ToldFunction& told) noexcept {
+std::uint32_t function_key_of(const ToldFunction& told) noexcept {
   const std::uint32_t known = told.note == nullptr ? 0 : told.note->load(std::memory_order_relaxed);
   if (__builtin_expect(known != 0, 1)) return known;
   try {
@@ -42,10 +42,10 @@ void record_function(const ToldFunction& told, FunctionMoment moment) noexcept {
     case FunctionMoment::Calls:
       return record_link(told, moment == FunctionMoment::Calls);
     case FunctionMoment::Begins:
-      record(enter_of(kind), key_of(told));
+      record(enter_of(kind), function_key_of(told));
       return record_link(told, false);
     case FunctionMoment::Ends:
-      return record(exit_of(kind), key_of(told));
+      return record(exit_of(kind), function_key_of(told));
   }
 }
 
@@ -56,8 +56,8 @@ void start_functions(Window&, const SessionOptions&) {
 }
 void stop_functions(SourceReport&) { function_listener.store(nullptr, std::memory_order_release); }
 
-constexpr Source kSource{"functions", wants_functions, start_functions, stop_functions};
-[[maybe_unused]] const bool registered = (register_source(&kSource), true);
+constexpr Source kFunctionSource{"functions", wants_functions, start_functions, stop_functions};
+[[maybe_unused]] const bool functions_registered = (register_source(&kFunctionSource), true);
 
 }  // namespace
 }  // namespace opyard::profiler

@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<std::uint32_t> wait_key{0};
 std::atomic<bool> records{false};
-std::atomic<void (*)() noexcept> taken{nullptr};
+std::atomic<void (*)() noexcept> taken_handler{nullptr};
 
 void hear_wait(bool begins) noexcept {
   if (records.load(std::memory_order_relaxed)) {
@@ -22,11 +22,11 @@ void hear_wait(bool begins) noexcept {
            wait_key.load(std::memory_order_relaxed));
   }
   if (begins) return;
-  if (void (*const tell)() noexcept = taken.load(std::memory_order_acquire)) tell();
+  if (void (*const tell)() noexcept = taken_handler.load(std::memory_order_acquire)) tell();
 }
 
 void listen_if_wanted() noexcept {
-  const bool wanted = records.load() || taken.load() != nullptr;
+  const bool wanted = records.load() || taken_handler.load() != nullptr;
   gil_wait_listener.store(wanted ? &hear_wait : nullptr, std::memory_order_release);
 }
 
@@ -46,13 +46,13 @@ void stop_waits(SourceReport&) {
   listen_if_wanted();
 }
 
-constexpr Source kSource{"gil waits", wants_waits, start_waits, stop_waits};
-[[maybe_unused]] const bool registered = (register_source(&kSource), true);
+constexpr Source kWaitSource{"gil waits", wants_waits, start_waits, stop_waits};
+[[maybe_unused]] const bool waits_registered = (register_source(&kWaitSource), true);
 
 }  // namespace
 
 void hear_of_taken_gils(void (*function)() noexcept) noexcept {
-  taken.store(function);
+  taken_handler.store(function);
   listen_if_wanted();
 }
 

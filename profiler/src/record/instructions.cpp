@@ -8,7 +8,7 @@
 namespace opyard::profiler {
 namespace {
 
-std::uint32_t key_of(const ToldInstruction& told) noexcept {
+std::uint32_t instruction_key_of(const ToldInstruction& told) noexcept {
   std::uint32_t key = told.note.load(std::memory_order_relaxed);
   if (__builtin_expect(key != 0, 1)) return key;
   try {
@@ -24,7 +24,7 @@ std::uint32_t key_of(const ToldInstruction& told) noexcept {
 
 void record_instruction(const ToldInstruction& told, bool begins) noexcept {
   const SpanKind kind = SpanKind::Instruction;
-  record(begins ? enter_of(kind) : exit_of(kind), key_of(told));
+  record(begins ? enter_of(kind) : exit_of(kind), instruction_key_of(told));
 }
 
 bool wants_instructions(const SessionOptions& options) { return options.instructions; }
@@ -35,8 +35,9 @@ void stop_instructions(SourceReport&) {
   instruction_listener.store(nullptr, std::memory_order_release);
 }
 
-constexpr Source kSource{"instructions", wants_instructions, start_instructions, stop_instructions};
-[[maybe_unused]] const bool registered = (register_source(&kSource), true);
+constexpr Source kInstructionSource{"instructions", wants_instructions, start_instructions,
+                                    stop_instructions};
+[[maybe_unused]] const bool instructions_registered = (register_source(&kInstructionSource), true);
 
 }  // namespace
 }  // namespace opyard::profiler

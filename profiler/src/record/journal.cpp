@@ -47,7 +47,7 @@ class Record {
 };
 
 // What does not fit on the disk ends the journal: a record in part would spoil all behind it.
-void append(const std::string& bytes) noexcept {
+void append_to_journal(const std::string& bytes) noexcept {
   const int file = journal.load();
   if (file < 0) return;
   ssize_t written = 0;
@@ -71,7 +71,7 @@ void keep_all_names() {
   const std::uint32_t last = last_key();
   for (std::uint32_t key = 1; key <= last; ++key) {
     piece += name_record(key, name_of(key)).finish();
-    if (piece.size() >= kPiece || key == last) append(std::exchange(piece, {}));
+    if (piece.size() >= kPiece || key == last) append_to_journal(std::exchange(piece, {}));
   }
 }
 
@@ -95,7 +95,7 @@ void open_files() {
     process.number(kJournalVersion).number(std::uint64_t(::getpid()));
     process.number(std::uint64_t(::getppid())).number(std::uint64_t(clock_source));
     process.pair(first_clock_pair()).pair(read_clock_pair()).number(unix_time_ns());
-    append(process.text(*the_program).finish());
+    append_to_journal(process.text(*the_program).finish());
     keep_all_names();
     begin_file_blocks(MappedBlocks::create(path + kBlocksEnding));
   } catch (...) {
@@ -122,7 +122,7 @@ void end_files(const Recording& recording) {
   child_has_none.store(false);
   for (const ThreadName& thread : recording.thread_names) write_thread_name(thread);
   for (const auto& [text, number] : recording.notes) write_note(text, number);
-  append(Record(JournalKind::End).pair(recording.end).finish());
+  append_to_journal(Record(JournalKind::End).pair(recording.end).finish());
   const int file = journal.exchange(-1);
   if (file >= 0) ::close(file);
 }
@@ -130,7 +130,7 @@ void end_files(const Recording& recording) {
 void keep_name(std::uint32_t key, const Name& name) noexcept {
   if (journal.load(std::memory_order_relaxed) < 0) return;
   try {
-    append(name_record(key, name).finish());
+    append_to_journal(name_record(key, name).finish());
   } catch (const std::bad_alloc&) {  // a span without a name, then
   }
 }
@@ -142,18 +142,18 @@ void write_start_stacks(const std::vector<StartStack>& stacks) {
     for (std::size_t n = 0; n < stack.keys.size(); ++n) {
       record.number(stack.keys[n]).number(std::uint64_t(stack.kinds[n]));
     }
-    append(record.finish());
+    append_to_journal(record.finish());
   }
 }
 
 void write_thread_name(const ThreadName& thread) {
   Record record(JournalKind::Thread);
   record.number(thread.handle).number(std::uint64_t(thread.native_id));
-  append(record.text(thread.name).finish());
+  append_to_journal(record.text(thread.name).finish());
 }
 
 void write_note(const std::string& text, std::uint64_t number) {
-  append(Record(JournalKind::Note).number(number).text(text).finish());
+  append_to_journal(Record(JournalKind::Note).number(number).text(text).finish());
 }
 
 void files_in_child() noexcept {

@@ -20,13 +20,13 @@ namespace {
 constexpr std::size_t kIndices = 16;  // more devices of one backend share the last total
 constinit std::array<std::atomic<std::int64_t>, 16 * kIndices> totals{};
 
-std::size_t number_of(Device device) noexcept {
+std::size_t device_number(Device device) noexcept {
   const auto index = device.index < 0 ? 0 : std::size_t(device.index);
   return std::size_t(device.backend) % 16 * kIndices + (index < kIndices ? index : kIndices - 1);
 }
 
-void append(MarkKind kind, std::uint32_t key, std::uint16_t detail, Payload first,
-            Payload second) noexcept {
+void append_memory_mark(MarkKind kind, std::uint32_t key, std::uint16_t detail, Payload first,
+                        Payload second) noexcept {
   Stream* const stream = Stream::current();
   if (stream == nullptr) return;
   const Payload words[] = {first, second};
@@ -36,12 +36,12 @@ void append(MarkKind kind, std::uint32_t key, std::uint16_t detail, Payload firs
 void record_memory(MarkKind kind, const void* address, std::int64_t bytes, Device device,
                    std::int64_t counted) noexcept {
   const std::int64_t total =
-      totals[number_of(device)].fetch_add(counted, std::memory_order_relaxed) + counted;
+      totals[device_number(device)].fetch_add(counted, std::memory_order_relaxed) + counted;
   const MemoryFacts facts{reinterpret_cast<std::uintptr_t>(address), bytes, total, device};
-  append(kind, 0, 0, facts.first(), facts.second());
+  append_memory_mark(kind, 0, 0, facts.first(), facts.second());
 }
 
-void taken(const void* address, std::size_t bytes, Device device) noexcept {
+void memory_taken(const void* address, std::size_t bytes, Device device) noexcept {
   const auto count = std::int64_t(bytes);
   record_memory(MarkKind::Memory, address, count, device, count);
 }
@@ -52,7 +52,7 @@ void given_back(const void* address, std::size_t bytes, Device device) noexcept 
 void refused(std::size_t bytes, Device device) noexcept {
   record_memory(MarkKind::OutOfMemory, nullptr, std::int64_t(bytes), device, 0);
 }
-constexpr MemoryListener kListener{taken, given_back, refused};
+constexpr MemoryListener kListener{memory_taken, given_back, refused};
 
 bool wants_memory(const SessionOptions& options) { return options.memory; }
 void start_memory(Window&, const SessionOptions&) {
@@ -72,7 +72,7 @@ void record_device(const char* what, Backend backend, std::uintptr_t first,
     key = add_name(std::move(name));
   } catch (const std::bad_alloc&) {  // an event without a name, then
   }
-  append(MarkKind::Device, key, 0, {first, second}, {std::uint64_t(backend), 0});
+  append_memory_mark(MarkKind::Device, key, 0, {first, second}, {std::uint64_t(backend), 0});
 }
 
 bool wants_devices(const SessionOptions& options) { return options.devices; }
@@ -81,7 +81,7 @@ void stop_devices(SourceReport&) { GpuTrace::listen(nullptr); }
 
 constexpr Source kMemorySource{"memory", wants_memory, start_memory, stop_memory};
 constexpr Source kDeviceSource{"devices", wants_devices, start_devices, stop_devices};
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool memory_registered =
     (register_source(&kMemorySource), register_source(&kDeviceSource), true);
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 
 // Tells apart the records that one slot may lead to: kernels by the number of their registration,
 // those that have none by what they do.
-std::uint32_t number_of(const Record& record) noexcept {
+std::uint32_t record_number(const Record& record) noexcept {
   return std::uint32_t(record.order << 4 | std::uint64_t(record.role)) | 0x8000'0000u;
 }
 
@@ -56,7 +56,7 @@ constinit std::atomic<const KnownKernel*> known_kernels[kLists]{};
 
 // See [Several interpreters]. Two threads may make the same entry: that is harmless.
 std::uint32_t find_key(const KernelRun& kernel) noexcept {
-  const std::uint32_t number = number_of(kernel.record);
+  const std::uint32_t number = record_number(kernel.record);
   const auto slot = unsigned(runtime_index(kernel.keys));
   const std::size_t hash = (reinterpret_cast<std::uintptr_t>(&kernel.op) >> 6) + slot * 31 + number;
   std::atomic<const KnownKernel*>& list = known_kernels[hash % kLists];
@@ -76,9 +76,9 @@ std::uint32_t find_key(const KernelRun& kernel) noexcept {
 }
 
 // See [Names].
-std::uint32_t key_of(const KernelRun& kernel) noexcept {
+std::uint32_t kernel_key_of(const KernelRun& kernel) noexcept {
   if (__builtin_expect(kernel.note == nullptr, 0)) return find_key(kernel);
-  const std::uint32_t number = number_of(kernel.record);
+  const std::uint32_t number = record_number(kernel.record);
   const std::uint64_t note = kernel.note->load(std::memory_order_relaxed);
   if (__builtin_expect(note >> 32 == number, 1)) return std::uint32_t(note);
   const std::uint32_t key = make_key(kernel);
@@ -105,7 +105,7 @@ class OperatorWatcher final : public Watcher {
   }
   void on_enter(const KernelRun& kernel, std::span<const Value> arguments) noexcept override {
     const EventKind event = enter_of(kind_of(kernel));
-    const std::uint32_t key = key_of(kernel);
+    const std::uint32_t key = kernel_key_of(kernel);
     if (__builtin_expect(!kernel.boxed || !wants_values(), 1)) {
       return record(event, key, slot_of_call(kernel));
     }
@@ -115,7 +115,7 @@ class OperatorWatcher final : public Watcher {
     }
   }
   void on_exit(const KernelRun& kernel) noexcept override {
-    record(exit_of(kind_of(kernel)), key_of(kernel));
+    record(exit_of(kind_of(kernel)), kernel_key_of(kernel));
   }
 };
 constinit OperatorWatcher watcher;
@@ -130,7 +130,7 @@ void start_operators(Window&, const SessionOptions& options) {
 void stop_operators(SourceReport&) { stop_watching(watcher); }
 
 constexpr Source kOperatorSource{"operators", wants_operators, start_operators, stop_operators};
-[[maybe_unused]] const bool registered = (register_source(&kOperatorSource), true);
+[[maybe_unused]] const bool operators_registered = (register_source(&kOperatorSource), true);
 
 }  // namespace
 }  // namespace opyard::profiler

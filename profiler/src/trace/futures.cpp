@@ -17,7 +17,7 @@ namespace {
 // Above the numbers of tasks; see tasks.cpp.
 constexpr std::int64_t kFirstId = 2'000'000'000;
 
-void append(MarkKind kind, std::uint32_t name, std::uint64_t number) noexcept {
+void append_future_mark(MarkKind kind, std::uint32_t name, std::uint64_t number) noexcept {
   const Payload word{number, 0};
   if (Stream* const stream = Stream::current()) stream->append(event_of(kind), name, 0, &word, 1);
 }
@@ -62,12 +62,12 @@ std::vector<Span> find_futures(const Trace& trace) {
 std::uint64_t begin_future(std::uint32_t name) noexcept {
   static std::atomic<std::uint64_t> last{0};
   const std::uint64_t number = ++last;
-  append(MarkKind::FutureWatched, name, number);
+  append_future_mark(MarkKind::FutureWatched, name, number);
   return number;
 }
 
 void end_future(std::uint32_t name, std::uint64_t number) noexcept {
-  if (Session::is_active()) append(MarkKind::FutureCompleted, name, number);
+  if (Session::is_active()) append_future_mark(MarkKind::FutureCompleted, name, number);
 }
 
 void watch_future(FutureObject& future, const std::string& name) {

@@ -78,7 +78,7 @@ Owned find_function(const Owned& package, std::initializer_list<const char*> pat
 }
 
 // One for each package; one without a package serves all classes that have none.
-const GradientLibrary& library_of(ForeignState& state, PyObject* owner) {
+const GradientLibrary& gradient_library_of(ForeignState& state, PyObject* owner) {
   Owned package = find_package(owner);
   for (GradientLibrary* one = state.gradient_libraries; one != nullptr; one = one->older) {
     if (one->package.get() == package.get()) return *one;
@@ -127,7 +127,8 @@ const BeyondMemory* find_beyond_memory(Runtime& runtime, PyTypeObject* type) {
                                                : state.is_neg_name;
   if (!beyond.requires_grad && !beyond.is_conj && !beyond.is_neg) return nullptr;
   PyObject* const owner = first_class_with(type, first);
-  beyond.library = &library_of(state, owner == nullptr ? reinterpret_cast<PyObject*>(type) : owner);
+  beyond.library =
+      &gradient_library_of(state, owner == nullptr ? reinterpret_cast<PyObject*>(type) : owner);
   for (const BeyondMemory* one = state.beyond_memory; one != nullptr; one = one->older) {
     if (one->requires_grad == beyond.requires_grad && one->is_conj == beyond.is_conj &&
         one->is_neg == beyond.is_neg && one->library == beyond.library) {

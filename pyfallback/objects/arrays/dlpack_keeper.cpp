@@ -29,7 +29,7 @@ void call_deleter(void* context) {
   if (pending != nullptr) restore_exception(pending);
 }
 
-void deallocate(PyObject* self) {
+void deallocate_keeper(PyObject* self) {
   KeeperObject& keeper = keeper_of(self);
   ForeignState& state = *keeper.runtime->foreign;
   if (keeper.managed != nullptr) keeper.give_back(keeper.managed);
@@ -40,12 +40,13 @@ void deallocate(PyObject* self) {
   }
 }
 
-PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The owner of a foreign array's memory.")},
-                       {Py_tp_dealloc, slot(deallocate)},
-                       {0, nullptr}};
+PyType_Slot keeper_slots[] = {
+    {Py_tp_doc, const_cast<char*>("The owner of a foreign array's memory.")},
+    {Py_tp_dealloc, slot(deallocate_keeper)},
+    {0, nullptr}};
 
-PyType_Spec spec = {"opyard._C.DLPackKeeper", sizeof(KeeperObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec keeper_spec = {"opyard._C.DLPackKeeper", sizeof(KeeperObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, keeper_slots};
 
 }  // namespace
 
@@ -98,7 +99,8 @@ void give_back_quietly(DLManagedTensorVersioned* managed) {
 void add_keeper_type(Runtime& runtime) {
   ForeignState& state = *runtime.foreign;
   if (state.keeper_type != nullptr) return;
-  state.keeper_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
+  state.keeper_type =
+      reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&keeper_spec)).release());
 }
 
 void drop_keepers(Runtime& runtime) noexcept {

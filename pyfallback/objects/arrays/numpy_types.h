@@ -5,6 +5,8 @@
 
 #include "runtime/python.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,17 @@ inline bool is_of_numpy(PyTypeObject* type, std::string_view name) noexcept {
 inline bool is_numpys_own(PyTypeObject* type) noexcept {
   return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) == 0 &&
          std::string_view(type->tp_name) == "numpy.ndarray" && type->tp_as_buffer != nullptr;
+}
+
+// A scalar of NumPy of a class whose name begins with one of these: {"int", "uint"}, {"bool"}.
+inline bool is_numpy_scalar(PyObject* object,
+                            std::initializer_list<std::string_view> kinds) noexcept {
+  constexpr std::string_view kPrefix = "numpy.";
+  std::string_view name = Py_TYPE(object)->tp_name;
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](std::string_view kind) { return name.starts_with(kind); });
 }
 
 // Whether the arrays of a type have a mask: numpy.ma.MaskedArray and its subclasses.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "objects/arrays/foreign_array.h"
+#include "objects/arrays/numpy_types.h"
 #include "objects/convert/future.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/traced_read.h"
@@ -104,16 +105,6 @@ bool to_int(Runtime& runtime, PyObject* object, Value& value) {
   require_stack(runtime);
   value = int_of(require(runtime, PyNumber_Index(object)).get());
   return true;
-}
-
-// Scalars of NumPy, told by their names, since NumPy may not be there.
-bool is_numpy_scalar(PyObject* object, std::initializer_list<std::string_view> names) noexcept {
-  constexpr std::string_view kPrefix = "numpy.";
-  std::string_view name = Py_TYPE(object)->tp_name;
-  if (!name.starts_with(kPrefix)) return false;
-  name.remove_prefix(kPrefix.size());
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 bool is_complex_number(PyObject* object) noexcept {
@@ -297,7 +288,7 @@ void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value
   throw WrongElement{place(), Py_TYPE(item)->tp_name, to_string(type)};
 }
 
-std::string place_at(std::size_t index) { return "[" + std::to_string(index) + "]"; }
+std::string index_place(std::size_t index) { return "[" + std::to_string(index) + "]"; }
 
 bool is_tensor_type(const Type& type) {
   return type.kind() == TypeKind::Tensor ||
@@ -344,7 +335,7 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
     // An item is held while it is converted: __index__ may change the list.
     const Owned item = Owned::share(PySequence_Fast_GET_ITEM(items.get(), i));
     to_element(runtime, element, item.get(), values.emplace_back(), arrays,
-               [&] { return place_at(std::size_t(i)); });
+               [&] { return index_place(std::size_t(i)); });
   }
   value = Value::list(std::move(values));
   return true;
@@ -358,7 +349,8 @@ bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value
   std::vector<Value> values(type.elements().size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     PyObject* const item = PyTuple_GET_ITEM(object, Py_ssize_t(i));
-    to_element(runtime, *type.elements()[i], item, values[i], arrays, [&] { return place_at(i); });
+    to_element(runtime, *type.elements()[i], item, values[i], arrays,
+               [&] { return index_place(i); });
   }
   value = Value::tuple(std::move(values));
   return true;
@@ -374,7 +366,7 @@ bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value,
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
     PyObject* const item = PyList_GET_ITEM(items.get(), i);
     Value key, element;
-    const auto place = [&] { return place_at(std::size_t(i)); };
+    const auto place = [&] { return index_place(std::size_t(i)); };
     to_element(runtime, *type.elements()[0], PyTuple_GET_ITEM(item, 0), key, arrays,
                [&] { return ".keys()" + place(); });
     to_element(runtime, *type.elements()[1], PyTuple_GET_ITEM(item, 1), element, arrays,

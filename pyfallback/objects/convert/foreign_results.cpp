@@ -79,7 +79,7 @@ PyObject* find_in(PyObject* object, const Predicate& is_it, int depth = 0) {
 }
 
 // Whether a tensor has memory that others can read, and no object of a class of its own.
-bool is_plain(Runtime& runtime, const Tensor& tensor) {
+bool is_exportable(Runtime& runtime, const Tensor& tensor) {
   if (!tensor.device().is_cpu() || tensor.keys().has(DispatchKey::Python)) return false;
   return tensor.impl()->object_link().object(runtime.tag) == nullptr ||
          Py_TYPE(wrap(runtime, tensor).get()) == runtime.tensor_type;
@@ -105,7 +105,7 @@ Owned give_tensor(Runtime& runtime, const ForeignArguments& arguments, const For
   if (PyObject* const argument = find_argument(runtime, arguments, tensor)) {
     return Owned::share(argument);
   }
-  if (kind.result == ForeignReturn::Tensor || !is_plain(runtime, tensor)) {
+  if (kind.result == ForeignReturn::Tensor || !is_exportable(runtime, tensor)) {
     return wrap(runtime, tensor);
   }
   if (kind.result == ForeignReturn::Table) return to_table(*kind.table, tensor);

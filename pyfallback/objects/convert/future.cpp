@@ -65,7 +65,7 @@ int visit_result(const FutureParts& parts, visitproc visit, void* arg) {
   return exception == nullptr ? 0 : visit(exception, arg);
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_future(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   const FutureParts& parts = parts_of(self);
   Py_VISIT(parts.container);
@@ -91,14 +91,14 @@ void let_go(FutureParts parts) noexcept {
   Py_CLEAR(parts.exception);
 }
 
-int clear(PyObject* self) {
+int clear_future(PyObject* self) {
   if (parts_of(self).future && parts_of(self).future->owner_count() != 1) return 0;
   let_go(take_parts(self));
   return 0;
 }
 
 // See [Identity]. Letting go may run anything, so it comes last.
-void deallocate(PyObject* self) {
+void deallocate_future(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* const wrapper = reinterpret_cast<FutureWrapper*>(self);
   FutureParts parts = take_parts(self);
@@ -121,7 +121,7 @@ std::vector<Device> to_devices(Runtime& runtime, PyObject* given) {
   return devices;
 }
 
-PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+PyObject* make_future(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"devices", nullptr};
     PyObject* devices = Py_None;
@@ -136,7 +136,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
-PyObject* represent(PyObject* self) {
+PyObject* represent_future(PyObject* self) {
   return enter_from_python([&] {
     const CountedPtr<FutureObject>& future = parts_of(self).future;
     return to_text("<opyard.futures.Future, " +
@@ -198,7 +198,7 @@ PyObject* any_of(PyObject* module, PyObject* futures) {
   return collect(module, futures, "collect_any()", &collect_any);
 }
 
-PyMemberDef members[] = {
+PyMemberDef future_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(FutureWrapper, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
@@ -248,22 +248,22 @@ PyMethodDef future_functions[] = {
 
 namespace {
 
-PyType_Slot slots[] = {
+PyType_Slot future_slots[] = {
     {Py_tp_doc, const_cast<char*>(
                     "Future(devices=None)\n--\n\nA result that is not there yet, shared with C++. "
                     "See opyard.futures.")},
-    {Py_tp_new, slot(make)},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_clear, slot(clear)},
-    {Py_tp_repr, slot(represent)},
+    {Py_tp_new, slot(make_future)},
+    {Py_tp_dealloc, slot(deallocate_future)},
+    {Py_tp_traverse, slot(traverse_future)},
+    {Py_tp_clear, slot(clear_future)},
+    {Py_tp_repr, slot(represent_future)},
     {Py_tp_methods, future_methods},
-    {Py_tp_members, members},
+    {Py_tp_members, future_members},
     {Py_am_await, slot(await)},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.futures.Future", sizeof(FutureWrapper), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+PyType_Spec future_spec = {"opyard.futures.Future", sizeof(FutureWrapper), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, future_slots};
 
 }  // namespace
 
@@ -293,7 +293,7 @@ Owned wrap(Runtime& runtime, CountedPtr<FutureObject> future) {
 }
 
 void add_future_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.future_type);
+  add_type(module, future_spec, runtime.future_type);
 }
 
 }  // namespace opyard::python

@@ -44,7 +44,7 @@ Value continue_with(FutureCallback& callback, FutureObject& completed) {
   });
 }
 
-void tell(FutureCallback& callback, FutureObject& completed) {
+void tell_callback(FutureCallback& callback, FutureObject& completed) {
   Runtime& runtime = callback.runtime;
   std::optional<HoldGil> gil;
   try {
@@ -125,7 +125,8 @@ PyObject* add_done_callback(PyObject* self, PyObject* function) {
     const CountedPtr<FutureCallback> callback =
         make_callback(self, function, "add_done_callback()");
     note(self, *future, callback);
-    future->add_callback([callback](FutureObject& completed) { tell(*callback, completed); });
+    future->add_callback(
+        [callback](FutureObject& completed) { tell_callback(*callback, completed); });
     Py_RETURN_NONE;
   });
 }

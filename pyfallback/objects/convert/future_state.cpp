@@ -60,7 +60,7 @@ bool wait_in_slices(FutureObject& future, std::optional<Duration> timeout) {
 }
 
 // The exception of a failed future, cached so that each reader gets the same one; borrowed.
-PyObject* exception_of(PyObject* self, const FutureObject& future) {
+PyObject* future_exception(PyObject* self, const FutureObject& future) {
   FutureParts& parts = parts_of(self);
   if (parts.exception != nullptr) return parts.exception;
   const Error* const error = future.find_error();
@@ -80,7 +80,7 @@ PyObject* exception_of(PyObject* self, const FutureObject& future) {
 // A new reference.
 Owned value_of(PyObject* self, const FutureObject& future) {
   if (future.has_error()) {
-    restore_exception(Owned::share(exception_of(self, future)).release());
+    restore_exception(Owned::share(future_exception(self, future)).release());
     throw PythonErrorSet();
   }
   const Value& value = future.value();  // raises if it is not completed
@@ -157,7 +157,7 @@ PyObject* value(PyObject* self, PyObject*) {
 PyObject* exception(PyObject* self, PyObject*) {
   return enter_from_python([&]() -> PyObject* {
     const CountedPtr<FutureObject> future = future_of(self);
-    if (future->has_error()) return Owned::share(exception_of(self, *future)).release();
+    if (future->has_error()) return Owned::share(future_exception(self, *future)).release();
     future->value();  // raises if it is not completed
     Py_RETURN_NONE;
   });

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kMe = "make_wrapper_subclass()";
 
 // What was given, as Python objects.
-struct Given {
+struct GivenMetadata {
   PyObject* cls = nullptr;
   PyObject* size = nullptr;
   PyObject* strides = Py_None;
@@ -40,7 +40,7 @@ struct Given {
   int dispatch_layout = 0;
 };
 
-Given parse(PyObject* args, PyObject* kwargs) {
+GivenMetadata parse(PyObject* args, PyObject* kwargs) {
   static const char* const names[] = {"cls",
                                       "size",
                                       "strides",
@@ -54,7 +54,7 @@ Given parse(PyObject* args, PyObject* kwargs) {
                                       "dispatch_device",
                                       "dispatch_layout",
                                       nullptr};
-  Given given;
+  GivenMetadata given;
   if (PyArg_ParseTupleAndKeywords(
           args, kwargs, "OO|$OOOOOOpOpp:make_wrapper_subclass", const_cast<char**>(names),
           &given.cls, &given.size, &given.strides, &given.storage_offset, &given.memory_format,
@@ -66,16 +66,16 @@ Given parse(PyObject* args, PyObject* kwargs) {
 }
 
 // An argument as a value of a schema type.
-Value read(Runtime& runtime, const TypePtr& type, PyObject* object, const char* name) {
+Value read_given(Runtime& runtime, const TypePtr& type, PyObject* object, const char* name) {
   return require_value(runtime, *type, object, (std::string(kMe) + ": '" + name + "'").c_str());
 }
 
 std::vector<SymInt> read_ints(Runtime& runtime, PyObject* object, const char* name) {
-  return read(runtime, list_of(base_type(TypeKind::SymInt)), object, name)
+  return read_given(runtime, list_of(base_type(TypeKind::SymInt)), object, name)
       .to<std::vector<SymInt>>();
 }
 
-std::uint8_t policies_of(const Given& given) {
+std::uint8_t policies_of(const GivenMetadata& given) {
   std::uint8_t policies = 0;
   if (given.policy != Py_None) {
     const std::string_view text = require_text(given.policy, "dispatch_sizes_strides_policy");
@@ -116,12 +116,12 @@ std::vector<SymInt> row_strides(const std::vector<SymInt>& sizes) {
   return strides;
 }
 
-Geometry geometry_of(Runtime& runtime, const Given& given) {
+Geometry geometry_of(Runtime& runtime, const GivenMetadata& given) {
   Geometry geometry;
   geometry.sizes = read_ints(runtime, given.size, "size");
   if (given.storage_offset != nullptr && given.storage_offset != Py_None) {
     geometry.offset =
-        read(runtime, base_type(TypeKind::SymInt), given.storage_offset, "storage_offset")
+        read_given(runtime, base_type(TypeKind::SymInt), given.storage_offset, "storage_offset")
             .to_sym_int();
   }
   const bool has_format = given.memory_format != Py_None;
@@ -133,7 +133,7 @@ Geometry geometry_of(Runtime& runtime, const Given& given) {
     geometry.strides = read_ints(runtime, given.strides, "strides");
   } else if (has_format) {
     const MemoryFormat format = require_memory_format(
-        read(runtime, base_type(TypeKind::MemoryFormat), given.memory_format, "memory_format")
+        read_given(runtime, base_type(TypeKind::MemoryFormat), given.memory_format, "memory_format")
             .to_int());
     const DimVector strides = strides_in(format, require_ints(geometry.sizes));
     geometry.strides.assign(strides.begin(), strides.end());
@@ -186,21 +186,21 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&] {
     Runtime* const runtime = find_runtime();
     OPYARD_CHECK(runtime != nullptr, InterpreterGone, "the interpreter has ended");
-    const Given given = parse(args, kwargs);
+    const GivenMetadata given = parse(args, kwargs);
     const std::uint8_t policies = policies_of(given);
     PyTypeObject* const type = require_handling_class(*runtime, given.cls);
-    const DType dtype =
-        given.dtype == Py_None
-            ? DType::Float32
-            : require_dtype(
-                  read(*runtime, base_type(TypeKind::ScalarType), given.dtype, "dtype").to_int());
+    const DType dtype = given.dtype == Py_None
+                            ? DType::Float32
+                            : require_dtype(read_given(*runtime, base_type(TypeKind::ScalarType),
+                                                       given.dtype, "dtype")
+                                                .to_int());
     const Device device =
         given.device == Py_None
             ? Device{}
-            : read(*runtime, base_type(TypeKind::Device), given.device, "device").to_device();
+            : read_given(*runtime, base_type(TypeKind::Device), given.device, "device").to_device();
     if (given.layout != Py_None) {
       const Layout layout = require_layout(
-          read(*runtime, base_type(TypeKind::Layout), given.layout, "layout").to_int());
+          read_given(*runtime, base_type(TypeKind::Layout), given.layout, "layout").to_int());
       OPYARD_CHECK(layout == Layout::Strided, Unsupported,
                    std::string(kMe) +
                        ": only strided tensors are made; a class says another "

@@ -16,7 +16,7 @@ constexpr const char* kNames[] = {
 #undef OPYARD_ATEN_NAME
 };
 
-constexpr std::size_t kMostArguments = 5;
+constexpr std::size_t kMostOperands = 5;
 
 OPYARD_COLD PyObject* look_up(Runtime& runtime, AtenName name) {
   const char* const text = name_of(name);
@@ -44,8 +44,8 @@ Owned call_aten(Runtime& runtime, AtenName name, std::initializer_list<PyObject*
   PyObject* packet = runtime.aten_packets[std::size_t(name)];
   if (__builtin_expect(packet == nullptr, 0)) packet = look_up(runtime, name);
   // One free place before the arguments, as the vectorcall protocol offers it to the callee.
-  std::array<PyObject*, kMostArguments + 1> places{};
-  OPYARD_ASSERT(args.size() <= kMostArguments);
+  std::array<PyObject*, kMostOperands + 1> places{};
+  OPYARD_ASSERT(args.size() <= kMostOperands);
   std::copy(args.begin(), args.end(), places.begin() + 1);
   return checked(PyObject_Vectorcall(packet, places.data() + 1,
                                      args.size() | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));

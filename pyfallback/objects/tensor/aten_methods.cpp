@@ -11,7 +11,7 @@ namespace {
 
 AtenMethods& methods_of(PyObject* self) { return *reinterpret_cast<AtenMethods*>(self); }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_method_table(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(methods_of(self).by_name);
   for (const AtenMethods::Near& near : methods_of(self).near) Py_VISIT(near.found);
@@ -19,7 +19,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 // Dropping may run code that looks here: each entry is empty before it is dropped.
-int clear(PyObject* self) {
+int clear_method_table(PyObject* self) {
   for (AtenMethods::Near& near : methods_of(self).near) {
     const AtenMethods::Near former = std::exchange(near, AtenMethods::Near{});
     Py_XDECREF(former.name);
@@ -29,27 +29,28 @@ int clear(PyObject* self) {
   return 0;
 }
 
-void deallocate(PyObject* self) {
+void deallocate_method_table(PyObject* self) {
   PyObject_GC_UnTrack(self);
-  clear(self);
+  clear_method_table(self);
   free_object(self);
 }
 
-PyType_Slot slots[] = {
+PyType_Slot method_table_slots[] = {
     {Py_tp_doc, const_cast<char*>("The operators that were found as methods of Tensor.")},
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_clear, slot(clear)},
-    {Py_tp_dealloc, slot(deallocate)},
+    {Py_tp_traverse, slot(traverse_method_table)},
+    {Py_tp_clear, slot(clear_method_table)},
+    {Py_tp_dealloc, slot(deallocate_method_table)},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard._C._AtenMethods", sizeof(AtenMethods), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Spec method_table_spec = {
+    "opyard._C._AtenMethods", sizeof(AtenMethods), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    method_table_slots};
 
 // The cache of a state of the registry: empty if the last one was of another state.
 AtenMethods& require_methods(Runtime& runtime, std::uint64_t generation) {
   if (runtime.aten_methods == nullptr) {
-    const Owned type = checked(PyType_FromSpec(&spec));
+    const Owned type = checked(PyType_FromSpec(&method_table_spec));
     auto* const made = reinterpret_cast<PyTypeObject*>(type.get());
     Owned fresh = checked(made->tp_alloc(made, 0));
     // The collector may have run code that came here in between.
@@ -59,7 +60,7 @@ AtenMethods& require_methods(Runtime& runtime, std::uint64_t generation) {
   if (runtime.aten_methods_generation != generation) {
     const Owned held = Owned::share(runtime.aten_methods);  // dropping may run code of others
     runtime.aten_methods_generation = generation;
-    clear(held.get());
+    clear_method_table(held.get());
   }
   return methods;
 }

@@ -26,7 +26,8 @@ struct BoundMethod {
 BoundMethod& method_of(PyObject* object) { return *reinterpret_cast<BoundMethod*>(object); }
 
 // The caller's place in front of the arguments is for `self`, if there is one.
-PyObject* call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
+PyObject* call_bound_method(PyObject* callable, PyObject* const* args, std::size_t flags,
+                            PyObject* names) {
   const BoundMethod& method = method_of(callable);
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if ((flags & PY_VECTORCALL_ARGUMENTS_OFFSET) != 0) {
@@ -44,14 +45,14 @@ PyObject* call(PyObject* callable, PyObject* const* args, std::size_t flags, PyO
   return PyObject_Vectorcall(method.function, given.data(), std::size_t(count) + 1, names);
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_bound_method(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(method_of(self).function);
   Py_VISIT(method_of(self).self);
   return 0;
 }
 
-void deallocate(PyObject* object) {
+void deallocate_bound_method(PyObject* object) {
   PyObject_GC_UnTrack(object);
   BoundMethod& method = method_of(object);
   if (method.weak_references != nullptr) PyObject_ClearWeakRefs(object);
@@ -65,20 +66,20 @@ void deallocate(PyObject* object) {
   }
 }
 
-PyObject* represent(PyObject* object) {
+PyObject* represent_bound_method(PyObject* object) {
   const BoundMethod& method = method_of(object);
   const Owned name = Owned::steal(PyObject_GetAttrString(method.function, "__name__"));
   if (!name) return nullptr;
   return PyUnicode_FromFormat("<bound method %U of %R>", name.get(), method.self);
 }
 
-PyObject* compare(PyObject* a, PyObject* b, int how) {
+PyObject* compare_bound_methods(PyObject* a, PyObject* b, int how) {
   if ((how != Py_EQ && how != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
   const bool same =
       method_of(a).function == method_of(b).function && method_of(a).self == method_of(b).self;
   return PyBool_FromLong(same == (how == Py_EQ) ? 1 : 0);
 }
-Py_hash_t hash(PyObject* object) {
+Py_hash_t hash_bound_method(PyObject* object) {
   const auto of = [](PyObject* part) { return reinterpret_cast<std::uintptr_t>(part) / 16; };
   return Py_hash_t((of(method_of(object).function) * 31 + of(method_of(object).self)) >> 1);
 }
@@ -92,7 +93,7 @@ PyObject* signature_of(const BoundMethod& method) {
 }
 
 // Its own, what every object has, and everything else from the function.
-PyObject* get_attribute(PyObject* object, PyObject* name) {
+PyObject* bound_method_attribute(PyObject* object, PyObject* name) {
   if (!PyUnicode_Check(name)) return PyObject_GenericGetAttr(object, name);
   if (PyUnicode_CompareWithASCIIString(name, "__signature__") == 0) {
     return signature_of(method_of(object));
@@ -105,7 +106,7 @@ PyObject* get_attribute(PyObject* object, PyObject* name) {
 }
 
 // For pickle: getattr(tensor, name).
-PyObject* reduce(PyObject* object, PyObject*) {
+PyObject* reduce_bound_method(PyObject* object, PyObject*) {
   const BoundMethod& method = method_of(object);
   const Owned builtins = Owned::steal(PyImport_ImportModule("builtins"));
   if (!builtins) return nullptr;
@@ -122,10 +123,10 @@ PyObject* get_doc(PyObject* object, void*) {
   return PyObject_GetAttrString(method_of(object).function, "__doc__");
 }
 
-PyGetSetDef properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef bound_method_properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
+                                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
+PyMemberDef bound_method_members[] = {
     {"__self__", T_OBJECT, offsetof(BoundMethod, self), READONLY, "The tensor."},
     {"__func__", T_OBJECT, offsetof(BoundMethod, function), READONLY,
      "What is called, with the tensor first."},
@@ -158,34 +159,34 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return bind_method(runtime_of(type), function, self);
 }
 
-PyMethodDef methods[] = {{"__deepcopy__", deepcopy, METH_O, nullptr},
-                         {"__reduce__", reduce, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef bound_method_methods[] = {{"__deepcopy__", deepcopy, METH_O, nullptr},
+                                      {"__reduce__", reduce_bound_method, METH_NOARGS, nullptr},
+                                      {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_new, slot(construct)},
-                       {Py_tp_call, slot(PyVectorcall_Call)},
-                       {Py_tp_traverse, slot(traverse)},
-                       {Py_tp_dealloc, slot(deallocate)},
-                       {Py_tp_repr, slot(represent)},
-                       {Py_tp_richcompare, slot(compare)},
-                       {Py_tp_hash, slot(hash)},
-                       {Py_tp_getattro, slot(get_attribute)},
-                       {Py_tp_descr_get, slot(bind_again)},
-                       {Py_tp_members, members},
-                       {Py_tp_getset, properties},
-                       {Py_tp_methods, methods},
-                       {0, nullptr}};
+PyType_Slot bound_method_slots[] = {{Py_tp_new, slot(construct)},
+                                    {Py_tp_call, slot(PyVectorcall_Call)},
+                                    {Py_tp_traverse, slot(traverse_bound_method)},
+                                    {Py_tp_dealloc, slot(deallocate_bound_method)},
+                                    {Py_tp_repr, slot(represent_bound_method)},
+                                    {Py_tp_richcompare, slot(compare_bound_methods)},
+                                    {Py_tp_hash, slot(hash_bound_method)},
+                                    {Py_tp_getattro, slot(bound_method_attribute)},
+                                    {Py_tp_descr_get, slot(bind_again)},
+                                    {Py_tp_members, bound_method_members},
+                                    {Py_tp_getset, bound_method_properties},
+                                    {Py_tp_methods, bound_method_methods},
+                                    {0, nullptr}};
 
-PyType_Spec spec = {
+PyType_Spec bound_method_spec = {
     "opyard._C.BoundMethod", sizeof(BoundMethod), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
-    slots};
+    bound_method_slots};
 
 }  // namespace
 
 void add_bound_method_type(PyObject* module, Runtime& runtime) {
   if (runtime.bound_method_type != nullptr) return;
-  const Owned type = checked(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  const Owned type = checked(PyType_FromModuleAndSpec(module, &bound_method_spec, nullptr));
   runtime.bound_method_type = reinterpret_cast<PyTypeObject*>(Owned::share(type.get()).release());
 }
 
@@ -197,7 +198,7 @@ PyObject* bind_method(Runtime& runtime, PyObject* function, PyObject* self) noex
   } else {
     method = PyObject_GC_New(BoundMethod, runtime.bound_method_type);
     if (method == nullptr) return nullptr;
-    method->vectorcall = &call;
+    method->vectorcall = &call_bound_method;
     method->runtime = &runtime;
     method->weak_references = nullptr;
   }

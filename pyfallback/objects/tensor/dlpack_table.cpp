@@ -20,7 +20,7 @@ namespace {
 using dlpack::DLManagedTensorVersioned;
 using dlpack::DLTensor;
 
-constexpr const char* kName = "__dlpack_c_exchange_api__";
+constexpr const char* kExchangeName = "__dlpack_c_exchange_api__";
 constexpr const char* kPrefix = "__dlpack_c_exchange_api__: ";
 
 Runtime& require_live_runtime() {
@@ -38,7 +38,7 @@ const Tensor& require_tensor(void* given) {
                                      Py_TYPE(object)->tp_name + " was given");
   }
   const Tensor& tensor = tensor_unchecked(object);
-  require_readable(tensor, kName);
+  require_readable(tensor, kExchangeName);
   return tensor;
 }
 
@@ -74,12 +74,12 @@ int borrow_object(void* object, DLTensor* out) {
 }
 
 // An owner of a struct, until a keeper has it.
-class Given {
+class ExportedTable {
  public:
-  explicit Given(DLManagedTensorVersioned* managed) noexcept : managed_(managed) {}
-  Given(const Given&) = delete;
-  Given& operator=(const Given&) = delete;
-  ~Given() {
+  explicit ExportedTable(DLManagedTensorVersioned* managed) noexcept : managed_(managed) {}
+  ExportedTable(const ExportedTable&) = delete;
+  ExportedTable& operator=(const ExportedTable&) = delete;
+  ~ExportedTable() {
     if (managed_ != nullptr) give_back_quietly(managed_);
   }
   [[nodiscard]] DLManagedTensorVersioned* release() noexcept {
@@ -90,9 +90,9 @@ class Given {
   DLManagedTensorVersioned* managed_;
 };
 
-int to_object(DLManagedTensorVersioned* managed, void** out) {
+int managed_to_object(DLManagedTensorVersioned* managed, void** out) {
   return enter_from_python(-1, [&] {
-    Given given(managed);
+    ExportedTable given(managed);
     Runtime& runtime = require_live_runtime();
     Owned keeper = make_keeper(runtime);
     Tensor tensor = require_forwards(take_over(std::move(keeper), given.release()), kPrefix);
@@ -101,7 +101,7 @@ int to_object(DLManagedTensorVersioned* managed, void** out) {
   });
 }
 
-const char* exception_of(ErrorKind kind) noexcept {
+const char* exception_name(ErrorKind kind) noexcept {
   switch (kind) {
     case ErrorKind::Unsupported:
       return "NotImplementedError";
@@ -120,7 +120,7 @@ int allocate_memory(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
     *out = to_dlpack_versioned(empty_dlpack(*prototype));
     return 0;
   } catch (const Error& error) {
-    set_error(error_context, exception_of(error.kind()), error.what());
+    set_error(error_context, exception_name(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
     set_error(error_context, "MemoryError", "out of memory");
   }
@@ -139,11 +139,11 @@ int current_stream(std::int32_t type, std::int32_t, void** out) {
   return 0;
 }
 
-constexpr dlpack::DLPackExchangeAPI kTable = {
+constexpr dlpack::DLPackExchangeAPI kExchangeTable = {
     {{dlpack::kMajorVersion, dlpack::kExchangeMinorVersion}, nullptr},
     allocate_memory,
     from_object,
-    to_object,
+    managed_to_object,
     borrow_object,
     current_stream};
 
@@ -151,9 +151,9 @@ constexpr dlpack::DLPackExchangeAPI kTable = {
 
 void offer_exchange_table(PyTypeObject* type) {
   // A capsule holds a pointer to what may be changed; no one changes a table.
-  const Owned capsule = checked(PyCapsule_New(const_cast<dlpack::DLPackExchangeAPI*>(&kTable),
-                                              "dlpack_exchange_api", nullptr));
-  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), kName, capsule.get()) < 0) {
+  const Owned capsule = checked(PyCapsule_New(
+      const_cast<dlpack::DLPackExchangeAPI*>(&kExchangeTable), "dlpack_exchange_api", nullptr));
+  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), kExchangeName, capsule.get()) < 0) {
     throw PythonErrorSet();
   }
 }

@@ -16,19 +16,19 @@
 namespace opyard::python {
 namespace {
 
-struct Entry {
+struct LeakEntry {
   LeakCheck::Kind kind;
   std::string text;
   std::string notes;
 };
 
-std::mutex mutex;
-std::map<const void*, Entry>& entries() {
-  static auto* const all = new std::map<const void*, Entry>;  // outlives the end of the process
+std::mutex leak_mutex;
+std::map<const void*, LeakEntry>& entries() {
+  static auto* const all = new std::map<const void*, LeakEntry>;  // outlives the end of the process
   return *all;
 }
 
-std::string text_of(const void* object, const Entry& entry) {
+std::string text_of(const void* object, const LeakEntry& entry) {
   if (entry.kind == LeakCheck::Kind::Tensor) {
     const auto& wrapper = *static_cast<const TensorObject*>(object);
     const Tensor tensor = wrapper.tensor.defined() || wrapper.keeper == nullptr
@@ -44,12 +44,12 @@ void report_at_exit() { leak_check->report(); }
 }  // namespace
 
 void LeakCheck::add(Kind kind, const void* object, std::string text) noexcept {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(leak_mutex);
   entries()[object] = {kind, std::move(text), ""};
 }
 
 void LeakCheck::note(const void* object, const std::string& more) noexcept {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(leak_mutex);
   const auto found = entries().find(object);
   if (found == entries().end()) return;
   std::string& notes = found->second.notes;
@@ -57,12 +57,12 @@ void LeakCheck::note(const void* object, const std::string& more) noexcept {
 }
 
 void LeakCheck::remove(const void* object) noexcept {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(leak_mutex);
   entries().erase(object);
 }
 
 std::vector<const void*> LeakCheck::objects(Kind kind) const {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(leak_mutex);
   std::vector<const void*> found;
   for (const auto& [object, entry] : entries()) {
     if (entry.kind == kind) found.push_back(object);
@@ -71,7 +71,7 @@ std::vector<const void*> LeakCheck::objects(Kind kind) const {
 }
 
 void LeakCheck::report() const noexcept {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(leak_mutex);
   constexpr const char* kNames[] = {"tensor", "library", "Python function"};
   int counts[3] = {};
   for (const auto& [object, entry] : entries()) ++counts[int(entry.kind)];

@@ -32,10 +32,10 @@ using NewFromDescr = PyObject* (*)(PyTypeObject * type, PyObject* descr, int dim
 using SetBaseObject = int (*)(PyObject* array, PyObject* base);
 
 constexpr int kWriteable = 0x0400;
-constexpr std::size_t kMostDims = 32;  // of NumPy 1
+constexpr std::size_t kMostNumpyDims = 32;  // of NumPy 1
 
 template <typename Function>
-Function function_at(void* const* table, std::size_t place) noexcept {
+Function table_function_at(void* const* table, std::size_t place) noexcept {
   return reinterpret_cast<Function>(table[place]);
 }
 
@@ -66,7 +66,7 @@ OPYARD_COLD void* const* look_for_table() {
     const Owned capsule = find_capsule(module);
     if (!capsule || PyCapsule_IsValid(capsule.get(), nullptr) == 0) continue;
     auto* const table = static_cast<void* const*>(PyCapsule_GetPointer(capsule.get(), nullptr));
-    const unsigned version = function_at<Version>(table, kVersion)() >> 24;
+    const unsigned version = table_function_at<Version>(table, kVersion)() >> 24;
     const bool is_known = version == 1 || version == 2;
     if (is_known && is_numpys_own(static_cast<PyTypeObject*>(table[kArrayType]))) return table;
   }
@@ -87,22 +87,22 @@ Owned find_numpy_array(Runtime& runtime, PyObject* wrapper) {
   const IntSpan strides = tensor.strides();
   void* const data = tensor.impl()->data();
   const int number = number_of(tensor.dtype());
-  if (table == nullptr || data == nullptr || number < 0 || sizes.size() > kMostDims) return {};
-  Py_ssize_t in_bytes[kMostDims];
+  if (table == nullptr || data == nullptr || number < 0 || sizes.size() > kMostNumpyDims) return {};
+  Py_ssize_t in_bytes[kMostNumpyDims];
   const auto item = std::int64_t(item_size(tensor.dtype()));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (__builtin_mul_overflow(strides[i], item, &in_bytes[i])) return {};
   }
   const int flags = tensor.impl()->storage()->read_only() ? 0 : kWriteable;
   PyObject* const descr =
-      checked(function_at<DescrFromType>(table, kDescrFromType)(number)).release();
-  Owned array = checked(function_at<NewFromDescr>(table, kNewFromDescr)(
+      checked(table_function_at<DescrFromType>(table, kDescrFromType)(number)).release();
+  Owned array = checked(table_function_at<NewFromDescr>(table, kNewFromDescr)(
       static_cast<PyTypeObject*>(table[kArrayType]), descr, int(sizes.size()), sizes.data(),
       in_bytes, data, flags, nullptr));
   note_lent(tensor);
   // It takes the reference over, also if it fails.
-  if (function_at<SetBaseObject>(table, kSetBaseObject)(array.get(),
-                                                        Owned::share(wrapper).release()) < 0) {
+  if (table_function_at<SetBaseObject>(table, kSetBaseObject)(
+          array.get(), Owned::share(wrapper).release()) < 0) {
     throw PythonErrorSet();
   }
   return array;

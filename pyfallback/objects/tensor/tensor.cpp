@@ -20,7 +20,7 @@
 namespace opyard::python {
 namespace {
 
-PyObject* represent(PyObject* self) {
+PyObject* represent_tensor(PyObject* self) {
   return enter_from_python([&] {
     note_read(self, "repr()");
     PyObject* const format = require_hook(runtime_of_tensor(self), "format_tensor");
@@ -28,7 +28,7 @@ PyObject* represent(PyObject* self) {
   });
 }
 
-PyMemberDef members[] = {
+PyMemberDef tensor_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weak_references), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, attributes), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
@@ -40,13 +40,11 @@ constexpr char kDoc[] =
     "comparison, indexing, and every method that is not listed here, lead to the aten operator of "
     "that name.";
 
-PyType_Slot own_slots[] = {{Py_tp_doc, const_cast<char*>(kDoc)},
-                           {Py_tp_new, slot(refuse_new)},
-                           {Py_tp_repr, slot(represent)},
-                           {Py_tp_getattro, slot(get_tensor_attribute)},
-                           {Py_tp_getset, tensor_properties},
-                           {Py_tp_methods, tensor_methods},
-                           {Py_tp_members, members}};
+PyType_Slot own_slots[] = {
+    {Py_tp_doc, const_cast<char*>(kDoc)}, {Py_tp_new, slot(refuse_new)},
+    {Py_tp_repr, slot(represent_tensor)}, {Py_tp_getattro, slot(get_tensor_attribute)},
+    {Py_tp_getset, tensor_properties},    {Py_tp_methods, tensor_methods},
+    {Py_tp_members, tensor_members}};
 
 }  // namespace
 

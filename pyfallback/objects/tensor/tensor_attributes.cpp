@@ -24,7 +24,7 @@ bool may_be_operator(PyObject* name) noexcept {
 
 namespace {
 
-Owned to_tuple(Runtime& runtime, SymIntSpan words) {
+Owned words_to_tuple(Runtime& runtime, SymIntSpan words) {
   const std::vector<SymInt> copy(words.begin(), words.end());  // wrapping may run Python code
   Owned tuple = checked(PyTuple_New(Py_ssize_t(copy.size())));
   for (std::size_t i = 0; i < copy.size(); ++i) {
@@ -118,7 +118,7 @@ int set_part(PyObject* self, PyObject* value, void* is_real) {
 
 }  // namespace
 
-Owned to_tuple(IntSpan words) {
+Owned words_to_tuple(IntSpan words) {
   Owned tuple = checked(PyTuple_New(Py_ssize_t(words.size())));
   for (std::size_t i = 0; i < words.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(PyLong_FromLongLong(words[i])).release());
@@ -129,17 +129,17 @@ Owned to_tuple(IntSpan words) {
 Owned sizes_of(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
   if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
-    return to_tuple(tensor.sizes());
+    return words_to_tuple(tensor.sizes());
   }
-  return to_tuple(runtime_of_tensor(self), sym_sizes(tensor));
+  return words_to_tuple(runtime_of_tensor(self), sym_sizes(tensor));
 }
 
 Owned strides_of(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
   if (!tensor.impl()->has_policy(TensorImpl::kCustomStrides | TensorImpl::kSymbolic)) {
-    return to_tuple(tensor.strides());
+    return words_to_tuple(tensor.strides());
   }
-  return to_tuple(runtime_of_tensor(self), sym_strides(tensor));
+  return words_to_tuple(runtime_of_tensor(self), sym_strides(tensor));
 }
 
 namespace {

@@ -126,8 +126,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 void release_buffer(PyObject*, Py_buffer* view) { PyMem_Free(view->internal); }
 
-PyType_Slot slots[] = {{Py_bf_getbuffer, slot(get_buffer)},
-                       {Py_bf_releasebuffer, slot(release_buffer)}};
+PyType_Slot protocol_slots[] = {{Py_bf_getbuffer, slot(get_buffer)},
+                                {Py_bf_releasebuffer, slot(release_buffer)}};
 
 }  // namespace
 
@@ -142,6 +142,6 @@ void require_buffer_format(const Tensor& tensor, const char* what) {
                                    "type; convert it to float32 first");
 }
 
-TypeSlots buffer_slots() { return slots; }
+TypeSlots buffer_slots() { return protocol_slots; }
 
 }  // namespace opyard::python

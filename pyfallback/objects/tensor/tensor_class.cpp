@@ -66,18 +66,18 @@ PyObject* get_class_attribute(PyObject* cls, PyObject* name) {
 }
 
 // The traversal of `type` leaves out what the class is an instance of, and this one may end.
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_tensor_class(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   return PyType_Type.tp_traverse(self, visit, arg);
 }
 
-int clear(PyObject* self) { return PyType_Type.tp_clear(self); }
+int clear_tensor_class(PyObject* self) { return PyType_Type.tp_clear(self); }
 
 PyType_Slot meta_slots[] = {
     {Py_tp_doc, const_cast<char*>("The class of opyard.Tensor and of its subclasses.")},
     {Py_tp_base, nullptr},  // type: an address that is known at run time only
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_clear, slot(clear)},
+    {Py_tp_traverse, slot(traverse_tensor_class)},
+    {Py_tp_clear, slot(clear_tensor_class)},
     {Py_tp_init, slot(init_class)},
     {Py_tp_getattro, slot(get_class_attribute)},
     {Py_tp_setattro, slot(set_class_attribute)},

@@ -14,7 +14,7 @@ constexpr AtenName kComparisons[] = {AtenName::lt, AtenName::le, AtenName::eq,
                                      AtenName::ne, AtenName::gt, AtenName::ge};
 static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
 
-PyObject* compare(PyObject* self, PyObject* other, int op) {
+PyObject* compare_tensors(PyObject* self, PyObject* other, int op) {
   return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_tensor(self);
     if (is_tensor(runtime, other) || is_number(other)) {
@@ -26,7 +26,7 @@ PyObject* compare(PyObject* self, PyObject* other, int op) {
   });
 }
 
-Py_hash_t hash(PyObject* self) { return PyBaseObject_Type.tp_hash(self); }
+Py_hash_t hash_comparison(PyObject* self) { return PyBaseObject_Type.tp_hash(self); }
 
 int to_truth(PyObject* self) {
   return enter_from_python(-1, [&] {
@@ -42,10 +42,10 @@ int to_truth(PyObject* self) {
   });
 }
 
-PyObject* to_int(PyObject* self) {
+PyObject* tensor_to_int(PyObject* self) {
   return enter_from_python([&] { return PyNumber_Long(only_element(self, "int").get()); });
 }
-PyObject* to_float(PyObject* self) {
+PyObject* tensor_to_float(PyObject* self) {
   return enter_from_python([&] { return PyNumber_Float(only_element(self, "float").get()); });
 }
 
@@ -62,12 +62,15 @@ PyObject* to_index(PyObject* self) {
   });
 }
 
-PyType_Slot slots[] = {{Py_tp_richcompare, slot(compare)}, {Py_tp_hash, slot(hash)},
-                       {Py_nb_bool, slot(to_truth)},       {Py_nb_int, slot(to_int)},
-                       {Py_nb_float, slot(to_float)},      {Py_nb_index, slot(to_index)}};
+PyType_Slot comparison_slots[] = {{Py_tp_richcompare, slot(compare_tensors)},
+                                  {Py_tp_hash, slot(hash_comparison)},
+                                  {Py_nb_bool, slot(to_truth)},
+                                  {Py_nb_int, slot(tensor_to_int)},
+                                  {Py_nb_float, slot(tensor_to_float)},
+                                  {Py_nb_index, slot(to_index)}};
 
 }  // namespace
 
-TypeSlots compare_slots() { return slots; }
+TypeSlots compare_slots() { return comparison_slots; }
 
 }  // namespace opyard::python

@@ -26,7 +26,7 @@
 namespace opyard::python {
 namespace {
 
-constexpr std::size_t kMostDims = 64;
+constexpr std::size_t kMostNestedDims = 64;
 
 // Whether it is an array of another library. Lists and numbers are not asked.
 bool is_exchangeable(Runtime& runtime, PyObject* data) {
@@ -141,9 +141,9 @@ class Reader {
   // Every level has the length of the first one at its depth.
   void require_length(std::size_t depth, Py_ssize_t count) {
     if (depth == sizes_.size() && !deepest_) {
-      if (depth == kMostDims) {
-        fail(ErrorKind::BadValue,
-             "tensor: the data is nested more than " + std::to_string(kMostDims) + " levels deep");
+      if (depth == kMostNestedDims) {
+        fail(ErrorKind::BadValue, "tensor: the data is nested more than " +
+                                      std::to_string(kMostNestedDims) + " levels deep");
       }
       sizes_.push_back(count);
       return;
@@ -260,7 +260,7 @@ Owned require_dtype_object(Runtime& runtime, PyObject* dtype) {
   return checked(PyObject_CallOneArg(require_hook(runtime, "require_dtype"), dtype));
 }
 
-Device require_device(Runtime& runtime, PyObject* device) {
+Device device_or_cpu(Runtime& runtime, PyObject* device) {
   if (device == Py_None) return {};
   if (is_device(runtime, device)) return reinterpret_cast<DeviceObject*>(device)->device;
   if (!PyUnicode_Check(device)) {
@@ -299,7 +299,7 @@ PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
     }
     Runtime& runtime = runtime_of_module(module);
     const Owned wanted = require_dtype_object(runtime, dtype);
-    const Device where = require_device(runtime, device);
+    const Device where = device_or_cpu(runtime, device);
     Owned made = on_device(runtime, construct_from(module, data, wanted.get()), where);
     if (__builtin_expect(is_recording_calls(), 0)) tell_trace_of_made(made.get());
     if (requires_grad != 0) {

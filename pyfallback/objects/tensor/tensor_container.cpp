@@ -28,7 +28,7 @@ std::int64_t require_length(const Tensor& tensor, const char* what) {
   return tensor.sizes()[0];
 }
 
-Py_ssize_t length(PyObject* self) {
+Py_ssize_t tensor_length(PyObject* self) {
   return enter_from_python(Py_ssize_t{-1}, [&] {
     note_read(self, "len()");
     return Py_ssize_t(require_length(tensor_unchecked(self), "taking the length of"));
@@ -67,7 +67,7 @@ PyObject* get_place(PyObject* self, Py_ssize_t place) {
   });
 }
 
-PyObject* iterate(PyObject* self) {
+PyObject* iterate_tensor(PyObject* self) {
   return enter_from_python([&] {
     require_length(tensor_unchecked(self), "iterating over");
     note_read(self, "the number of rows");
@@ -75,12 +75,13 @@ PyObject* iterate(PyObject* self) {
   });
 }
 
-PyType_Slot slots[] = {{Py_mp_length, slot(length)},          {Py_mp_subscript, slot(get_item)},
-                       {Py_mp_ass_subscript, slot(set_item)}, {Py_sq_length, slot(length)},
-                       {Py_sq_item, slot(get_place)},         {Py_tp_iter, slot(iterate)}};
+PyType_Slot sequence_slots[] = {
+    {Py_mp_length, slot(tensor_length)},   {Py_mp_subscript, slot(get_item)},
+    {Py_mp_ass_subscript, slot(set_item)}, {Py_sq_length, slot(tensor_length)},
+    {Py_sq_item, slot(get_place)},         {Py_tp_iter, slot(iterate_tensor)}};
 
 }  // namespace
 
-TypeSlots container_slots() { return slots; }
+TypeSlots container_slots() { return sequence_slots; }
 
 }  // namespace opyard::python

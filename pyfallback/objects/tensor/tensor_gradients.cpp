@@ -15,11 +15,11 @@ namespace {
 
 bool is_armed() noexcept { return detail::recorder_armed.load(std::memory_order_acquire); }
 // There before it is armed.
-const detail::GradientFunctions* functions() noexcept {
+const detail::GradientFunctions* gradient_functions() noexcept {
   return detail::gradient_functions.load(std::memory_order_acquire);
 }
 
-PyObject* ask(PyObject* self, const char* name) {
+PyObject* ask_gradient(PyObject* self, const char* name) {
   return enter_from_python([&] {
     const Owned text = to_text(name);
     const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "get_gradient"));
@@ -33,10 +33,10 @@ PyObject* ask_noted(PyObject* self, const char* name) {
     note_read(self, name);
     return 0;
   });
-  return noted != 0 ? nullptr : ask(self, name);
+  return noted != 0 ? nullptr : ask_gradient(self, name);
 }
 
-int tell(PyObject* self, const char* name, PyObject* value) {
+int tell_gradient(PyObject* self, const char* name, PyObject* value) {
   const Owned result = Owned::steal(enter_from_python([&] {
     const Owned text = to_text(name);
     const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "set_gradient"));
@@ -46,10 +46,10 @@ int tell(PyObject* self, const char* name, PyObject* value) {
   return result ? 0 : -1;
 }
 
-const char* name_of(void* closure) noexcept { return static_cast<const char*>(closure); }
+const char* closure_name(void* closure) noexcept { return static_cast<const char*>(closure); }
 
 // The name of the method comes first, then what it was called with.
-PyObject* call(PyObject* self, const char* name, PyObject* args, PyObject* kwargs) {
+PyObject* call_gradient_method(PyObject* self, const char* name, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&] {
     const Owned text = to_text(name);
     const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "call_gradient"));
@@ -67,7 +67,7 @@ PyObject* get_requires_grad(PyObject* self, void*) {
   if (!is_armed()) return Py_NewRef(Py_False);
   return enter_from_python([&] {
     require_stack();
-    return PyBool_FromLong(functions()->needs(tensor_unchecked(self)) ? 1 : 0);
+    return PyBool_FromLong(gradient_functions()->needs(tensor_unchecked(self)) ? 1 : 0);
   });
 }
 PyObject* get_is_leaf(PyObject* self, void*) {
@@ -75,7 +75,7 @@ PyObject* get_is_leaf(PyObject* self, void*) {
   return enter_from_python([&] {
     require_stack();
     note_read(self, "is_leaf");
-    return PyBool_FromLong(functions()->is_leaf(tensor_unchecked(self)) ? 1 : 0);
+    return PyBool_FromLong(gradient_functions()->is_leaf(tensor_unchecked(self)) ? 1 : 0);
   });
 }
 PyObject* get_grad(PyObject* self, void*) {
@@ -83,27 +83,29 @@ PyObject* get_grad(PyObject* self, void*) {
   return enter_from_python([&] {
     require_stack();
     note_read(self, "grad");
-    return wrap_reference(runtime_of_tensor(self), functions()->gradient(tensor_unchecked(self)));
+    return wrap_reference(runtime_of_tensor(self),
+                          gradient_functions()->gradient(tensor_unchecked(self)));
   });
 }
 // Without value it is deleted, which is as None.
 int set_grad(PyObject* self, PyObject* value, void*) {
   const bool is_none = value == nullptr || value == Py_None;
   if (!is_armed() || (!is_none && !is_tensor(runtime_of_tensor(self), value))) {
-    return tell(self, "grad", value);
+    return tell_gradient(self, "grad", value);
   }
   return enter_from_python(-1, [&] {
     require_stack();
-    functions()->set_gradient(tensor_unchecked(self), is_none ? Tensor() : tensor_unchecked(value));
+    gradient_functions()->set_gradient(tensor_unchecked(self),
+                                       is_none ? Tensor() : tensor_unchecked(value));
     return 0;
   });
 }
 PyObject* get_gradient(PyObject* self, void* closure) {
   if (!is_armed()) return Py_NewRef(Py_None);
-  return ask_noted(self, name_of(closure));
+  return ask_noted(self, closure_name(closure));
 }
 int set_gradient(PyObject* self, PyObject* value, void* closure) {
-  return tell(self, name_of(closure), value);
+  return tell_gradient(self, closure_name(closure), value);
 }
 PyObject* get_output_nr(PyObject* self, void*) {
   if (!is_armed()) return PyLong_FromLong(0);
@@ -121,7 +123,7 @@ PyObject* is_inference_tensor(PyObject* self, PyObject*) {
 
 #define OPYARD_METHOD(name)                                                   \
   PyObject* tensor_##name(PyObject* self, PyObject* args, PyObject* kwargs) { \
-    return call(self, #name, args, kwargs);                                   \
+    return call_gradient_method(self, #name, args, kwargs);                   \
   }
 OPYARD_METHOD(requires_grad_)
 OPYARD_METHOD(backward)

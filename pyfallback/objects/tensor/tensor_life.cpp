@@ -49,7 +49,7 @@ namespace opyard::python {
 namespace {
 
 TensorObject& wrapper_of(PyObject* self) { return *reinterpret_cast<TensorObject*>(self); }
-PyObject* object_of(TensorObject& wrapper) { return reinterpret_cast<PyObject*>(&wrapper); }
+PyObject* wrapper_object(TensorObject& wrapper) { return reinterpret_cast<PyObject*>(&wrapper); }
 
 // What a wrapper has beside its tensor, before anything has been set on it.
 void clear_parts(TensorObject& wrapper, Runtime& runtime) noexcept {
@@ -108,7 +108,7 @@ bool return_from_tensor(TensorObject& wrapper) noexcept {
   bool was_left = false;
   TensorImpl* const keeper = std::exchange(wrapper.keeper, nullptr);
   wrapper.tensor = Tensor(keeper->return_to_object_with_lock_held(was_left));
-  clear_finalized(object_of(wrapper));
+  clear_finalized(wrapper_object(wrapper));
   return was_left;
 }
 
@@ -116,7 +116,7 @@ bool return_from_tensor(TensorObject& wrapper) noexcept {
 void run_finalizer_of_class(TensorObject& wrapper) noexcept {
   if (wrapper.finalized) return;
   wrapper.finalized = true;
-  PyObject* const self = object_of(wrapper);
+  PyObject* const self = wrapper_object(wrapper);
   PyObject* const former = take_exception();
   const Owned finalizer = Owned::share(lookup_on_type(Py_TYPE(self), wrapper.runtime->del_name));
   if (finalizer) {
@@ -130,7 +130,7 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
 // See [Identity]. Weak references are told after the link is empty, since their callbacks may
 // meet the tensor again and wrap it anew; the tensor goes last, since dropping it may run
 // anything.
-[[gnu::aligned(64)]] void deallocate(PyObject* self) {
+[[gnu::aligned(64)]] void deallocate_tensor_life(PyObject* self) {
   TensorObject& wrapper = wrapper_of(self);
   Runtime& runtime = *wrapper.runtime;
   PyTypeObject* const type = Py_TYPE(self);
@@ -175,7 +175,7 @@ int visit_gradient_objects(const TensorObject& wrapper, visitproc visit, void* a
       &visitor);
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_tensor_life(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (has_other_owners(wrapper_of(self))) return 0;
   Py_VISIT(wrapper_of(self).attributes);
@@ -183,7 +183,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 // An exact wrapper is then as one that never had attributes: see [Collection].
-int clear(PyObject* self) {
+int clear_tensor_life(PyObject* self) {
   TensorObject& wrapper = wrapper_of(self);
   if (Py_TYPE(self) == wrapper.runtime->tensor_type) {
     PyObject_GC_UnTrack(self);
@@ -223,7 +223,7 @@ void track_attributes(PyObject* self) noexcept {
   }
 }
 
-int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+int set_tensor_attribute(PyObject* self, PyObject* name, PyObject* value) {
   const int failed = PyObject_GenericSetAttr(self, name, value);
   track_attributes(self);
   return failed;
@@ -267,18 +267,18 @@ Owned find_live(Runtime& runtime, ObjectLink& link, Tensor& tensor) {
   TensorObject* const wrapper = take_memory(runtime);
   link.init(runtime.tag, wrapper, status);
   new (&wrapper->tensor) Tensor(std::move(tensor));
-  return object_of(*wrapper);
+  return wrapper_object(*wrapper);
 }
 
-PyType_Slot slots[] = {{Py_tp_dealloc, slot(deallocate)},
-                       {Py_tp_finalize, slot(finalize_tensor)},
-                       {Py_tp_traverse, slot(traverse)},
-                       {Py_tp_clear, slot(clear)},
-                       {Py_tp_setattro, slot(set_attribute)}};
+PyType_Slot tensor_life_slots[] = {{Py_tp_dealloc, slot(deallocate_tensor_life)},
+                                   {Py_tp_finalize, slot(finalize_tensor)},
+                                   {Py_tp_traverse, slot(traverse_tensor_life)},
+                                   {Py_tp_clear, slot(clear_tensor_life)},
+                                   {Py_tp_setattro, slot(set_tensor_attribute)}};
 
 }  // namespace
 
-TypeSlots life_slots() { return slots; }
+TypeSlots life_slots() { return tensor_life_slots; }
 
 PyObject* get_attributes(PyObject* self, void* closure) {
   PyObject* const attributes = PyObject_GenericGetDict(self, closure);
@@ -306,7 +306,8 @@ void finalize_tensor(PyObject* self) {
 }
 
 void take_back_from_tensor(TensorObject& wrapper) noexcept {
-  if (!return_from_tensor(wrapper)) Py_DECREF(object_of(wrapper));  // the caller has another one
+  if (!return_from_tensor(wrapper))
+    Py_DECREF(wrapper_object(wrapper));  // the caller has another one
 }
 
 void return_left_wrapper(PyObject* object) noexcept {

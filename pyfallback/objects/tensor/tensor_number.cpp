@@ -13,6 +13,7 @@
 //               would, and the operator is called in the order that was written. Division through
 //               the reciprocal would round twice.
 #include "objects/arrays/foreign_array.h"
+#include "objects/arrays/numpy_types.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/element.h"
@@ -28,19 +29,6 @@
 
 namespace opyard::python {
 namespace {
-
-// Scalars of NumPy that are no Python numbers. Told by their names, since NumPy may not be there:
-// its dates and texts, too, would give themselves out as floats.
-bool is_numpy_scalar(PyObject* object, std::initializer_list<std::string_view> kinds) noexcept {
-  constexpr std::string_view kPrefix = "numpy.";
-  std::string_view name = Py_TYPE(object)->tp_name;
-  if (!name.starts_with(kPrefix)) return false;
-  name.remove_prefix(kPrefix.size());
-  for (const std::string_view kind : kinds) {
-    if (name.starts_with(kind)) return true;
-  }
-  return false;
-}
 
 bool is_plain_number(PyObject* object) noexcept {
   return PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
@@ -158,7 +146,7 @@ enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
 
 // a <symbol> b, if one or both are tensors. See [Operands].
 template <AtenName Name, Reflect How>
-PyObject* binary(PyObject* a, PyObject* b) {
+PyObject* binary_operator(PyObject* a, PyObject* b) {
   return enter_from_python([&]() -> PyObject* {
     Runtime* const runtime = find_runtime();
     if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
@@ -190,11 +178,11 @@ bool has_no_bits(PyObject* operand) { return PyFloat_Check(operand) || is_comple
 template <AtenName Name>
 PyObject* bitwise(PyObject* a, PyObject* b) {
   if (has_no_bits(a) || has_no_bits(b)) Py_RETURN_NOTIMPLEMENTED;
-  return binary<Name, Reflect::Swap>(a, b);
+  return binary_operator<Name, Reflect::Swap>(a, b);
 }
 
 template <AtenName Name>
-PyObject* unary(PyObject* self) {
+PyObject* unary_operator(PyObject* self) {
   return enter_from_python(
       [&] { return call_aten(runtime_of_tensor(self), Name, {self}).release(); });
 }
@@ -228,25 +216,25 @@ PyObject* power_in_place(PyObject* self, PyObject* other, PyObject*) {
 // pow(a, b, modulus) has no operator.
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<AtenName::pow, Reflect::AsIs>(a, b);
+  return binary_operator<AtenName::pow, Reflect::AsIs>(a, b);
 }
 
-PyType_Slot slots[] = {
-    {Py_nb_add, slot(binary<AtenName::add, Reflect::Swap>)},
-    {Py_nb_subtract, slot(binary<AtenName::sub, Reflect::Subtract>)},
-    {Py_nb_multiply, slot(binary<AtenName::mul, Reflect::Swap>)},
-    {Py_nb_true_divide, slot(binary<AtenName::div, Reflect::AsTensor>)},
-    {Py_nb_floor_divide, slot(binary<AtenName::floor_divide, Reflect::AsTensor>)},
-    {Py_nb_remainder, slot(binary<AtenName::remainder, Reflect::AsTensor>)},
-    {Py_nb_matrix_multiply, slot(binary<AtenName::matmul, Reflect::Never>)},
+PyType_Slot arithmetic_slots[] = {
+    {Py_nb_add, slot(binary_operator<AtenName::add, Reflect::Swap>)},
+    {Py_nb_subtract, slot(binary_operator<AtenName::sub, Reflect::Subtract>)},
+    {Py_nb_multiply, slot(binary_operator<AtenName::mul, Reflect::Swap>)},
+    {Py_nb_true_divide, slot(binary_operator<AtenName::div, Reflect::AsTensor>)},
+    {Py_nb_floor_divide, slot(binary_operator<AtenName::floor_divide, Reflect::AsTensor>)},
+    {Py_nb_remainder, slot(binary_operator<AtenName::remainder, Reflect::AsTensor>)},
+    {Py_nb_matrix_multiply, slot(binary_operator<AtenName::matmul, Reflect::Never>)},
     {Py_nb_power, slot(power)},
     {Py_nb_and, slot(bitwise<AtenName::bitwise_and>)},
     {Py_nb_or, slot(bitwise<AtenName::bitwise_or>)},
     {Py_nb_xor, slot(bitwise<AtenName::bitwise_xor>)},
-    {Py_nb_negative, slot(unary<AtenName::neg>)},
+    {Py_nb_negative, slot(unary_operator<AtenName::neg>)},
     {Py_nb_positive, slot(positive)},
-    {Py_nb_absolute, slot(unary<AtenName::abs>)},
-    {Py_nb_invert, slot(unary<AtenName::bitwise_not>)},
+    {Py_nb_absolute, slot(unary_operator<AtenName::abs>)},
+    {Py_nb_invert, slot(unary_operator<AtenName::bitwise_not>)},
     {Py_nb_inplace_add, slot(in_place<AtenName::add_>)},
     {Py_nb_inplace_subtract, slot(in_place<AtenName::sub_>)},
     {Py_nb_inplace_multiply, slot(in_place<AtenName::mul_>)},
@@ -260,6 +248,6 @@ PyType_Slot slots[] = {
 
 }  // namespace
 
-TypeSlots number_slots() { return slots; }
+TypeSlots number_slots() { return arithmetic_slots; }
 
 }  // namespace opyard::python

@@ -40,7 +40,7 @@ std::int16_t require_index(Device device, PyObject* given) {
   return std::int16_t(*index);
 }
 
-PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+PyObject* make_device(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"type", "index", nullptr};
     PyObject* place = nullptr;
@@ -56,26 +56,26 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
-PyObject* show(PyObject* self) {
+PyObject* device_str(PyObject* self) {
   return enter_from_python([&] { return to_text(to_string(device_of(self))).release(); });
 }
-PyObject* represent(PyObject* self) {
+PyObject* represent_device(PyObject* self) {
   return enter_from_python(
       [&] { return to_text("opyard.device('" + to_string(device_of(self)) + "')").release(); });
 }
 
-PyObject* compare(PyObject* self, PyObject* other, int op) {
+PyObject* compare_devices(PyObject* self, PyObject* other, int op) {
   if (Py_TYPE(self) != Py_TYPE(other) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((device_of(self) == device_of(other)) == (op == Py_EQ) ? 1 : 0);
 }
 
 // Equal devices hash alike; -1 is CPython's word for failure and cannot come out.
-Py_hash_t hash(PyObject* self) {
+Py_hash_t hash_device(PyObject* self) {
   const Device device = device_of(self);
   return (Py_hash_t(device.backend) << 17) + Py_hash_t(device.index) + 1000003;
 }
 
-PyObject* reduce(PyObject* self, PyObject*) {
+PyObject* reduce_device(PyObject* self, PyObject*) {
   return enter_from_python([&] {
     const Owned text = to_text(to_string(device_of(self)));
     return Py_BuildValue("O(O)", reinterpret_cast<PyObject*>(Py_TYPE(self)), text.get());
@@ -92,31 +92,32 @@ PyObject* get_index(PyObject* self, void*) {
   return PyLong_FromLong(index);
 }
 
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef device_methods[] = {{"__reduce__", reduce_device, METH_NOARGS, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {
+PyGetSetDef device_properties[] = {
     {"type", get_type, nullptr, "The backend's name in lower case, such as 'cpu'.", nullptr},
     {"index", get_index, nullptr, "The number of the device; None for the current one.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyType_Slot slots[] = {
+PyType_Slot device_slots[] = {
     {Py_tp_doc,
      const_cast<char*>("device(type, index=None)\n--\n\n"
                        "Where a tensor's memory is: device('cpu'), device('cuda:1'), "
                        "device('cuda', 1). Raises ValueError for a text that names no device and "
                        "for a malformed or second index.")},
-    {Py_tp_new, slot(make)},
+    {Py_tp_new, slot(make_device)},
     {Py_tp_dealloc, slot(free_object)},
-    {Py_tp_str, slot(show)},
-    {Py_tp_repr, slot(represent)},
-    {Py_tp_hash, slot(hash)},
-    {Py_tp_richcompare, slot(compare)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
+    {Py_tp_str, slot(device_str)},
+    {Py_tp_repr, slot(represent_device)},
+    {Py_tp_hash, slot(hash_device)},
+    {Py_tp_richcompare, slot(compare_devices)},
+    {Py_tp_methods, device_methods},
+    {Py_tp_getset, device_properties},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, slots};
+PyType_Spec device_spec = {"opyard.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT,
+                           device_slots};
 
 }  // namespace
 
@@ -127,7 +128,7 @@ Owned wrap(Runtime& runtime, Device device) {
 }
 
 void add_device_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.device_type);
+  add_type(module, device_spec, runtime.device_type);
 }
 
 }  // namespace opyard::python

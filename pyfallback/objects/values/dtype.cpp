@@ -19,16 +19,16 @@ PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
   return nullptr;
 }
 
-PyObject* represent(PyObject* self) {
+PyObject* represent_dtype(PyObject* self) {
   return PyUnicode_FromFormat("opyard.%s", name_of(dtype_of_object(self)));
 }
 
 // A text makes pickle and copy look the object up under its name.
-PyObject* reduce(PyObject* self, PyObject*) {
+PyObject* reduce_dtype(PyObject* self, PyObject*) {
   return PyUnicode_FromString(name_of(dtype_of_object(self)));
 }
 
-PyObject* get_name(PyObject* self, void*) {
+PyObject* dtype_name(PyObject* self, void*) {
   return PyUnicode_FromString(name_of(dtype_of_object(self)));
 }
 PyObject* get_itemsize(PyObject* self, void*) {
@@ -42,40 +42,40 @@ PyObject* get_is_complex(PyObject* self, void*) {
 }
 
 // What the runtime keeps is seen by Python's collector, so that the type may end.
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_dtype(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   return 0;
 }
 
-void deallocate(PyObject* self) {
+void deallocate_dtype(PyObject* self) {
   PyObject_GC_UnTrack(self);
   free_object(self);
 }
 
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef dtype_methods[] = {{"__reduce__", reduce_dtype, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {
-    {"name", get_name, nullptr, "The name, such as 'float32'.", nullptr},
+PyGetSetDef dtype_properties[] = {
+    {"name", dtype_name, nullptr, "The name, such as 'float32'.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"is_floating_point", get_is_floating_point, nullptr,
      "Whether elements are real floating-point numbers.", nullptr},
     {"is_complex", get_is_complex, nullptr, "Whether elements are complex numbers.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyType_Slot slots[] = {
+PyType_Slot dtype_slots[] = {
     {Py_tp_doc, const_cast<char*>("The type of a tensor's elements. There is one object for each, "
                                   "so `is` compares them.")},
     {Py_tp_new, slot(refuse_new)},
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_repr, slot(represent)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
+    {Py_tp_traverse, slot(traverse_dtype)},
+    {Py_tp_dealloc, slot(deallocate_dtype)},
+    {Py_tp_repr, slot(represent_dtype)},
+    {Py_tp_methods, dtype_methods},
+    {Py_tp_getset, dtype_properties},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-                    slots};
+PyType_Spec dtype_spec = {"opyard.dtype", sizeof(DTypeObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, dtype_slots};
 
 constexpr DType kDTypes[] = {
 #define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) DType::name,
@@ -90,7 +90,7 @@ Owned wrap(Runtime& runtime, DType dtype) {
 }
 
 void add_dtype_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.dtype_type);
+  add_type(module, dtype_spec, runtime.dtype_type);
   for (const DType dtype : kDTypes) {
     PyObject*& object = runtime.dtypes[std::size_t(dtype)];
     if (object == nullptr) {

@@ -122,7 +122,7 @@ std::string store_as(Number number, DType dtype, void* element) {
 
 // The element as a bool, std::int64_t, double or std::complex<double>.
 template <typename T>
-auto read(const void* element) noexcept {
+auto read_element(const void* element) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
     return load<std::uint8_t>(element) != 0;
   } else if constexpr (std::is_integral_v<T>) {
@@ -136,10 +136,10 @@ auto read(const void* element) noexcept {
   }
 }
 
-Owned to_object(bool value) { return Owned::share(value ? Py_True : Py_False); }
-Owned to_object(std::int64_t value) { return checked(PyLong_FromLongLong(value)); }
-Owned to_object(double value) { return checked(PyFloat_FromDouble(value)); }
-Owned to_object(std::complex<double> value) {
+Owned element_to_object(bool value) { return Owned::share(value ? Py_True : Py_False); }
+Owned element_to_object(std::int64_t value) { return checked(PyLong_FromLongLong(value)); }
+Owned element_to_object(double value) { return checked(PyFloat_FromDouble(value)); }
+Owned element_to_object(std::complex<double> value) {
   return checked(PyComplex_FromDoubles(value.real(), value.imag()));
 }
 
@@ -193,7 +193,7 @@ Owned to_number(DType dtype, const void* element) {
   switch (dtype) {
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
-    return to_object(read<type>(element));
+    return element_to_object(read_element<type>(element));
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }
@@ -204,7 +204,7 @@ Value to_number_value(DType dtype, const void* element) {
   switch (dtype) {
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
-    return read<type>(element);
+    return read_element<type>(element);
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }

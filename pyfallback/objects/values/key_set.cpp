@@ -14,7 +14,7 @@ namespace {
 DispatchKeySet& keys_of(PyObject* self) { return reinterpret_cast<KeySetObject*>(self)->keys; }
 
 // DispatchKeySet(), DispatchKeySet(key), DispatchKeySet([key, …])
-PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+PyObject* make_key_set(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of(type);
     PyObject* given = nullptr;
@@ -89,13 +89,13 @@ PyObject* raw_repr(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(keys_of(self).raw());
 }
 
-Py_ssize_t length(PyObject* self) {
+Py_ssize_t key_set_length(PyObject* self) {
   Py_ssize_t count = 0;
   for ([[maybe_unused]] const DispatchKey key : keys_of(self)) ++count;
   return count;
 }
 
-PyObject* iterate(PyObject* self) {
+PyObject* iterate_key_set(PyObject* self) {
   return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of(Py_TYPE(self));
     const Owned list = checked(PyList_New(0));
@@ -106,23 +106,23 @@ PyObject* iterate(PyObject* self) {
   });
 }
 
-PyObject* represent(PyObject* self) {
+PyObject* represent_key_set(PyObject* self) {
   return enter_from_python([&] { return to_text(to_string(keys_of(self))).release(); });
 }
 
-Py_hash_t hash(PyObject* self) {
+Py_hash_t hash_key_set(PyObject* self) {
   const auto value = Py_hash_t(std::hash<std::uint64_t>()(keys_of(self).raw()));
   return value == -1 ? -2 : value;
 }
 
-PyObject* compare(PyObject* left, PyObject* right, int how) {
+PyObject* compare_key_sets(PyObject* left, PyObject* right, int how) {
   if ((how != Py_EQ && how != Py_NE) || Py_TYPE(left) != Py_TYPE(right)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((keys_of(left) == keys_of(right)) == (how == Py_EQ) ? 1 : 0);
 }
 
 // By a function of a module: a bound method is pickled as a call of getattr(), which unpicklers
 // that take a few names alone refuse.
-PyObject* reduce(PyObject* self, PyObject*) {
+PyObject* reduce_key_set(PyObject* self, PyObject*) {
   return enter_from_python([&]() -> PyObject* {
     const Owned keys = checked(PyImport_ImportModule("opyard._core.keys"));
     const Owned make_again = checked(PyObject_GetAttrString(keys.get(), "key_set_of"));
@@ -131,7 +131,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
   });
 }
 
-PyMethodDef methods[] = {
+PyMethodDef key_set_methods[] = {
     {"has", has, METH_O, "has($self, key, /)\n--\n\nWhether the key is a member."},
     {"add", add, METH_O, "add($self, key, /)\n--\n\nA new set with the key."},
     {"remove", remove, METH_O,
@@ -141,30 +141,30 @@ PyMethodDef methods[] = {
     {"raw_repr", raw_repr, METH_NOARGS, "raw_repr($self, /)\n--\n\nThe 64 bits as an int."},
     {"from_raw_repr", from_raw, METH_O | METH_CLASS,
      "from_raw_repr($type, bits, /)\n--\n\nThe set of these bits."},
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__reduce__", reduce_key_set, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot slots[] = {
+PyType_Slot key_set_slots[] = {
     {Py_tp_doc, const_cast<char*>(
                     "DispatchKeySet(keys=(), /)\n--\n\nA set of dispatch keys: none, one, or those "
                     "of a list; members are walked lowest first.")},
-    {Py_tp_new, slot(make)},
+    {Py_tp_new, slot(make_key_set)},
     {Py_tp_dealloc, slot(free_object)},
-    {Py_tp_repr, slot(represent)},
-    {Py_tp_hash, slot(hash)},
-    {Py_tp_iter, slot(iterate)},
-    {Py_tp_richcompare, slot(compare)},
-    {Py_tp_methods, methods},
+    {Py_tp_repr, slot(represent_key_set)},
+    {Py_tp_hash, slot(hash_key_set)},
+    {Py_tp_iter, slot(iterate_key_set)},
+    {Py_tp_richcompare, slot(compare_key_sets)},
+    {Py_tp_methods, key_set_methods},
     {Py_nb_or, slot(unite)},
     {Py_nb_and, slot(intersect)},
     {Py_nb_xor, slot(differ)},
     {Py_nb_subtract, slot(subtract)},
     {Py_sq_contains, slot(contains)},
-    {Py_sq_length, slot(length)},
+    {Py_sq_length, slot(key_set_length)},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.dispatch.DispatchKeySet", sizeof(KeySetObject), 0, Py_TPFLAGS_DEFAULT,
-                    slots};
+PyType_Spec key_set_spec = {"opyard.dispatch.DispatchKeySet", sizeof(KeySetObject), 0,
+                            Py_TPFLAGS_DEFAULT, key_set_slots};
 
 }  // namespace
 
@@ -196,7 +196,7 @@ Owned wrap(Runtime& runtime, DispatchKeySet keys) {
 }
 
 void add_key_set_type(Runtime& runtime, PyObject* module) {
-  add_type(module, spec, runtime.key_set_type);
+  add_type(module, key_set_spec, runtime.key_set_type);
 }
 
 }  // namespace opyard::python

@@ -160,7 +160,7 @@ SymNodePtr to_node(Runtime& runtime, PyObject* object) {
   return make_counted<PythonNode>(runtime, object);
 }
 
-Owned to_object(Runtime& runtime, const SymNodePtr& node) {
+Owned symbolic_to_object(Runtime& runtime, const SymNodePtr& node) {
   if (const auto* const ours = dynamic_cast<const PythonNode*>(node.get())) {
     return Owned::share(ours->object());
   }
@@ -170,7 +170,7 @@ Owned to_object(Runtime& runtime, const SymNodePtr& node) {
 }
 
 Owned to_number(Runtime& runtime, SymKind kind, const SymNodePtr& node) {
-  const Owned object = to_object(runtime, node);
+  const Owned object = symbolic_to_object(runtime, node);
   PyObject* const make = require_hook(runtime, name_of(kind));
   return checked(PyObject_CallOneArg(make, object.get()));
 }
@@ -180,21 +180,23 @@ Owned to_number(Runtime& runtime, SymKind kind, const SymNodePtr& node) {
 Runtime& runtime_of_node(PyObject* self) noexcept { return runtime_of(Py_TYPE(self)); }
 
 template <SymBinary op>
-PyObject* binary(PyObject* self, PyObject* other) {
+PyObject* symbolic_binary(PyObject* self, PyObject* other) {
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_node(self);
     if (!is_node_object(runtime, other)) {
       fail(ErrorKind::BadArgument,
            std::string(name_of(op)) + "() takes a SymNode, not a " + Py_TYPE(other)->tp_name);
     }
-    return to_object(runtime, node_unchecked(self).apply(op, node_unchecked(other))).release();
+    return symbolic_to_object(runtime, node_unchecked(self).apply(op, node_unchecked(other)))
+        .release();
   });
 }
 
 template <SymUnary op>
-PyObject* unary(PyObject* self, PyObject*) {
-  return enter_from_python(
-      [&] { return to_object(runtime_of_node(self), node_unchecked(self).apply(op)).release(); });
+PyObject* symbolic_unary(PyObject* self, PyObject*) {
+  return enter_from_python([&] {
+    return symbolic_to_object(runtime_of_node(self), node_unchecked(self).apply(op)).release();
+  });
 }
 
 template <SymKind kind>
@@ -206,21 +208,24 @@ PyObject* wrap_int(PyObject* self, PyObject* number) {
   return enter_from_python([&] {
     const long long value = PyLong_AsLongLong(number);
     if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    return to_object(runtime_of_node(self), node_unchecked(self).wrap_int(value)).release();
+    return symbolic_to_object(runtime_of_node(self), node_unchecked(self).wrap_int(value))
+        .release();
   });
 }
 PyObject* wrap_float(PyObject* self, PyObject* number) {
   return enter_from_python([&] {
     const double value = PyFloat_AsDouble(number);
     if (value == -1.0 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    return to_object(runtime_of_node(self), node_unchecked(self).wrap_float(value)).release();
+    return symbolic_to_object(runtime_of_node(self), node_unchecked(self).wrap_float(value))
+        .release();
   });
 }
 PyObject* wrap_bool(PyObject* self, PyObject* truth) {
   return enter_from_python([&] {
     const int value = PyObject_IsTrue(truth);
     if (value < 0) throw PythonErrorSet();
-    return to_object(runtime_of_node(self), node_unchecked(self).wrap_bool(value != 0)).release();
+    return symbolic_to_object(runtime_of_node(self), node_unchecked(self).wrap_bool(value != 0))
+        .release();
   });
 }
 
@@ -270,18 +275,18 @@ PyObject* maybe_as_bool(PyObject* self, PyObject*) {
   });
 }
 
-PyObject* show(PyObject* self) {
+PyObject* symbolic_str(PyObject* self) {
   return enter_from_python([&] { return to_text(node_unchecked(self).text()).release(); });
 }
 
-void deallocate(PyObject* self) {
+void deallocate_symbolic(PyObject* self) {
   reinterpret_cast<NodeObject*>(self)->node.~CountedPtr();
   free_object(self);
 }
 
-PyMethodDef methods[] = {
-#define OPYARD_SYM_BINARY(name, sign) {#name, binary<SymBinary::name>, METH_O, nullptr},
-#define OPYARD_SYM_UNARY(name) {#name, unary<SymUnary::name>, METH_NOARGS, nullptr},
+PyMethodDef symbolic_methods[] = {
+#define OPYARD_SYM_BINARY(name, sign) {#name, symbolic_binary<SymBinary::name>, METH_O, nullptr},
+#define OPYARD_SYM_UNARY(name) {#name, symbolic_unary<SymUnary::name>, METH_NOARGS, nullptr},
 #include "opyard/value/sym_ops.def"
     {"is_int", is_kind<SymKind::Int>, METH_NOARGS, nullptr},
     {"is_float", is_kind<SymKind::Float>, METH_NOARGS, nullptr},
@@ -299,10 +304,10 @@ PyMethodDef methods[] = {
 
 PyType_Slot node_slots[] = {
     {Py_tp_doc, const_cast<char*>("A symbolic number that C++ code reasons about.")},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_str, slot(show)},
-    {Py_tp_repr, slot(show)},
-    {Py_tp_methods, methods},
+    {Py_tp_dealloc, slot(deallocate_symbolic)},
+    {Py_tp_str, slot(symbolic_str)},
+    {Py_tp_repr, slot(symbolic_str)},
+    {Py_tp_methods, symbolic_methods},
     {0, nullptr}};
 
 PyType_Spec node_spec = {"opyard._C.SymNode", sizeof(NodeObject), 0,

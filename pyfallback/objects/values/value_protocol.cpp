@@ -9,7 +9,7 @@ namespace opyard::python {
 namespace {
 
 // The classes of the commonest objects, which have no methods of users.
-bool is_plain(PyObject* object) noexcept {
+bool is_plain_object(PyObject* object) noexcept {
   return object == Py_None || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
          PyUnicode_CheckExact(object) || PyBool_Check(object) || PyList_CheckExact(object) ||
          PyTuple_CheckExact(object) || PyDict_CheckExact(object) || PyType_Check(object);
@@ -18,7 +18,7 @@ bool is_plain(PyObject* object) noexcept {
 }  // namespace
 
 Owned value_by_protocol(PyObject* object) {
-  if (is_plain(object)) return Owned();
+  if (is_plain_object(object)) return Owned();
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (is_stack_at_its_end()) throw PythonErrorSet();  // the method may call the operator again
   const Owned method = Owned::steal(PyObject_GetAttrString(type, "__opyard_value__"));

@@ -14,6 +14,11 @@
 
 namespace opyard::autograd {
 
+// How often the tensor's memory was written.
+inline std::uint32_t version_of(const Tensor& tensor) {
+  return tensor.impl()->storage()->shared_version();
+}
+
 class OPYARD_API SavedTensor {
  public:
   SavedTensor() noexcept = default;
@@ -23,7 +28,7 @@ class OPYARD_API SavedTensor {
       save(tensor);
     } else {
       tensor_ = tensor;
-      version_ = tensor.impl()->storage()->shared_version();
+      version_ = version_of(tensor);
     }
   }
 

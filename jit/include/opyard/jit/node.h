@@ -15,6 +15,7 @@
 // Depends on: jit/attribute.h, jit/value.h, jit/source_range.h.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -149,6 +150,9 @@ class OPYARD_API Node {
   Block* block_ = nullptr;
   Node* next_ = nullptr;
   Node* prev_ = nullptr;
+  // See [Order]; a block's parameters and its results are at the ends.
+  static constexpr std::int64_t kFirstPosition = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kLastPosition = std::numeric_limits<std::int64_t>::max();
   std::int64_t position_ = 0;
   Symbol kind_;
   Symbol overload_;
