@@ -34,13 +34,13 @@ constexpr int kMany = 8;
 static_assert(kMany * kPacketBytes <= std::int64_t(jit::kChainBytes));
 
 template <typename T>
-struct PacketOf;
+struct ChainPacket;
 template <>
-struct PacketOf<float> {
+struct ChainPacket<float> {
   using Packet = float __attribute__((vector_size(kPacketBytes)));
 };
 template <>
-struct PacketOf<double> {
+struct ChainPacket<double> {
   using Packet = double __attribute__((vector_size(kPacketBytes)));
 };
 
@@ -99,7 +99,7 @@ class Chain {
   }
 
  private:
-  using Packet = typename PacketOf<T>::Packet;
+  using Packet = typename ChainPacket<T>::Packet;
 
   static constexpr std::uint64_t code(ChainOperation operation, ChainOperand operand) {
     return jit::chain_code(operation, operand);

@@ -17,5 +17,5 @@
   OPYARD_LIBRARY_IMPL(ns, CPU, cpu) { OPYARD_JOIN(opyard_kernels_, unique)(cpu); }    \
   OPYARD_LIBRARY_IMPL(ns, Meta, meta) { OPYARD_JOIN(opyard_kernels_, unique)(meta); } \
   static void OPYARD_JOIN(opyard_kernels_, unique)(::opyard::Library & m)
-#define OPYARD_KERNELS(m) OPYARD_KERNELS_BLOCK(aten, m, __LINE__)
-#define OPYARD_KERNELS_OF(ns, m) OPYARD_KERNELS_BLOCK(ns, m, __LINE__)
+#define OPYARD_KERNELS(m) OPYARD_KERNELS_BLOCK(aten, m, __COUNTER__)
+#define OPYARD_KERNELS_OF(ns, m) OPYARD_KERNELS_BLOCK(ns, m, __COUNTER__)

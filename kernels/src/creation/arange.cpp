@@ -118,8 +118,8 @@ Tensor arange_of(Range range, MaybeDType dtype, MaybeLayout layout, MaybeDevice 
   return fill_range(range, dtype, layout, device, pin_memory);
 }
 
-Tensor arange(const Scalar& end, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
-              MaybeBool pin_memory) {
+Tensor arange_kernel(const Scalar& end, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                     MaybeBool pin_memory) {
   return arange_of({"aten::arange", 0, end, 1}, dtype, layout, device, pin_memory);
 }
 Tensor arange_start(const Scalar& start, const Scalar& end, MaybeDType dtype, MaybeLayout layout,
@@ -136,7 +136,7 @@ Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& s
 }  // namespace
 
 OPYARD_KERNELS(m) {
-  m.impl("arange", &arange);
+  m.impl("arange", &arange_kernel);
   m.impl("arange.start", &arange_start);
   m.impl("arange.start_step", &arange_start_step);
 }

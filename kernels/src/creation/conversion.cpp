@@ -83,7 +83,7 @@ Tensor to_prim_device(const Tensor& self, std::optional<Device> device,
   return to_device(self, device, wanted, non_blocking, copy, std::nullopt);
 }
 
-Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+Tensor clone_kernel(const Tensor& self, std::optional<MemoryFormat> memory_format) {
   constexpr const char* kOp = "aten::clone";
   require_cpu(kOp, "self", self);
   require_row_major(kOp, memory_format);
@@ -93,7 +93,7 @@ Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
   return copy;
 }
 
-Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
+Tensor contiguous_kernel(const Tensor& self, MemoryFormat memory_format) {
   require_defined("aten::contiguous", "self", self);
   require_row_major("aten::contiguous", memory_format);
   if (!has_symbolic_sizes(self) && self.is_contiguous()) return self;
@@ -157,7 +157,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
       &to_prim_device);
   m.def("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor");
   m.def("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
-        &contiguous);
+        &contiguous_kernel);
   m.def("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)");
 }
 
@@ -167,7 +167,7 @@ OPYARD_LIBRARY_IMPL(aten, CPU, m) {
 }
 OPYARD_LIBRARY_IMPL(aten, Meta, m) { m.impl("_to_copy", &to_copy_on_meta); }
 OPYARD_KERNELS(m) {
-  m.impl("clone", &clone);
+  m.impl("clone", &clone_kernel);
   m.impl("copy_", &copy_in_place);
 }
 

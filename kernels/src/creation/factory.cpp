@@ -58,8 +58,8 @@ Tensor empty_strided(IntSpan size, IntSpan stride, MaybeDType dtype, MaybeLayout
       .as_strided(size, stride, 0);
 }
 
-Tensor zeros(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
-             MaybeBool pin_memory) {
+Tensor zeros_kernel(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                    MaybeBool pin_memory) {
   return filled("aten::zeros", size, false, dtype.value_or(kDefaultFloat), layout, device,
                 pin_memory);
 }
@@ -70,8 +70,8 @@ Tensor ones(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice devi
                 pin_memory);
 }
 
-Tensor full(IntSpan size, const Scalar& fill_value, MaybeDType dtype, MaybeLayout layout,
-            MaybeDevice device, MaybeBool pin_memory) {
+Tensor full_kernel(IntSpan size, const Scalar& fill_value, MaybeDType dtype, MaybeLayout layout,
+                   MaybeDevice device, MaybeBool pin_memory) {
   return filled("aten::full", size, fill_value, dtype.value_or(dtype_for(fill_value)), layout,
                 device, pin_memory);
 }
@@ -122,9 +122,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
   m.impl("empty.memory_format", &empty);
   m.impl("empty_strided", &empty_strided);
-  m.impl("zeros", &zeros);
+  m.impl("zeros", &zeros_kernel);
   m.impl("ones", &ones);
-  m.impl("full", &full);
+  m.impl("full", &full_kernel);
   m.impl("eye", &eye);
   m.impl("eye.m", &eye_m);
 }

@@ -164,7 +164,7 @@ void fresh(const Operator& op, DispatchKeySet, Stack& stack) {
   given.give(stack, values.pop().to_tensor());
 }
 
-void as_strided(const Operator& op, DispatchKeySet, Stack& stack) {
+void as_strided_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   const Tensor self = given.at("self").to_tensor();
   require_defined("aten::as_strided", "self", self);
@@ -239,7 +239,7 @@ std::size_t require_meta_dim(const Operator& op, const Tensor& self, std::int64_
   return std::size_t(wrap_dim(name.c_str(), dim, self.dim()));
 }
 
-void select(const Operator& op, DispatchKeySet, Stack& stack) {
+void select_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   const Tensor self = given.at("self").to_tensor();
   const std::int64_t dim = given.at("dim").to_int();
@@ -249,7 +249,7 @@ void select(const Operator& op, DispatchKeySet, Stack& stack) {
                         : select_place(self, dim, index.expect_int()));
 }
 
-void narrow(const Operator& op, DispatchKeySet, Stack& stack) {
+void narrow_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   const Tensor self = given.at("self").to_tensor();
   const std::int64_t dim = given.at("dim").to_int();
@@ -259,7 +259,7 @@ void narrow(const Operator& op, DispatchKeySet, Stack& stack) {
                         : narrow_to_part(self, dim, start.expect_int(), length.expect_int()));
 }
 
-void slice(const Operator& op, DispatchKeySet, Stack& stack) {
+void slice_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   const Tensor self = given.at("self").to_tensor();
   const std::int64_t dim = given.at("dim").to_int();
@@ -289,12 +289,12 @@ OPYARD_LIBRARY_IMPL(aten, Meta, m) {
     m.impl(name, &fresh);
   m.impl("eye", &eye_meta);
   m.impl("eye.m", &eye_meta);
-  m.impl("as_strided", &as_strided);
+  m.impl("as_strided", &as_strided_kernel);
   m.impl("view", &view_meta);
   m.impl("expand", &expand_meta);
-  m.impl("select.int", &select);
-  m.impl("narrow", &narrow);
-  m.impl("slice.Tensor", &slice);
+  m.impl("select.int", &select_kernel);
+  m.impl("narrow", &narrow_kernel);
+  m.impl("slice.Tensor", &slice_kernel);
 }
 
 OPYARD_LIBRARY_IMPL(aten, BackendSelect, m) {

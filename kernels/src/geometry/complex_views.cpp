@@ -63,11 +63,11 @@ Tensor parts_of(const Tensor& self) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::view_as_real");
   return op.call(self);
 }
-Tensor real(const Tensor& self) {
+Tensor real_kernel(const Tensor& self) {
   require_defined("aten::real", "self", self);
   return is_complex(self.dtype()) ? ops::select(parts_of(self), -1, 0) : self;
 }
-Tensor imag(const Tensor& self) {
+Tensor imag_kernel(const Tensor& self) {
   require_defined("aten::imag", "self", self);
   if (!is_complex(self.dtype())) {
     refuse(ErrorKind::BadArgument,
@@ -77,7 +77,7 @@ Tensor imag(const Tensor& self) {
   return ops::select(parts_of(self), -1, 1);
 }
 
-Tensor conj(const Tensor& self) {
+Tensor conj_kernel(const Tensor& self) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::conj_physical");
   require_defined("aten::conj", "self", self);
   return is_complex(self.dtype()) ? op.call(self) : self;
@@ -94,13 +94,13 @@ Tensor adjoint(const Tensor& self) {
   if (self.dim() < 2) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, "; at least two dimensions are needed"});
   }
-  return conj(ops::transpose(self, -2, -1));
+  return conj_kernel(ops::transpose(self, -2, -1));
 }
 
 Tensor vdot(const Tensor& self, const Tensor& other) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> dot("aten::dot");
   require_defined("aten::vdot", "self", self);
-  return dot.call(conj(self), other);
+  return dot.call(conj_kernel(self), other);
 }
 
 bool is_complex_tensor(const Tensor& self) { return is_complex(self.dtype()); }
@@ -116,11 +116,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("view_as_complex(Tensor(a) self) -> Tensor(a)");
   m.derivative("view_as_real", {{"self", "view_as_complex(contiguous(grad))"}});
   m.derivative("view_as_complex", {{"self", "view_as_real(grad)"}});
-  m.def("real(Tensor(a) self) -> Tensor(a)", &real);
-  m.def("imag(Tensor(a) self) -> Tensor(a)", &imag);
-  m.def("conj(Tensor(a) self) -> Tensor(a)", &conj);
+  m.def("real(Tensor(a) self) -> Tensor(a)", &real_kernel);
+  m.def("imag(Tensor(a) self) -> Tensor(a)", &imag_kernel);
+  m.def("conj(Tensor(a) self) -> Tensor(a)", &conj_kernel);
   m.def("conj.Scalar(Scalar self) -> Scalar", &conj_number);
-  m.def("_conj(Tensor(a) self) -> Tensor(a)", &conj);
+  m.def("_conj(Tensor(a) self) -> Tensor(a)", &conj_kernel);
   m.def("vdot(Tensor self, Tensor other) -> Tensor", &vdot);
   m.def("adjoint(Tensor(a) self) -> Tensor(a)", &adjoint);
   m.def("resolve_conj(Tensor(a) self) -> Tensor(a)", &resolved);

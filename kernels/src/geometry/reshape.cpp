@@ -26,7 +26,7 @@ Tensor view_with_sizes(const Tensor& self, IntSpan size) {
 
 namespace {
 
-Tensor reshape(const Tensor& self, IntSpan shape) {
+Tensor reshape_kernel(const Tensor& self, IntSpan shape) {
   using View = Tensor(const Tensor&, IntSpan);
   using Clone = Tensor(const Tensor&, std::optional<MemoryFormat>);
   static constinit FoundOperator<View> view("aten::view");
@@ -62,7 +62,7 @@ Tensor flatten(const Tensor& self, std::int64_t start_dim, std::int64_t end_dim)
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("view(Tensor(a) self, SymInt[] size) -> Tensor(a)");
-  m.def("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", &reshape);
+  m.def("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", &reshape_kernel);
   m.def("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
         &flatten);
 }

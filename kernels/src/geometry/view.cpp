@@ -24,7 +24,7 @@ Tensor with_dims_swapped(const char* op, const Tensor& self, std::int64_t dim0, 
   return self.as_strided(sizes, strides, self.storage_offset());
 }
 
-Tensor transpose(const Tensor& self, std::int64_t dim0, std::int64_t dim1) {
+Tensor transpose_kernel(const Tensor& self, std::int64_t dim0, std::int64_t dim1) {
   return with_dims_swapped("aten::transpose.int", self, dim0, dim1);
 }
 
@@ -39,7 +39,7 @@ Tensor t(const Tensor& self) {
   return self.dim() < 2 ? self.alias() : with_dims_swapped(kOp, self, 0, 1);
 }
 
-Tensor permute(const Tensor& self, IntSpan dims) {
+Tensor permute_kernel(const Tensor& self, IntSpan dims) {
   constexpr const char* kOp = "aten::permute";
   require_defined(kOp, "self", self);
   if (std::int64_t(dims.size()) != self.dim()) {
@@ -86,7 +86,7 @@ Tensor expand_to_sizes(const Tensor& self, IntSpan size) {
 
 namespace {
 
-Tensor expand(const Tensor& self, IntSpan size, bool /*implicit*/) {
+Tensor expand_kernel(const Tensor& self, IntSpan size, bool /*implicit*/) {
   return expand_to_sizes(self, size);
 }
 
@@ -102,7 +102,7 @@ Tensor without_flagged(const Tensor& self, Flagged flagged) {
   return self.as_strided(sizes, strides, self.storage_offset());
 }
 
-Tensor squeeze(const Tensor& self) {
+Tensor squeeze_kernel(const Tensor& self) {
   require_defined("aten::squeeze", "self", self);
   if (has_symbolic_sizes(self))
     return symbolic_squeeze(self, SmallVector<bool, 8>(std::size_t(self.dim()), true));
@@ -120,7 +120,7 @@ Tensor squeeze_dim(const Tensor& self, std::int64_t dim) {
   return without_flagged(self, [at](std::size_t i) { return i == at; });
 }
 
-Tensor unsqueeze(const Tensor& self, std::int64_t dim) {
+Tensor unsqueeze_kernel(const Tensor& self, std::int64_t dim) {
   require_defined("aten::unsqueeze", "self", self);
   const std::int64_t count = self.dim() + 1;
   if (dim < -count || dim >= count) {
@@ -150,7 +150,7 @@ Tensor alias(const Tensor& self) {
   return has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
 }
 
-Tensor detach(const Tensor& self) {
+Tensor detach_kernel(const Tensor& self) {
   require_defined("aten::detach", "self", self);
   const Tensor result = has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
   result.impl()->detach();
@@ -192,14 +192,14 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
   m.impl("t", &t);
-  m.impl("transpose.int", &transpose);
-  m.impl("permute", &permute);
-  m.impl("expand", &expand);
-  m.impl("squeeze", &squeeze);
+  m.impl("transpose.int", &transpose_kernel);
+  m.impl("permute", &permute_kernel);
+  m.impl("expand", &expand_kernel);
+  m.impl("squeeze", &squeeze_kernel);
   m.impl("squeeze.dim", &squeeze_dim);
-  m.impl("unsqueeze", &unsqueeze);
+  m.impl("unsqueeze", &unsqueeze_kernel);
   m.impl("alias", &alias);
-  m.impl("detach", &detach);
+  m.impl("detach", &detach_kernel);
   m.impl("detach_", &detach_in_place);
   m.impl("as_strided", &restrided);
 }

@@ -53,7 +53,7 @@ Tensor call_power(const Tensor& a, const Scalar& exponent) {
       "aten::pow.Tensor_Scalar");
   return op.call(a, exponent);
 }
-Tensor masked(const Tensor& a, const Tensor& mask) {
+Tensor masked_kernel(const Tensor& a, const Tensor& mask) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&, const Scalar&)> op(
       "aten::masked_fill.Scalar");
   return op.call(a, mask, Scalar(std::int64_t{0}));
@@ -161,19 +161,19 @@ Tensor pow_scalar_backward(const Tensor& grad, const Scalar& self, const Tensor&
     const Tensor of_result = mul(grad, ops::conj(mul(result, Scalar(std::log(base)))));
     if (base != 0.0) return of_result;
     const Tensor has_slope = call_comparison("aten::ge.Scalar", ops::real(exponent), 0);
-    return masked(of_result, has_slope);
+    return masked_kernel(of_result, has_slope);
   }
   const double base = self.to_double();
   if (base == 0)
-    return masked(mul(grad, result), call_comparison("aten::ge.Scalar", exponent, self));
+    return masked_kernel(mul(grad, result), call_comparison("aten::ge.Scalar", exponent, self));
   return mul(mul(grad, result), Scalar(__builtin_log(base)));
 }
 
 Tensor clamp_backward(const Tensor& grad, const Tensor& self, std::optional<Scalar> min,
                       std::optional<Scalar> max) {
   Tensor result = grad;
-  if (min) result = masked(result, call_comparison("aten::lt.Scalar", self, *min));
-  if (max) result = masked(result, call_comparison("aten::gt.Scalar", self, *max));
+  if (min) result = masked_kernel(result, call_comparison("aten::lt.Scalar", self, *min));
+  if (max) result = masked_kernel(result, call_comparison("aten::gt.Scalar", self, *max));
   return result;
 }
 
@@ -211,8 +211,9 @@ Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accum
   if (accumulate) return grad;
   const Tensor written = Tensor::empty(index.call(grad, indices).sizes(), DType::Float64);
   fill_elements(written, Number::of<double>(1));
-  return masked(grad, call_comparison("aten::gt.Scalar", back.call(written, grad.sizes(), indices),
-                                      Scalar(std::int64_t{0})));
+  return masked_kernel(grad,
+                       call_comparison("aten::gt.Scalar", back.call(written, grad.sizes(), indices),
+                                       Scalar(std::int64_t{0})));
 }
 
 // What was rounded is made of steps, and has the slope zero between them.

@@ -40,7 +40,8 @@ void gather_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t
   }
 }
 
-Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& given, bool /*sparse_grad*/) {
+Tensor gather_kernel(const Tensor& self, std::int64_t dim, const Tensor& given,
+                     bool /*sparse_grad*/) {
   constexpr const char* kOp = "aten::gather";
   require_cpu(kOp, "self", self);
   require_index_dtype(kOp, "index", given);
@@ -90,6 +91,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor");
 }
 
-OPYARD_KERNELS(m) { m.impl("gather", &gather); }
+OPYARD_KERNELS(m) { m.impl("gather", &gather_kernel); }
 
 }  // namespace opyard::kernels

@@ -118,7 +118,7 @@ Tensor index_tensor(const Tensor& self, const std::vector<std::optional<Tensor>>
   return Selection(kOp, self, positions_of(kOp, self, indices), true).read();
 }
 
-Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
+Tensor index_select_kernel(const Tensor& self, std::int64_t dim, const Tensor& index) {
   constexpr const char* kOp = "aten::index_select";
   require_cpu(kOp, "self", self);
   require_cpu(kOp, "index", index);
@@ -194,7 +194,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   m.impl("index.Tensor", &index_tensor);
-  m.impl("index_select", &index_select);
+  m.impl("index_select", &index_select_kernel);
   m.impl("index_put_", &index_put);
 }
 

@@ -54,7 +54,7 @@ DimVector joined_sizes(const char* op, const std::vector<Tensor>& tensors, std::
   return sizes;
 }
 
-Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
+Tensor cat_kernel(const std::vector<Tensor>& tensors, std::int64_t dim) {
   constexpr const char* kOp = "aten::cat";
   require_joined(kOp, tensors);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -87,7 +87,7 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
   return result;
 }
 
-Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
+Tensor stack_kernel(const std::vector<Tensor>& tensors, std::int64_t dim) {
   constexpr const char* kOp = "aten::stack";
   using Unsqueeze = Tensor(const Tensor&, std::int64_t);
   using Cat = Tensor(const std::vector<Tensor>&, std::int64_t);
@@ -110,12 +110,13 @@ Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("cat(Tensor[] tensors, int dim=0) -> Tensor");
-  m.def("stack(Tensor[] tensors, int dim=0) -> Tensor", &stack);
+  m.def("stack(Tensor[] tensors, int dim=0) -> Tensor", &stack_kernel);
 }
 
 OPYARD_KERNELS(m) {
-  m.impl("cat", &cat);
-  offer_tail({"aten::cat", "", reinterpret_cast<void (*)()>(&cat), jit::TailKind::Joined, {}});
+  m.impl("cat", &cat_kernel);
+  offer_tail(
+      {"aten::cat", "", reinterpret_cast<void (*)()>(&cat_kernel), jit::TailKind::Joined, {}});
 }
 
 }  // namespace opyard::kernels

@@ -214,7 +214,8 @@ Tensor scatter_value(const Tensor& self, std::int64_t dim, const Tensor& index,
                      const Scalar& value) {
   return scattered_value("aten::scatter.value", self, dim, index, value, How::Write);
 }
-Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor scatter_add_kernel(const Tensor& self, std::int64_t dim, const Tensor& index,
+                          const Tensor& src) {
   return scattered_from("aten::scatter_add", self, dim, index, src, How::Sum);
 }
 
@@ -317,7 +318,7 @@ OPYARD_KERNELS(m) {
   m.impl("scatter.value", &scatter_value);
   m.impl("scatter.reduce", &scatter_reduced);
   m.impl("scatter.value_reduce", &scatter_value_reduced);
-  m.impl("scatter_add", &scatter_add);
+  m.impl("scatter_add", &scatter_add_kernel);
   m.impl("scatter_reduce.two", &scatter_reduce);
 }
 

@@ -66,12 +66,12 @@ Tensor multiply_symbolic(const char* op, const Tensor& self, const Tensor& mat2)
   return empty_on_meta(op, {a[0].is_symbolic() ? b[0] : a[0], a[1], b[2]}, self.dtype());
 }
 
-Tensor multiply(const Tensor& self, const Tensor& mat2);
+Tensor multiply_batch(const Tensor& self, const Tensor& mat2);
 
 // (a + bi)(c + di) = (ac - bd) + (ad + bc)i, by four products of real matrices.
 Tensor multiply_complex_batches(const Tensor& self, const Tensor& mat2) {
   const auto product = [&](std::int64_t i, std::int64_t k) {
-    return multiply(part_of(self, i), part_of(mat2, k));
+    return multiply_batch(part_of(self, i), part_of(mat2, k));
   };
   const Tensor first = product(0, 0);
   Tensor result = Tensor::empty(first.sizes(), self.dtype());
@@ -80,13 +80,14 @@ Tensor multiply_complex_batches(const Tensor& self, const Tensor& mat2) {
   return result;
 }
 
-Tensor multiply(const Tensor& self, const Tensor& mat2) {
+Tensor multiply_batch(const Tensor& self, const Tensor& mat2) {
   constexpr const char* kOp = "aten::bmm";
   require_cpu(kOp, "self", self);
   require_dtype(kOp, "mat2", mat2, self.dtype());
   if (carrier_of(self.dtype()) != self.dtype()) {
     const DType carrier = carrier_of(self.dtype());
-    const Tensor product = multiply(converted(kOp, self, carrier), converted(kOp, mat2, carrier));
+    const Tensor product =
+        multiply_batch(converted(kOp, self, carrier), converted(kOp, mat2, carrier));
     return converted(kOp, product, self.dtype());
   }
   if (is_complex(self.dtype()) && !is_meta(self) && !is_meta(mat2)) {
@@ -229,7 +230,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
-  m.impl("bmm", &multiply);
+  m.impl("bmm", &multiply_batch);
 }
 
 }  // namespace opyard::kernels

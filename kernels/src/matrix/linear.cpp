@@ -164,7 +164,7 @@ Tensor multiply_matrices(const Factors& f, IntSpan sizes) {
 constexpr const char* kTwoMatrices =
     "two matrices are needed, where the first has as many columns as the second has rows";
 
-Tensor mm(const Tensor& self, const Tensor& mat2) {
+Tensor mm_kernel(const Tensor& self, const Tensor& mat2) {
   const Factors f{"aten::mm", "self", self, "mat2", mat2};
   require_factors(f, 2, 2, kTwoMatrices);
   if (is_symbolic(f)) return symbolic_product(f.op, self, mat2);
@@ -303,7 +303,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
-  m.impl("mm", &mm);
+  m.impl("mm", &mm_kernel);
   m.impl("mm.out", &mm_out);
   m.impl("addmm", &addmm);
   m.impl("mv", &mv);

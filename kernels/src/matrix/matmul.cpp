@@ -103,7 +103,7 @@ bool batches_fit(const Tensor& self, const Tensor& other) {
   return self.sizes().back() == other.sizes()[met];
 }
 
-Tensor matmul(const Tensor& self, const Tensor& other) {
+Tensor matmul_kernel(const Tensor& self, const Tensor& other) {
   constexpr const char* kOp = "aten::matmul";
   require_defined(kOp, "self", self);
   require_defined(kOp, "other", other);
@@ -162,7 +162,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Ten
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  m.def("matmul(Tensor self, Tensor other) -> Tensor", &matmul);
+  m.def("matmul(Tensor self, Tensor other) -> Tensor", &matmul_kernel);
   m.def("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &linear);
   define_out(m, "matmul");
   define_out(m, "linear");

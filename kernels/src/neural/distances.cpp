@@ -24,7 +24,7 @@ namespace {
 using namespace ops;
 
 // Differences are taken where halves are exact.
-Tensor in_carrier(const Tensor& x) { return to(x, carrier_of(x.dtype())); }
+Tensor floats_of(const Tensor& x) { return to(x, carrier_of(x.dtype())); }
 
 void require_norm(const char* op, double p) {
   if (!(p >= 0)) refuse(ErrorKind::BadValue, {op, ": p is ", p, "; 0 and more are accepted"});
@@ -146,7 +146,7 @@ Tensor distances(const char* op, const Tensor& x1, const Tensor& x2, double p,
         by_pairs.call(as_one_batch(to(x1, carrier)), as_one_batch(to(x2, carrier)));
     return to(reshape(result, sizes), promote(x1.dtype(), x2.dtype()));
   }
-  const Tensor between = unsqueeze(in_carrier(x1), -2) - unsqueeze(in_carrier(x2), -3);
+  const Tensor between = unsqueeze(floats_of(x1), -2) - unsqueeze(floats_of(x2), -3);
   return to(norms(between, p), promote(x1.dtype(), x2.dtype()));
 }
 Tensor cdist_forward(const Tensor& x1, const Tensor& x2, double p,
@@ -177,7 +177,7 @@ Tensor pairs(const char* op, const Tensor& self, double p) {
       }
     }
   });
-  const Tensor points = in_carrier(self);
+  const Tensor points = floats_of(self);
   const auto rows = [&](const Tensor& places) {
     const bool meta = is_meta(self);
     return index_select(points, 0, meta ? empty_beside(self, sizes, DType::Int64) : places);

@@ -20,11 +20,11 @@ Computation extremum_in_own_dtype(const Elementwise& call, const Loops& loops) {
   return {call.choose(loops, dtype), dtype, dtype};
 }
 
-Tensor maximum(const Tensor& self, const Tensor& other) {
+Tensor maximum_kernel(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::maximum", self, other);
   return call.run(extremum_in_own_dtype(call, loops().selection.larger));
 }
-Tensor minimum(const Tensor& self, const Tensor& other) {
+Tensor minimum_kernel(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::minimum", self, other);
   return call.run(extremum_in_own_dtype(call, loops().selection.smaller));
 }
@@ -48,8 +48,8 @@ Scalar highest(DType dtype) {
   return dtype == DType::UInt8 ? std::int64_t{255} : INT64_MAX >> unused;
 }
 
-Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
-             const std::optional<Scalar>& max) {
+Tensor clamp_kernel(const Tensor& self, const std::optional<Scalar>& min,
+                    const std::optional<Scalar>& max) {
   Elementwise call("aten::clamp", self);
   if (!min && !max) {
     refuse(ErrorKind::BadArgument,
@@ -64,7 +64,7 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
   return call.run(extremum_in_own_dtype(call, loops().selection.clamp));
 }
 
-Tensor relu(const Tensor& self) {
+Tensor relu_kernel(const Tensor& self) {
   if (Tensor result = of_alike(loops().selection.positive, self); result.defined()) return result;
   const Elementwise call("aten::relu", self);
   return call.run(extremum_in_own_dtype(call, loops().selection.positive));
@@ -89,13 +89,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
-  fusible("aten::maximum", "", &maximum, loops().selection.larger);
-  fusible("aten::minimum", "", &minimum, loops().selection.smaller);
-  fusible("aten::relu", "", &relu, loops().selection.positive);
-  m.impl("maximum", &maximum);
-  m.impl("minimum", &minimum);
-  m.impl("clamp", &clamp);
-  m.impl("relu", &relu);
+  fusible("aten::maximum", "", &maximum_kernel, loops().selection.larger);
+  fusible("aten::minimum", "", &minimum_kernel, loops().selection.smaller);
+  fusible("aten::relu", "", &relu_kernel, loops().selection.positive);
+  m.impl("maximum", &maximum_kernel);
+  m.impl("minimum", &minimum_kernel);
+  m.impl("clamp", &clamp_kernel);
+  m.impl("relu", &relu_kernel);
   m.impl("relu_", &relu_in_place);
 }
 

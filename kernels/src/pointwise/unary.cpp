@@ -31,7 +31,7 @@ Tensor unary_in_floats(const char* op, const Loops& loops, const Tensor& self) {
 }
 
 Tensor neg(const Tensor& self) { return keeping_dtype("aten::neg", loops().unary.negative, self); }
-Tensor abs(const Tensor& self) {
+Tensor abs_kernel(const Tensor& self) {
   const Elementwise call("aten::abs", self);
   return call.run(
       {call.choose(loops().unary.absolute, self.dtype()), self.dtype(), real_for(self.dtype())});
@@ -39,19 +39,19 @@ Tensor abs(const Tensor& self) {
 Tensor reciprocal(const Tensor& self) {
   return unary_in_floats("aten::reciprocal", loops().unary.reciprocal, self);
 }
-Tensor sqrt(const Tensor& self) {
+Tensor sqrt_kernel(const Tensor& self) {
   return unary_in_floats("aten::sqrt", loops().unary.square_root, self);
 }
-Tensor exp(const Tensor& self) {
+Tensor exp_kernel(const Tensor& self) {
   return unary_in_floats("aten::exp", loops().transcendental.exponential, self);
 }
-Tensor log(const Tensor& self) {
+Tensor log_kernel(const Tensor& self) {
   return unary_in_floats("aten::log", loops().transcendental.logarithm, self);
 }
-Tensor tanh(const Tensor& self) {
+Tensor tanh_kernel(const Tensor& self) {
   return unary_in_floats("aten::tanh", loops().transcendental.hyperbolic_tangent, self);
 }
-Tensor sigmoid(const Tensor& self) {
+Tensor sigmoid_kernel(const Tensor& self) {
   return unary_in_floats("aten::sigmoid", loops().transcendental.logistic, self);
 }
 
@@ -74,21 +74,21 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 OPYARD_KERNELS(m) {
   name_build(m);
   fusible("aten::neg", "", &neg, loops().unary.negative);
-  fusible("aten::abs", "", &abs, loops().unary.absolute);
+  fusible("aten::abs", "", &abs_kernel, loops().unary.absolute);
   fusible("aten::reciprocal", "", &reciprocal, loops().unary.reciprocal);
-  fusible("aten::sqrt", "", &sqrt, loops().unary.square_root);
-  fusible("aten::exp", "", &exp, loops().transcendental.exponential);
-  fusible("aten::log", "", &log, loops().transcendental.logarithm);
-  fusible("aten::tanh", "", &tanh, loops().transcendental.hyperbolic_tangent);
-  fusible("aten::sigmoid", "", &sigmoid, loops().transcendental.logistic);
+  fusible("aten::sqrt", "", &sqrt_kernel, loops().unary.square_root);
+  fusible("aten::exp", "", &exp_kernel, loops().transcendental.exponential);
+  fusible("aten::log", "", &log_kernel, loops().transcendental.logarithm);
+  fusible("aten::tanh", "", &tanh_kernel, loops().transcendental.hyperbolic_tangent);
+  fusible("aten::sigmoid", "", &sigmoid_kernel, loops().transcendental.logistic);
   m.impl("neg", &neg);
-  m.impl("abs", &abs);
+  m.impl("abs", &abs_kernel);
   m.impl("reciprocal", &reciprocal);
-  m.impl("sqrt", &sqrt);
-  m.impl("exp", &exp);
-  m.impl("log", &log);
-  m.impl("tanh", &tanh);
-  m.impl("sigmoid", &sigmoid);
+  m.impl("sqrt", &sqrt_kernel);
+  m.impl("exp", &exp_kernel);
+  m.impl("log", &log_kernel);
+  m.impl("tanh", &tanh_kernel);
+  m.impl("sigmoid", &sigmoid_kernel);
 }
 
 }  // namespace opyard::kernels

@@ -64,11 +64,11 @@ Tensor in_dtype(const Tensor& self, std::optional<DType> dtype) {
   return to.call(self, *dtype, false, false, std::nullopt);
 }
 
-Tensor softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
+Tensor softmax_kernel(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
   static constinit FoundOperator<Along> op("aten::_softmax");
   return op.call(in_dtype(self, dtype), dim, false);
 }
-Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
+Tensor log_softmax_kernel(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
   static constinit FoundOperator<Along> op("aten::_log_softmax");
   return op.call(in_dtype(self, dtype), dim, false);
 }
@@ -78,8 +78,9 @@ Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dt
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor");
   m.def("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor");
-  m.def("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", &softmax);
-  m.def("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", &log_softmax);
+  m.def("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", &softmax_kernel);
+  m.def("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+        &log_softmax_kernel);
 }
 
 OPYARD_KERNELS(m) {

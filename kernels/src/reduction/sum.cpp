@@ -166,14 +166,14 @@ constexpr RowsOfDTypes kSumRows = {
     {{}, kSumBlock<std::int64_t, false>, kSumBlock<float, false>, kSumBlock<double, false>}};
 constexpr RowsOfDTypes kMeanRows = {{{}, {}, kSumBlock<float, true>, kSumBlock<double, true>}};
 
-Tensor sum(const Tensor& self, std::optional<DType> dtype) {
+Tensor sum_kernel(const Tensor& self, std::optional<DType> dtype) {
   return sum_dims("aten::sum", self, std::nullopt, false, dtype);
 }
 Tensor sum_dim(const Tensor& self, std::optional<IntSpan> dim, bool keepdim,
                std::optional<DType> dtype) {
   return sum_dims("aten::sum.dim_IntList", self, dim, keepdim, dtype);
 }
-Tensor mean(const Tensor& self, std::optional<DType> dtype) {
+Tensor mean_kernel(const Tensor& self, std::optional<DType> dtype) {
   return mean_dims("aten::mean", self, std::nullopt, false, dtype);
 }
 Tensor mean_dim(const Tensor& self, std::optional<IntSpan> dim, bool keepdim,
@@ -196,13 +196,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
-  m.impl("sum", &sum);
+  m.impl("sum", &sum_kernel);
   m.impl("sum.dim_IntList", &sum_dim);
-  m.impl("mean", &mean);
+  m.impl("mean", &mean_kernel);
   m.impl("mean.dim", &mean_dim);
-  fusible_reduction("aten::sum", "", &sum, kSumRows);
+  fusible_reduction("aten::sum", "", &sum_kernel, kSumRows);
   fusible_reduction("aten::sum", "dim_IntList", &sum_dim, kSumRows);
-  fusible_reduction("aten::mean", "", &mean, kMeanRows);
+  fusible_reduction("aten::mean", "", &mean_kernel, kMeanRows);
   fusible_reduction("aten::mean", "dim", &mean_dim, kMeanRows);
 }
 

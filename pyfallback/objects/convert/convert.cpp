@@ -64,7 +64,7 @@ bool is_zero_dim_number(Runtime& runtime, PyObject* object, Value& value) {
 }
 
 // Code of the object's may call the operator again that it is converted for.
-void require_stack(Runtime& runtime) {
+void require_stack_for(Runtime& runtime) {
   if (is_stack_at_its_end()) throw_python_error(runtime);
 }
 
@@ -72,7 +72,7 @@ void require_stack(Runtime& runtime) {
 // or None if it has dimensions. Throws RefusedArray.
 bool is_array_with(Runtime& runtime, PyObject* object, Value& value) {
   if (PyLong_Check(object) || !is_foreign_array(runtime, object)) return false;
-  require_stack(runtime);
+  require_stack_for(runtime);
   Value tensor;
   try {
     to_foreign_tensor(runtime, object, nullptr, tensor);
@@ -102,7 +102,7 @@ bool to_int(Runtime& runtime, PyObject* object, Value& value) {
   }
   if (is_array_with(runtime, object, value)) return value.is_int();
   if (!PyIndex_Check(object)) return false;
-  require_stack(runtime);
+  require_stack_for(runtime);
   value = int_of(require(runtime, PyNumber_Index(object)).get());
   return true;
 }
@@ -136,7 +136,7 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
   if (is_symbolic(runtime, object, SymKind::Int) || is_symbolic(runtime, object, SymKind::Float)) {
     return false;
   }
-  require_stack(runtime);
+  require_stack_for(runtime);
   const double real = PyFloat_AsDouble(object);
   if (real == -1.0 && PyErr_Occurred() != nullptr) {
     if (!PyLong_Check(object) || !clear_if(PyExc_OverflowError)) throw_python_error(runtime);
@@ -149,7 +149,7 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
 // A complex number, or any other number as one.
 bool to_complex(Runtime& runtime, PyObject* object, Value& value) {
   if (is_complex_number(object)) {
-    require_stack(runtime);
+    require_stack_for(runtime);
     const Py_complex number = PyComplex_AsCComplex(object);
     if (PyErr_Occurred() != nullptr) throw_python_error(runtime);
     value = std::complex<double>(number.real, number.imag);
@@ -168,7 +168,7 @@ bool to_complex(Runtime& runtime, PyObject* object, Value& value) {
 // A bool, or NumPy's scalar one, which is no bool to Python.
 bool to_bool(Runtime& runtime, PyObject* object, Value& value) {
   if (!PyBool_Check(object) && !is_numpy_scalar(object, {"bool"})) return false;
-  require_stack(runtime);
+  require_stack_for(runtime);
   const int truth = PyObject_IsTrue(object);
   if (truth < 0) throw_python_error(runtime);  // of a class that only has the name
   value = truth == 1;
@@ -188,7 +188,7 @@ bool to_scalar(Runtime& runtime, PyObject* object, Value& value) {
 Owned member_name(Runtime& runtime, PyObject* object) {
   PyObject* const cls = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (Py_TYPE(cls) == &PyType_Type) return {};  // an enum has a metaclass
-  require_stack(runtime);
+  require_stack_for(runtime);
   if (!Owned::steal(PyObject_GetAttrString(cls, "__members__"))) {
     if (!clear_if(PyExc_AttributeError)) throw_python_error(runtime);
     return {};
@@ -237,7 +237,7 @@ bool to_device(Runtime& runtime, PyObject* object, Value& value) {
 
 // What NumPy calls a dtype, and classes of numbers, as the factories take them.
 OPYARD_COLD bool to_dtype_by_name(Runtime& runtime, PyObject* object, Value& value) {
-  require_stack(runtime);
+  require_stack_for(runtime);
   const Owned dtype = checked(PyObject_CallOneArg(require_hook(runtime, "find_dtype"), object));
   if (!is_dtype(runtime, dtype.get())) return false;
   value = std::int64_t(reinterpret_cast<DTypeObject*>(dtype.get())->dtype);
@@ -317,7 +317,7 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
   if (is_one || !is_sequence(runtime, object)) {
     return to_equal_items(runtime, type, object, value, arrays);
   }
-  require_stack(runtime);
+  require_stack_for(runtime);
   const Owned items = Owned::steal(PySequence_Fast(object, "not a sequence"));
   if (!items) {
     // An array without dimensions looks like a sequence.

@@ -145,7 +145,7 @@ PyObject* deepcopy(PyObject* object, PyObject* memo) {
 }
 
 // type(method)(function, tensor), which weakref.WeakMethod calls.
-PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+PyObject* construct_bound_method(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject *function = nullptr, *self = nullptr;
   if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > 0) {
     PyErr_SetString(PyExc_TypeError, "a bound method takes a function and a tensor, and no names");
@@ -163,7 +163,7 @@ PyMethodDef bound_method_methods[] = {{"__deepcopy__", deepcopy, METH_O, nullptr
                                       {"__reduce__", reduce_bound_method, METH_NOARGS, nullptr},
                                       {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot bound_method_slots[] = {{Py_tp_new, slot(construct)},
+PyType_Slot bound_method_slots[] = {{Py_tp_new, slot(construct_bound_method)},
                                     {Py_tp_call, slot(PyVectorcall_Call)},
                                     {Py_tp_traverse, slot(traverse_bound_method)},
                                     {Py_tp_dealloc, slot(deallocate_bound_method)},
