@@ -10,7 +10,7 @@
 // [Views] A recorded view notes its base, for the first write in place. One that is made without
 // gradients of something that has a history is marked, so that writes to it can be refused.
 //
-// [Versions] What a kernel declares that it wrote and did not count as written is counted here.
+// [Versions] What the schema says is written, and no kernel counted, is counted around the call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include "opyard/autograd.h"
 #include "opyard/autograd/handle.h"
 #include "opyard/autograd/write.h"
+#include "opyard/detail/schema/declared_writes.h"
 #include "record_plain.h"
 #include "tell.h"
 
@@ -63,31 +64,6 @@ const Plan& plan_of(RecordedOperator& recorded, const Operator& op, CountedPtr<P
   own = make_plan(op, recorded.derivative);  // a record of another definition of this name
   return *own;
 }
-
-// [Versions]
-class Versions {
- public:
-  Versions(const Plan& plan, std::span<const Value> arguments) {
-    for (const std::size_t argument : plan.written) add(arguments[argument]);
-  }
-  void bump_unchanged() const {
-    for (std::size_t i = 0; i < written_.size(); ++i) {
-      const auto& [storage, version] = written_[i];
-      if (storage->version() == version) storage->bump_version();
-    }
-  }
-
- private:
-  void add(const Value& value) {
-    if (value.is_list()) {
-      for (const Value& item : value.items_unchecked()) add(item);
-    } else if (value.is_tensor() && value.tensor_unchecked().defined()) {
-      const auto& storage = value.tensor_unchecked().impl()->storage();
-      written_.push_back({storage, storage->version()});
-    }
-  }
-  Few<std::pair<CountedPtr<Storage>, std::uint32_t>, 1> written_;
-};
 
 [[noreturn]] OPYARD_COLD void refuse_write(const Operator& op, const char* what) {
   fail(ErrorKind::BadValue, fmt::format("{}: {}", to_string(op.name()), what));
@@ -143,6 +119,13 @@ struct Call {
   std::span<Value> arguments() { return stack.top(op.schema().arguments.size()); }
   std::span<Value> results() { return stack.top(op.schema().results.size()); }
 
+  // See [Versions].
+  void run_counted() {
+    const DeclaredWrites counted(op.schema(), arguments());
+    const ExcludeDispatchKeyGuard below(kAutogradKeys);
+    run_below(op, keys, stack);
+  }
+
   void pass() {
     bool had_history = false;
     if (plan.is_view) {
@@ -153,10 +136,7 @@ struct Call {
     if (records_gradients()) {
       for (const std::size_t argument : plan.written) check_unrecorded_write(arguments()[argument]);
     }
-    const Versions versions(plan, arguments());
-    const ExcludeDispatchKeyGuard below(kAutogradKeys);
-    run_below(op, keys, stack);
-    versions.bump_unchanged();
+    run_counted();
     note_unrecorded_views(plan, had_history && !plan.is_detach, results());
   }
 
@@ -192,13 +172,8 @@ class Recording {
     const std::span<Value> arguments = call_.arguments();
     if (plan_.custom || !plan_.tensors.empty()) keep_arguments(arguments);
     make_function();
-    const Versions versions(plan_, arguments);
     if (function_) tell_of_call(*function_);
-    {
-      const ExcludeDispatchKeyGuard below(kAutogradKeys);
-      run_below(op_, call_.keys, call_.stack);
-    }
-    versions.bump_unchanged();
+    call_.run_counted();
     finish();
   }
 

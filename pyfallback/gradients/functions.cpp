@@ -209,6 +209,13 @@ py::object give_written(const py::object& tensor, const SharedFunction& function
     return Py_NewRef(Py_None);
   });
 }
+// A write that a Function declared, by whatever means it was made.
+py::object count_write(const py::object& tensor) {
+  return guarded_call([&] {
+    tensor_of(tensor).impl()->storage()->bump_version();
+    return Py_NewRef(Py_None);
+  });
+}
 py::object add_input_without_tensor(const SharedFunction& function) {
   return guarded_call([&] {
     function.function->add_input();
@@ -357,6 +364,7 @@ void add_functions(py::module_& module) {
   module.def("set_history", &give_history);
   module.def("begin_write", &begin_write_of);
   module.def("record_write", &give_written);
+  module.def("count_write", &count_write);
   module.def("skip_output", &add_input_without_tensor);
   module.def("differentiate", &differentiate);
   module.def("check_formulas", &check, py::arg("op"));

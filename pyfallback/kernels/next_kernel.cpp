@@ -10,6 +10,7 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/detail/schema/declared_writes.h"
 #include "opyard/registry/next.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
@@ -88,6 +89,7 @@ void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet ke
   Runtime& runtime = kernel.runtime;
   enter_python(runtime, [&] {
     const std::span<Value> values = stack.top(op.schema().arguments.size());
+    const DeclaredWrites counted(op.schema(), values);
     CallArguments arguments(values.size() + 2);
     if (kernel.with_keyset) arguments.add(wrap(runtime, keys));
     arguments.add(

@@ -20,6 +20,7 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/detail/schema/declared_writes.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
@@ -44,7 +45,7 @@ std::string describe_kernel(const void* record) {
 bool takes_and_gives_tensors(const Schema& schema) {
   const auto is_plain = [](const Argument& argument) {
     return argument.type->kind() == TypeKind::Tensor && !argument.keyword_only &&
-           !argument.default_value;
+           !argument.default_value && !argument.is_write();
   };
   return schema.results.size() == 1 && is_plain(schema.results[0]) &&
          std::all_of(schema.arguments.begin(), schema.arguments.end(), is_plain);
@@ -129,6 +130,7 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
                           Stack& stack) {
   const Schema& schema = op.schema();
   const std::span<Value> values = stack.top(schema.arguments.size());
+  const DeclaredWrites counted(schema, values);
 
   CallArguments arguments(values.size() + 2);
   if (convention.with_keyset) arguments.add(wrap(runtime, keys));

@@ -136,6 +136,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
       default_value = to_python(runtime, *argument.type, *argument.default_value);
     }
     cpp_site_.ready.push_back(ready);
+    writes_ |= argument.is_write();
     const bool required = !argument.default_value.has_value();
     const std::size_t position = parameters_.size();
     if (!argument.keyword_only) {
@@ -145,11 +146,12 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
     } else if (required && position < kMostParameters) {
       required_names_ |= std::uint64_t{1} << position;
     }
-    parameters_.push_back({ready, argument.keyword_only, required, argument.is_out(),
-                           checked(PyUnicode_InternFromString(argument.name.c_str())),
-                           std::move(default_value)});
+    parameters_.push_back(
+        {ready, argument.keyword_only, required, argument.is_out(), argument.is_write(),
+         checked(PyUnicode_InternFromString(argument.name.c_str())), std::move(default_value)});
   }
   for (const Argument& result : schema.results) results_.push_back(ready_for(*result.type));
+  returned_ = returned_arguments(schema);
   possible_ = !schema.variadic_arguments && !schema.variadic_results &&
               parameters_.size() <= kMostParameters;
 }
@@ -360,6 +362,8 @@ void DirectCall::learn(const Record& record) const {
   }
   const auto count = std::size_t(PyVectorcall_NARGS(flags));
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  DeclaredWrites counted;
+  if (__builtin_expect(writes_, 0)) add_writes(counted, args, count, names);
   Owned result = checked(
       in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
   if (__builtin_expect(result_is_ready(runtime, result.get()), 1)) return result.release();
@@ -376,6 +380,8 @@ void DirectCall::learn(const Record& record) const {
   }
   const auto count = std::size_t(PyVectorcall_NARGS(flags));
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  DeclaredWrites counted;
+  if (__builtin_expect(writes_, 0)) add_writes(counted, args, count, names);
   Owned result = checked(
       in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
   // One new tensor, as most give, needs no more than a look at the memory. Without this such calls
@@ -406,6 +412,45 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
     while (parameters_[at].name.get() != PyTuple_GET_ITEM(names, i)) ++at;
     visit(parameters_[at], args[count + std::size_t(i)]);
   }
+}
+
+void DirectCall::add_writes(DeclaredWrites& writes, PyObject* const* args, std::size_t count,
+                            PyObject* names) const {
+  each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
+    if (parameter.written && is_for_tensors(parameter.ready) && given != Py_None) {
+      writes.add(tensor_unchecked(given));
+    }
+  });
+}
+
+// The object that was given for an argument, or null.
+PyObject* DirectCall::given_for(std::size_t position, PyObject* const* args, std::size_t count,
+                                PyObject* names) const {
+  PyObject* found = nullptr;
+  each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
+    if (&parameter == &parameters_[position]) found = given;
+  });
+  return found;
+}
+
+// What a handler answered, with the arguments that results are: see kernels/handlers.cpp,
+// [Returned].
+PyObject* DirectCall::with_arguments(Owned answer, PyObject* const* args, std::size_t count,
+                                     PyObject* names) const {
+  if (returned_.empty()) return answer.release();
+  const auto chosen = [&](std::size_t result, PyObject* made) {
+    PyObject* const given = returned_[result] == kNoArgument
+                                ? nullptr
+                                : given_for(std::size_t(returned_[result]), args, count, names);
+    return Owned::share(given == nullptr ? made : given);
+  };
+  if (returned_.size() == 1) return chosen(0, answer.get()).release();
+  Owned tuple = checked(PyTuple_New(Py_ssize_t(returned_.size())));
+  for (std::size_t i = 0; i < returned_.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
+                     chosen(i, PyTuple_GET_ITEM(answer.get(), Py_ssize_t(i))).release());
+  }
+  return tuple.release();
 }
 
 // Whether no argument is in the memory of a tensor.
@@ -460,12 +505,20 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
                                                          PyObject* names) const {
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
   const HandlerCalls& handlers = *runtime.handler_calls;
+  DeclaredWrites counted;
+  if (__builtin_expect(writes_, 0)) add_writes(counted, args, count, names);
   HandlerAnswer answer = handlers.ask(runtime, overload, args, count, names);
-  if (!answer.object) return nullptr;
-  if (__builtin_expect(result_is_ready(runtime, answer.object.get()), 1)) {
-    return answer.object.release();
+  if (!answer.object) {
+    counted.drop();  // the way through the stack counts for itself
+    return nullptr;
   }
-  return handlers.convert_answer(runtime, op_, answer).release();
+  if (__builtin_expect(!result_is_ready(runtime, answer.object.get()), 0)) {
+    answer.object = handlers.convert_answer(runtime, op_, answer);
+  }
+  if (__builtin_expect(writes_, 0)) {
+    return with_arguments(std::move(answer.object), args, count, names);
+  }
+  return answer.object.release();
 }
 
 [[gnu::aligned(64)]] bool DirectCall::result_is_ready(const Runtime& runtime,

@@ -21,6 +21,7 @@
 
 #include "operators/cpp_calls.h"
 #include "operators/python_function.h"
+#include "opyard/detail/schema/declared_writes.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::python {
@@ -55,6 +56,12 @@ class DirectCall {
   bool fits_cpp_call(PyObject* const* args, std::size_t count) const;
   PyObject* call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
                           std::size_t count, PyObject* names) const;
+  void add_writes(DeclaredWrites& writes, PyObject* const* args, std::size_t count,
+                  PyObject* names) const;
+  PyObject* given_for(std::size_t position, PyObject* const* args, std::size_t count,
+                      PyObject* names) const;
+  PyObject* with_arguments(Owned answer, PyObject* const* args, std::size_t count,
+                           PyObject* names) const;
   bool result_is_ready(const Runtime& runtime, PyObject* result) const;
   template <typename Visit>
   void each_argument(PyObject* const* args, std::size_t count, PyObject* names,
@@ -68,7 +75,8 @@ class DirectCall {
     Ready ready;
     bool keyword_only;
     bool required;
-    bool out;             // given by name, and written to
+    bool out;  // given by name, and written to
+    bool written;
     Owned name;           // interned
     Owned default_value;  // as an object; null if there is none
   };
@@ -77,6 +85,8 @@ class DirectCall {
   const BoxedFunction python_run_;  // of records that have a PythonKernel
   std::vector<Parameter> parameters_;
   std::vector<Ready> results_;
+  std::vector<int> returned_;         // see returned_arguments()
+  bool writes_ = false;               // an argument
   bool possible_ = true;              // false for variadic schemas and for more than 64 arguments
   bool only_tensors_ = true;          // by position
   Py_ssize_t least_ = 0;              // how many have to be given by position,

@@ -280,6 +280,8 @@ class Function(metaclass=_FunctionMeta):
                 setup(ctx, given, results)
         finally:
             _gradients.set_gradient_mode(former)
+        for one in ctx._dirty:
+            _gradients.count_write(one)
         if not records:
             return results
         return _record(cls, ctx, given, results)
