@@ -172,7 +172,7 @@ class PlainCall {
       return note_viewed(position, result);
     }
     // A kernel gave a tensor of its own that has a history: it keeps that.
-    if (result.impl()->gradient_state() && !is_view) value = Value(detached(result));
+    if (result.impl()->gradient_state()) value = Value(with_own_history(result, is_view));
     set_history(value.tensor_unchecked(), std::move(history));
     note_viewed(position, value.tensor_unchecked());
   }
@@ -195,8 +195,16 @@ class PlainCall {
 
 }  // namespace
 
+Tensor with_own_history(const Tensor& result, bool is_view) {
+  if (!is_view) return detached(result);
+  // Another handle of a wrapper would not be of its class.
+  return result.keys().has(DispatchKey::Python) ? result : another_handle(result);
+}
+
 void note_base(const Tensor& view, const Tensor& of) {
   if (view.impl()->storage().get() != of.impl()->storage().get()) return;  // a copy after all
+  // A handler may have made it from a detached tensor, or under no_grad: its call is recorded.
+  view.impl()->inherit_marks(*of.impl());
   TensorState& state = require_state(view);
   const TensorState* const base_state = find_state(of);
   if (base_state != nullptr && base_state->base != nullptr) {

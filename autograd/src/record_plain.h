@@ -15,6 +15,8 @@ enum class Recorded {
 // Gradients are on, and the plan is plain.
 Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack);
 
+// A result that a kernel gave and kept, which has a history: another tensor, for that of this call.
+Tensor with_own_history(const Tensor& result, bool is_view);
 // The tensor of which a recorded view was made: its base, in the state of the view.
 void note_base(const Tensor& view, const Tensor& of);
 

@@ -110,6 +110,19 @@ void detach_in_place(const Tensor& tensor) {
   forget_history(tensor);
 }
 
+// What a handler gave for detach: it may be the argument itself, or one that it kept. Another
+// tensor on the memory of a wrapper would not be of its class.
+Value without_history(const Operator& op, Value result) {
+  const Tensor& given = result.tensor_unchecked();
+  if (!given.defined() || !given.impl()->gradient_state() || !requires_gradient(given))
+    return result;
+  if (!given.keys().has(DispatchKey::Python)) return Value(detached(given));
+  fail(ErrorKind::BadReturn,
+       fmt::format("{}: a handler gave {}, which requires a gradient; what is detached has no "
+                   "history: let it give another wrapper of the inner tensor",
+                   to_string(op.name()), describe(given)));
+}
+
 struct Call {
   const Plan& plan;
   const Operator& op;
@@ -153,7 +166,9 @@ struct Call {
     if (!plan.written.empty()) detach_in_place(source);
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
     run_below(op, keys, stack);
-    const Tensor& result = results()[0].tensor_unchecked();
+    Value& value = results()[0];
+    if (plan.written.empty()) value = without_history(op, std::move(value));
+    const Tensor& result = value.tensor_unchecked();
     if (result.same(source)) return;
     const TensorImpl& impl = *result.impl();
     const bool is_detached = impl.detached_group() != source.impl()->detached_group();
@@ -368,10 +383,8 @@ class Recording {
     }
     if (is_argument(result)) return;  // handed through: its history is right as it is
     const int viewed = plan_.view_of[position];
-    if (result.impl()->gradient_state() && viewed == kNone) {
-      // A kernel gave a tensor of its own that has a history: it keeps that.
-      value = Value(detached(result));
-    }
+    // A kernel gave a tensor of its own that has a history: it keeps that.
+    if (result.impl()->gradient_state()) value = Value(with_own_history(result, viewed != kNone));
     const Tensor& fresh = value.tensor_unchecked();
     set_history(fresh, {function_, input});
     if (viewed != kNone && arguments()[std::size_t(viewed)].is_tensor()) {

@@ -6,11 +6,18 @@
 // changed, and ours runs __del__ when the tensor really dies. No one finds a Tensor.__del__ to
 // call. A mixin that is no Tensor and gets its __del__ late puts Python's function into the classes
 // below it; that is mended when the next instance is made.
+#include <fmt/format.h>
+
 #include "objects/tensor/aten_methods.h"
+#include "objects/tensor/call_alias.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
+#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/keys/gradient_mode.h"
+#include "opyard/keys/local.h"
 #include "runtime/clear.h"
+#include "runtime/gil.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -98,7 +105,9 @@ PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what
        std::string(what) + " takes opyard.Tensor or a subclass of it, not " + came);
 }
 
-Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
+namespace {
+
+void require_memory(PyTypeObject* type, const Tensor& data) {
   const TensorImpl& given = *data.impl();
   if (given.keys().has(DispatchKey::Python) && given.data() == nullptr && given.own_numel() != 0) {
     fail(ErrorKind::BadArgument,
@@ -106,13 +115,39 @@ Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
              ": it is a wrapper without memory, whose class answers operators; make one of the "
              "tensors that it wraps, or another wrapper with make_wrapper_subclass()");
   }
-  const GradientModeGuard off(GradientMode::NoGradients);
-  Tensor alias = data.alias();
+}
+
+// An alias that no one has yet, as an instance.
+Owned wrap_alias(Runtime& runtime, PyTypeObject* type, Tensor alias) {
   if (type == runtime.tensor_type) return wrap(runtime, std::move(alias));
   if (handles_dispatch(runtime, type)) {
     alias.impl()->set_keys(alias.keys() | DispatchKey::Python);
   }
   return wrap_as(runtime, type, std::move(alias));
+}
+
+// Whether calls with it are recorded here, and lead to what it was computed from.
+bool leads_back(const Tensor& data) {
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
+  constexpr DispatchKeySet kAutograd(DispatchKey::AutogradFunctionality);
+  return data.impl()->gradient_state() && functions != nullptr && records_gradients() &&
+         (detail::excluded_keys() & kAutograd.raw()) == 0 && functions->needs(data);
+}
+
+void refuse_lost_history(const PyTypeObject* type, const Tensor& data) {
+  fail(ErrorKind::BadValue,
+       fmt::format("make_subclass({0}, data): data is {1}, which requires a gradient, and the {0} "
+                   "would have nothing of its history. data.as_subclass({0}) keeps it, and "
+                   "data.detach() has none",
+                   type->tp_name, describe(data)));
+}
+
+}  // namespace
+
+Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
+  require_memory(type, data);
+  const GradientModeGuard off(GradientMode::NoGradients);
+  return wrap_alias(runtime, type, data.alias());
 }
 
 // Tensor.make_subclass(cls, data)
@@ -124,7 +159,9 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count) {
            "make_subclass() takes a subclass of Tensor and a Tensor: make_subclass(cls, data)");
     }
     PyTypeObject* const type = require_subclass(*runtime, args[0], "make_subclass()");
-    return make_instance(*runtime, type, tensor_unchecked(args[1])).release();
+    const Tensor& data = tensor_unchecked(args[1]);
+    if (leads_back(data)) refuse_lost_history(type, data);
+    return make_instance(*runtime, type, data).release();
   });
 }
 
@@ -133,7 +170,14 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_tensor(self);
     PyTypeObject* const type = require_subclass(runtime, cls, "as_subclass()");
-    return make_instance(runtime, type, tensor_unchecked(self)).release();
+    const Tensor& data = tensor_unchecked(self);
+    if (!detail::may_need_gradient(*data.impl()))
+      return make_instance(runtime, type, data).release();
+    require_memory(type, data);
+    // Recorded as any other view is; a handler is asked for what it is answered with later.
+    const ExcludeDispatchKeyGuard below(DispatchKey::Python);
+    const CalledFromPython called(runtime);
+    return wrap_alias(runtime, type, call_alias(data)).release();
   });
 }
 

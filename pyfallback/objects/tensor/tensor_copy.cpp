@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "objects/tensor/call_alias.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/element.h"
 #include "opyard/keys/gradient_mode.h"
@@ -118,19 +119,27 @@ PyObject* duplicate_tensor(PyObject* self, PyObject*) {
       [&] { return wrap(here(), duplicate(tensor_unchecked(self), "deepcopy")).release(); });
 }
 
+namespace {
+
 const Operator& require_alias(std::string_view name) {
   find_aten(here(), to_text("alias").get());  // loads it
   return require_operator(name);
 }
 
+}  // namespace
+
+Tensor call_alias(const Tensor& tensor) {
+  static constinit FoundOperator<Tensor(const Tensor&)> alias("aten::alias", &require_alias);
+  return alias.call(tensor);
+}
+
 // tensor.alias(): the operator aten::alias, called as C++ does, which makes no wrapper of the
 // result. What it gives as a plain tensor is handed out untagged.
 PyObject* untagged_alias(PyObject* self, PyObject*) {
-  static constinit FoundOperator<Tensor(const Tensor&)> alias("aten::alias", &require_alias);
   return enter_from_python([&] {
     Runtime& runtime = here();
     const CalledFromPython called(runtime);
-    Tensor result = alias.call(tensor_unchecked(self));
+    Tensor result = call_alias(tensor_unchecked(self));
     const TensorImpl& impl = *result.impl();
     const bool has_history = bool(impl.gradient_state());  // which another one would not have
     if (!has_history && impl.object_link().tag() == nullptr) {

@@ -371,11 +371,10 @@ PyMethodDef tensor_methods[] = {
      "make_subclass(cls, data, /)\n--\n\nAn instance of a subclass of Tensor on the memory of "
      "`data`, "
      "a tensor of its own: what the __new__ of a subclass returns. Raises TypeError for other "
-     "classes."},
+     "classes, and ValueError for data that requires a gradient while gradients are on."},
     {"as_subclass", as_subclass, METH_O,
-     "as_subclass($self, cls, /)\n--\n\nmake_subclass(cls, self): the same memory as an instance "
-     "of "
-     "another class."},
+     "as_subclass($self, cls, /)\n--\n\nThe same memory as an instance of another class, recorded "
+     "as a view if the tensor requires a gradient."},
     {"requires_grad_", method(tensor_requires_grad_), METH_VARARGS | METH_KEYWORDS,
      "requires_grad_($self, requires_grad=True)\n--\n\nHas calls with this tensor recorded from "
      "now "

@@ -456,10 +456,25 @@ def _converted(
             if _is_same(changed, tensor):
                 changed = tensor
             else:
-                changed = Parameter(changed, tensor.requires_grad)
+                changed = _parameter_like(tensor, changed)
         # Stored with what it was made of, so that no other tensor gets this id meanwhile.
         made[id(tensor)] = changed, tensor
     return made[id(tensor)][0]
+
+
+def _parameter_like(parameter: Parameter, changed: _C.Tensor) -> Parameter:
+    """Raises RuntimeError if a class did not answer with its own."""
+    kind = type(parameter)
+    if issubclass(kind, Parameter):
+        return kind(changed, parameter.requires_grad)
+    made = Parameter(changed, parameter.requires_grad)
+    if type(made) is not kind:
+        raise RuntimeError(
+            f"a parameter of the class {kind.__name__} would become a plain one: aten._to_copy "
+            f"gave a {type(changed).__name__}; let the class's __opyard_dispatch__ answer it with "
+            f"a {kind.__name__}"
+        )
+    return made
 
 
 def _is_same(changed: _C.Tensor, tensor: _C.Tensor) -> bool:

@@ -1,0 +1,258 @@
+"""A history is kept, or its loss is refused: subclasses, Parameters, handlers of views and detach.
+
+Suspect objects/tensor/tensor_class.cpp, opyard/_nn/parameter.py, autograd/src/recorder.cpp and
+autograd/src/record_plain.cpp.
+"""
+
+import copy
+from typing import ClassVar
+
+import pytest
+
+import opyard
+from opyard import Tensor, autograd, nn, optim
+from opyard.dispatch import DispatchMode, ExcludeDispatchKeyGuard
+
+aten = opyard.ops.aten
+
+
+class Plain(Tensor):
+    pass
+
+
+class Handled(Tensor):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return super().__opyard_dispatch__(op, types, args, kwargs or {})
+
+
+def leaf():
+    return opyard.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+
+
+SUBCLASSES = [Plain, Handled, Tensor]
+MADE = ["computed", "view", "leaf"]
+
+
+@pytest.mark.parametrize("cls", SUBCLASSES)
+@pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: (x * 2).t(), lambda x: x], ids=MADE)
+def test_E22_as_subclass_keeps_the_history(cls, make):
+    x = leaf()
+    made = make(x)
+    other = made.as_subclass(cls)
+    assert type(other) is cls and other.requires_grad and not other.is_leaf
+    ((other * other).sum() + x.sum()).backward()
+    expected = leaf()
+    (make(expected) * make(expected)).sum().backward()
+    assert x.grad.tolist() == (expected.grad + 1).tolist()
+
+
+@pytest.mark.parametrize("cls", SUBCLASSES)
+def test_E22_what_is_written_through_it_is_recorded(cls):
+    x = leaf()
+    y = x * 2
+    y.as_subclass(cls).mul_(3)
+    y.sum().backward()
+    assert x.grad.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+    with pytest.raises(ValueError, match="a view of a leaf Variable that requires grad"):
+        leaf().as_subclass(cls).mul_(3)
+
+
+@pytest.mark.parametrize("cls", SUBCLASSES)
+def test_E22_without_gradients_it_has_none_and_is_not_written_with_them(cls):
+    y = leaf() * 2
+    with autograd.no_grad():
+        other = y.as_subclass(cls)
+    assert not other.requires_grad
+    with pytest.raises(ValueError, match="a view that was made under no_grad"):
+        other.mul_(3)
+    assert not opyard.ones(2).as_subclass(cls).requires_grad
+
+
+def test_E22_as_subclass_asks_no_handler():
+    seen = []
+
+    class Noting(DispatchMode):
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            seen.append(op.name())
+            return op(*args, **(kwargs or {}))
+
+    y = leaf() * 2
+    with Noting():
+        y.as_subclass(Handled).as_subclass(Plain)
+    assert seen == []
+
+
+@pytest.mark.parametrize("cls", [Plain, Handled, nn.Parameter])
+@pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: (x * 2)[0], lambda x: x], ids=MADE)
+def test_E22_make_subclass_refuses_to_lose_it(cls, make):
+    made = make(leaf())
+    with pytest.raises(ValueError, match=r"data.as_subclass\(.*\) keeps it, and data.detach\(\)"):
+        Tensor.make_subclass(cls, made)
+    assert not Tensor.make_subclass(cls, made.detach()).requires_grad
+    with autograd.no_grad():
+        assert not Tensor.make_subclass(cls, made).requires_grad
+    with ExcludeDispatchKeyGuard(opyard.dispatch.DispatchKey.AutogradFunctionality):
+        assert not Tensor.make_subclass(cls, made).requires_grad
+
+
+@pytest.mark.parametrize("cls", [Plain, Handled])
+def test_E22_leaves_of_subclasses_are_copied_as_before(cls):
+    made = opyard.ones(2).as_subclass(cls).requires_grad_()
+    for other in (copy.copy(made), copy.deepcopy(made)):
+        assert type(other) is cls and other.requires_grad and other.is_leaf
+
+
+class Wrapped(Tensor):
+    """Answers by its inner tensor, and wraps whatever comes back."""
+
+    answers: ClassVar[dict] = {}
+
+    @staticmethod
+    def of(inner, requires_grad=False):
+        made = Tensor.make_wrapper_subclass(Wrapped, tuple(inner.shape), dtype=inner.dtype)
+        made.inner = inner
+        return made.requires_grad_() if requires_grad else made
+
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        def each(value, of):
+            if isinstance(value, (list, tuple)):
+                return type(value)(each(one, of) for one in value)
+            return of(value)
+
+        if op.name() in cls.answers:
+            return cls.answers[op.name()](*args)
+        inner = each(args, lambda value: value.inner if isinstance(value, Wrapped) else value)
+        found = op(*inner, **(kwargs or {}))
+        return each(found, lambda one: Wrapped.of(one) if isinstance(one, Tensor) else one)
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    monkeypatch.setattr(Wrapped, "answers", {})
+    return Wrapped.answers
+
+
+def test_E22_a_parameter_of_a_wrapper_is_of_its_class():
+    weight = nn.Parameter(Wrapped.of(opyard.tensor([1.0, 2.0])))
+    assert type(weight) is Wrapped and isinstance(weight, nn.Parameter) and weight.requires_grad
+    assert not isinstance(weight * 2, nn.Parameter)
+    assert not isinstance(weight.detach(), nn.Parameter)
+    module = nn.Module()
+    module.weight = weight
+    module.register_parameter("other", nn.Parameter(weight, requires_grad=False))
+    assert [name for name, _ in module.named_parameters()] == ["weight", "other"]
+    assert not module.other.requires_grad
+    optimizer = optim.SGD([weight], lr=1.0)
+    for _ in range(2):
+        optimizer.zero_grad()
+        (module.weight * 3).sum().backward()
+        optimizer.step()
+    assert weight.inner.tolist() == [-5.0, -4.0]
+
+
+def test_E22_a_parameter_of_a_subclass_without_a_handler_is_of_its_class():
+    weight = nn.Parameter(opyard.ones(2).as_subclass(Plain))
+    assert type(weight) is Plain and isinstance(weight, nn.Parameter) and weight.is_leaf
+    assert type(nn.Parameter(nn.Parameter(opyard.ones(2)))) is nn.Parameter
+
+
+def test_E22_a_parameter_that_would_be_of_another_class_is_refused(answers):
+    answers["aten::detach"] = lambda self: self.inner.detach()
+    with pytest.raises(RuntimeError, match="return type Tensor was found instead"):
+        nn.Parameter(Wrapped.of(opyard.ones(2)))
+
+    class Own(nn.Parameter):
+        pass
+
+    with pytest.raises(TypeError, match="a tensor is of one class"):
+        Own(opyard.ones(2).as_subclass(Plain))
+
+
+def test_E22_a_module_that_is_converted_keeps_the_class_of_its_parameters(answers):
+    module = nn.Module()
+    module.weight = nn.Parameter(Wrapped.of(opyard.tensor([1.0, 2.0])))
+    module.to(opyard.float64)
+    assert type(module.weight) is Wrapped and module.weight.dtype is opyard.float64
+    answers["aten::_to_copy"] = lambda self: self.inner.to(opyard.float32)
+    with pytest.raises(RuntimeError, match="a parameter of the class Wrapped would become a plain"):
+        module.to(opyard.float32)
+
+
+class Through(DispatchMode):
+    """Calls what it sees, as `call` says."""
+
+    def __init__(self, call):
+        self.call = call
+
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return self.call(op, args, kwargs or {})
+
+
+def without_gradients(op, args, kwargs):
+    with autograd.no_grad():
+        return op(*args, **kwargs)
+
+
+def detached_first(op, args, kwargs):
+    return op(*[a.detach() if isinstance(a, Tensor) else a for a in args], **kwargs)
+
+
+CALLS = [lambda op, args, kwargs: op(*args, **kwargs), without_gradients, detached_first]
+VIEWS = {
+    "select": lambda y: y[0],
+    "t": lambda y: y.t()[:, 0],
+    "view": lambda y: y.view(4)[:2],
+    "alias": lambda y: aten.alias(y)[0],
+}
+
+
+@pytest.mark.parametrize("call", CALLS, ids=["as it is", "no_grad", "detached"])
+@pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
+def test_G11_a_view_under_a_mode_is_a_view(call, view):
+    x = leaf()
+    y = x * 1
+    with Through(call):
+        seen = view(y)
+    assert seen.requires_grad and seen.tolist() == [1.0, 2.0]
+    seen.mul_(3)
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[18.0, 36.0], [6.0, 8.0]]
+    with Through(call):
+        seen = view(leaf())
+    with pytest.raises(ValueError, match="a view of a leaf Variable"):
+        seen.mul_(3)
+
+
+def test_G11_a_view_that_a_mode_kept_has_the_history_of_each_call():
+    kept = []
+
+    def call(op, args, kwargs):
+        kept.append(op(*args, **kwargs))
+        return kept[0]
+
+    x, other = leaf(), leaf()
+    with Through(call):
+        first = aten.view(x, [4])
+        second = aten.view(other, [4])
+    assert first is not second
+    first.sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]] and other.grad is None
+
+
+def test_E3_what_a_mode_gives_for_detach_has_no_history():
+    y = leaf() * 1
+    with Through(lambda op, args, kwargs: args[0]):
+        other = y.detach()
+    assert not other.requires_grad and other.data_ptr() == y.data_ptr() and y.requires_grad
+
+
+def test_E3_nor_what_a_class_gives(answers):
+    x = Wrapped.of(opyard.tensor([1.0, 2.0]), requires_grad=True)
+    y = x * 1
+    assert type(y.detach()) is Wrapped and not y.detach().requires_grad
+    answers["aten::detach"] = lambda self: self
+    assert Wrapped.of(opyard.ones(2)).detach() is not None
+    with pytest.raises(RuntimeError, match="what is detached has no history"):
+        y.detach()
