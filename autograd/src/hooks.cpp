@@ -1,6 +1,8 @@
 // autograd/hooks.cpp: adding, removing and running hooks.
 #include "opyard/autograd/hooks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 
@@ -19,25 +21,41 @@ std::uint64_t Hooks::add(Hook hook) {
   hook.number = last_number.fetch_add(1) + 1;
   const std::uint64_t number = hook.number;
   const std::lock_guard lock(gradients_lock());
-  // What keeps a gradient sees it last.
-  const auto place = hook.retains ? hooks_.end()
-                                  : std::find_if(hooks_.begin(), hooks_.end(),
-                                                 [](const Hook& one) { return one.retains; });
+  const auto place = std::ranges::upper_bound(hooks_, hook.order, {}, &Hook::order);
   hooks_.insert(place, std::move(hook));
   return number;
 }
 
 std::uint64_t Hooks::add(std::uint32_t input, OfTensor hook, Held held) {
-  return add(Hook{
-      0, input, false, std::make_shared<const OfTensor>(std::move(hook)), {}, {}, std::move(held)});
+  return add(Hook{Order::OfTensor,
+                  0,
+                  input,
+                  std::make_shared<const OfTensor>(std::move(hook)),
+                  {},
+                  {},
+                  std::move(held)});
 }
 std::uint64_t Hooks::add(Before hook, Held held) {
-  return add(
-      Hook{0, 0, false, {}, std::make_shared<const Before>(std::move(hook)), {}, std::move(held)});
+  return add(Hook{Order::Before,
+                  0,
+                  0,
+                  {},
+                  std::make_shared<const Before>(std::move(hook)),
+                  {},
+                  std::move(held)});
 }
 std::uint64_t Hooks::add(After hook, Held held) {
-  return add(
-      Hook{0, 0, false, {}, {}, std::make_shared<const After>(std::move(hook)), std::move(held)});
+  return add(Hook{
+      Order::After, 0, 0, {}, {}, std::make_shared<const After>(std::move(hook)), std::move(held)});
+}
+std::uint64_t Hooks::add_first(After hook, Held held) {
+  return add(Hook{Order::FirstAfter,
+                  0,
+                  0,
+                  {},
+                  {},
+                  std::make_shared<const After>(std::move(hook)),
+                  std::move(held)});
 }
 
 std::vector<Hooks::Held> Hooks::held() const {
@@ -51,13 +69,15 @@ std::vector<Hooks::Held> Hooks::held() const {
 
 bool Hooks::retains(std::uint32_t input) const {
   const std::lock_guard lock(gradients_lock());
-  return std::any_of(hooks_.begin(), hooks_.end(),
-                     [&](const Hook& one) { return one.retains && one.input == input; });
+  return std::any_of(hooks_.begin(), hooks_.end(), [&](const Hook& one) {
+    return one.order == Order::Retains && one.input == input;
+  });
 }
 
 void Hooks::retain(std::uint32_t input, OfTensor keep) {
   if (retains(input)) return;
-  add(Hook{0, input, true, std::make_shared<const OfTensor>(std::move(keep)), {}, {}, {}});
+  add(Hook{
+      Order::Retains, 0, input, std::make_shared<const OfTensor>(std::move(keep)), {}, {}, {}});
 }
 
 bool Hooks::remove(std::uint64_t number) noexcept {
@@ -74,12 +94,13 @@ bool Hooks::remove(std::uint64_t number) noexcept {
 void Hooks::move_retaining(std::uint32_t input, Hooks& to, std::uint32_t to_input) {
   const std::lock_guard lock(gradients_lock());
   for (auto hook = hooks_.begin(); hook != hooks_.end();) {
-    if (!hook->retains || hook->input != input) {
+    if (hook->order != Order::Retains || hook->input != input) {
       ++hook;
       continue;
     }
     hook->input = to_input;
-    to.hooks_.push_back(std::move(*hook));
+    const auto place = std::ranges::upper_bound(to.hooks_, Order::Retains, {}, &Hook::order);
+    to.hooks_.insert(place, std::move(*hook));
     hook = hooks_.erase(hook);
   }
 }
@@ -89,20 +110,72 @@ std::vector<Hooks::Hook> Hooks::all() const {
   return hooks_;
 }
 
-bool Hooks::run_before(Function& function, Gradients& gradients) const {
+namespace {
+
+std::string describe_gradient(const Tensor& gradient) {
+  if (!gradient.defined()) return "none";
+  return describe(gradient) + " on " + to_string(gradient.device());
+}
+
+[[noreturn]] OPYARD_COLD void refuse_replacement(const Function& function, std::size_t index,
+                                                 const Tensor& before, const Tensor& after) {
+  fail(
+      ErrorKind::BadReturn,
+      fmt::format("a hook of {} has changed gradient {}: it got {} and gave {}. What a hook gives "
+                  "has the sizes, dtype and device of what it got; convert it in the hook, or give "
+                  "None to leave the gradient as it is",
+                  function.name(), index, describe_gradient(before), describe_gradient(after)));
+}
+
+bool may_replace(const Tensor& before, const Tensor& after) {
+  if (!after.defined() || after.same(before)) return true;
+  if (!before.defined()) return false;
+  if (after.dtype() != before.dtype() || after.device() != before.device()) return false;
+  return after.impl()->has_policy(TensorImpl::kSymbolic) ||
+         before.impl()->has_policy(TensorImpl::kSymbolic) ||
+         std::ranges::equal(after.sizes(), before.sizes());
+}
+
+void check_replacements(const Function& function, const Gradients& before, const Gradients& after) {
+  if (before.size() != after.size()) {
+    fail(ErrorKind::BadReturn, fmt::format("a hook of {} gave {} gradients in place of {}",
+                                           function.name(), after.size(), before.size()));
+  }
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (!may_replace(before[i], after[i])) refuse_replacement(function, i, before[i], after[i]);
+  }
+}
+
+}  // namespace
+
+void Hooks::run_of_tensors(Function& function, Gradients& gradients) const {
   for (const Hook& hook : all()) {
-    if (hook.before != nullptr && !(*hook.before)(function, gradients)) return false;
     if (hook.of_tensor == nullptr || hook.input >= gradients.size()) continue;
     Tensor& gradient = gradients[hook.input];
     if (!gradient.defined()) continue;
-    if (Tensor other = (*hook.of_tensor)(gradient); other.defined()) gradient = std::move(other);
+    Tensor other = (*hook.of_tensor)(gradient);
+    if (!other.defined()) continue;
+    if (!may_replace(gradient, other)) refuse_replacement(function, hook.input, gradient, other);
+    gradient = std::move(other);
+  }
+}
+
+bool Hooks::run_before(Function& function, Gradients& gradients) const {
+  for (const Hook& hook : all()) {
+    if (hook.before == nullptr) continue;
+    const Gradients before = gradients;
+    if (!(*hook.before)(function, gradients)) return false;
+    check_replacements(function, before, gradients);
   }
   return true;
 }
 
 void Hooks::run_after(Function& function, Gradients& gradients, const Gradients& given) const {
   for (const Hook& hook : all()) {
-    if (hook.after != nullptr) (*hook.after)(function, gradients, given);
+    if (hook.after == nullptr) continue;
+    const Gradients before = gradients;
+    (*hook.after)(function, gradients, given);
+    check_replacements(function, before, gradients);
   }
 }
 

@@ -244,8 +244,22 @@ py::object call_function(const SharedFunction& self, const py::args& args) {
   });
 }
 
-// Functions of Python that see gradients of a function; what they return other than None replaces
-// them.
+// What a hook returned takes the place of the gradients that it saw; None leaves them as they are.
+void take_replacements(const PythonTable& own, const py::object& result, const char* who,
+                       Gradients& gradients) {
+  if (result.is_none()) return;
+  const py::tuple items = PyTuple_Check(result.ptr()) ? py::reinterpret_borrow<py::tuple>(result)
+                                                      : py::make_tuple(result);
+  if (items.size() != gradients.size()) {
+    fail(ErrorKind::BadReturn, std::string(who) + " gave " + std::to_string(items.size()) +
+                                   " gradients in place of " + std::to_string(gradients.size()));
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    gradients[i] = optional_tensor(own, items[i].ptr());
+  }
+}
+
+// Functions of Python that see gradients of a function.
 std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
   auto held = std::make_shared<Held>(table(), hook.ptr());
   return self.function->hooks().add(
@@ -255,47 +269,25 @@ std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
         const py::object given = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
         const py::object result = py::reinterpret_steal<py::object>(
             require_object(own, PyObject_CallOneArg(held->get(), given.ptr())));
-        if (result.is_none()) return true;
         if (result.ptr() == Py_False) return false;
-        const py::tuple items = PyTuple_Check(result.ptr())
-                                    ? py::reinterpret_borrow<py::tuple>(result)
-                                    : py::make_tuple(result);
-        if (items.size() != gradients.size()) {
-          fail(ErrorKind::BadReturn, "a prehook gave " + std::to_string(items.size()) +
-                                         " gradients in place of " +
-                                         std::to_string(gradients.size()));
-        }
-        for (std::size_t i = 0; i < items.size(); ++i) {
-          gradients[i] = optional_tensor(own, items[i].ptr());
-        }
+        take_replacements(own, result, "a prehook", gradients);
         return true;
       }),
       held);
 }
-std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook) {
+std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook, bool first) {
   auto held = std::make_shared<Held>(table(), hook.ptr());
-  return self.function->hooks().add(
-      Hooks::After([held](Function&, Gradients& gradients, const Gradients& given) {
-        const PythonTable& own = held->table();
-        const HoldPython python(own);
-        const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
-        const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
-        const py::object result = py::reinterpret_steal<py::object>(require_object(
-            own, PyObject_CallFunctionObjArgs(held->get(), results.ptr(), inputs.ptr(), nullptr)));
-        if (result.is_none()) return;
-        const py::tuple items = PyTuple_Check(result.ptr())
-                                    ? py::reinterpret_borrow<py::tuple>(result)
-                                    : py::make_tuple(result);
-        if (items.size() != gradients.size()) {
-          fail(ErrorKind::BadReturn, "a hook gave " + std::to_string(items.size()) +
-                                         " gradients in place of " +
-                                         std::to_string(gradients.size()));
-        }
-        for (std::size_t i = 0; i < items.size(); ++i) {
-          gradients[i] = optional_tensor(own, items[i].ptr());
-        }
-      }),
-      held);
+  Hooks::After after = [held](Function&, Gradients& gradients, const Gradients& given) {
+    const PythonTable& own = held->table();
+    const HoldPython python(own);
+    const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
+    const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
+    const py::object result = py::reinterpret_steal<py::object>(require_object(
+        own, PyObject_CallFunctionObjArgs(held->get(), results.ptr(), inputs.ptr(), nullptr)));
+    take_replacements(own, result, "a hook", gradients);
+  };
+  Hooks& hooks = self.function->hooks();
+  return first ? hooks.add_first(std::move(after), held) : hooks.add(std::move(after), held);
 }
 
 std::unique_ptr<SavedTensor> save(const py::object& tensor, bool is_result, std::uint32_t input) {
@@ -332,7 +324,7 @@ void add_functions(py::module_& module) {
                              [](const SharedFunction& self) { return self.function->call_site(); })
       .def("__call__", &call_function)
       .def("_register_prehook", &add_prehook)
-      .def("_register_hook", &add_posthook)
+      .def("_register_hook", &add_posthook, py::arg("hook"), py::arg("first") = false)
       .def("_remove_hook",
            [](const SharedFunction& self, std::uint64_t number) {
              Hooks* const hooks = self.function->find_hooks();

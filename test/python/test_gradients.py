@@ -165,7 +165,7 @@ def test_G7_a_gradient_on_another_device_is_refused():
     there = opyard.ones(2, dtype=opyard.float64, device="meta")
     with pytest.raises(RuntimeError, match="expected device cpu but got meta"):
         Wrong.apply(x, (there, None)).sum().backward()
-    with pytest.raises(RuntimeError, match="expected device cpu but got meta"):
+    with pytest.raises(RuntimeError, match="got float64.* on cpu and gave float64.* on meta"):
         y = x * 2
         y.register_hook(lambda gradient: there)
         y.sum().backward()
@@ -613,26 +613,6 @@ def test_out_forms_cannot_record():
 
 
 # Operators of users.
-
-
-def test_G7_what_a_hook_makes_of_a_gradient_is_brought_to_its_form():
-    seen = []
-
-    class Noting(autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, gradient):
-            seen.append((gradient.dtype, gradient.tolist()))
-            return gradient
-
-    x = leaf([1.0, 2.0])
-    y = Noting.apply(x)
-    y.register_hook(lambda gradient: opyard.ones(3, 2))  # wider, and of another dtype
-    y.sum().backward()
-    assert seen == [(opyard.float64, [3.0, 3.0])]
 
 
 def test_G11_two_elements_in_one_place_are_not_written():

@@ -74,7 +74,7 @@ def _register_post_accumulate_grad_hook(
     def told(_: tuple, __: tuple) -> None:
         hook(tensor)
 
-    return RemovableHandle(function, function._register_hook(told))
+    return RemovableHandle(function, function._register_hook(told, first=True))
 
 
 _METHODS = {

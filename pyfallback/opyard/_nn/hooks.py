@@ -37,6 +37,21 @@ def checked(hook: object, method: str) -> Callable[..., Any]:
     return hook
 
 
+def _described(gradient: object) -> str:
+    if not isinstance(gradient, _C.Tensor):
+        return "None" if gradient is None else f"an object of {type(gradient).__name__}"
+    return f"{gradient.dtype} of shape {list(gradient.shape)} on {gradient.device}"
+
+
+def _may_replace(before: object, after: object) -> bool:
+    if after is None or after is before:
+        return True
+    if not isinstance(before, _C.Tensor) or not isinstance(after, _C.Tensor):
+        return False
+    kinds = [(one.shape, one.dtype, one.device) for one in (before, after)]
+    return kinds[0] == kinds[1]
+
+
 class _Call:
     """One call of a module with backward hooks: the gradients of its outputs, then its inputs'."""
 
@@ -55,6 +70,13 @@ class _Call:
                     f"a backward hook of {type(self.module).__name__} returned {len(given)} "
                     f"gradients for {len(grad_input)} inputs"
                 )
+            for number, (before, after) in enumerate(zip(grad_input, given, strict=True)):
+                if not _may_replace(before, after):
+                    raise RuntimeError(
+                        f"a backward hook of {type(self.module).__name__} has changed gradient "
+                        f"{number}: it got {_described(before)} and gave {_described(after)}. What "
+                        "a hook gives has the shape, dtype and device of what it got"
+                    )
             grad_input = given
         return grad_input
 

@@ -4,8 +4,13 @@
 //   before           sees all of them; false stops the function
 //   after            sees what the function gave, and may give others
 //
-// They run in the order in which they came. A hook may remove itself, or others, while it runs:
-// those of the run that is under way still run.
+// They run in this order, those of one kind in the order in which they came; what retains the
+// gradient of a tensor is the last of the tensor's. A function that is on the way to nothing, whose
+// gradients are only captured, has those of its tensors run and no others. A hook may remove
+// itself, or others, while it runs: those of its kind that the run has begun with still run.
+//
+// What a hook gives for a gradient has its sizes, dtype and device, and there is none for one that
+// is undefined: else BadReturn is raised.
 //
 // Threads: all of it is guarded by one lock for all functions, which is not held while a hook runs.
 //
@@ -43,6 +48,8 @@ class OPYARD_API Hooks {
   std::uint64_t add(std::uint32_t input, OfTensor hook, Held held = {});
   std::uint64_t add(Before hook, Held held = {});
   std::uint64_t add(After hook, Held held = {});
+  // Runs before the others that come after the function.
+  std::uint64_t add_first(After hook, Held held = {});
   // Runs after those of the tensor, once for each input however often it is added.
   void retain(std::uint32_t input, OfTensor keep);
   bool retains(std::uint32_t input) const;
@@ -54,15 +61,17 @@ class OPYARD_API Hooks {
 
   std::vector<Held> held() const;
 
+  void run_of_tensors(Function& function, Gradients& gradients) const;
   // False if the function is not to be run.
   bool run_before(Function& function, Gradients& gradients) const;
   void run_after(Function& function, Gradients& gradients, const Gradients& given) const;
 
  private:
+  enum class Order : std::uint8_t { OfTensor, Retains, Before, FirstAfter, After };
   struct Hook {
+    Order order;
     std::uint64_t number;
     std::uint32_t input;
-    bool retains;
     std::shared_ptr<const OfTensor> of_tensor;
     std::shared_ptr<const Before> before;
     std::shared_ptr<const After> after;
@@ -71,7 +80,7 @@ class OPYARD_API Hooks {
   std::uint64_t add(Hook hook);
   std::vector<Hook> all() const;
 
-  std::vector<Hook> hooks_;
+  std::vector<Hook> hooks_;  // by their order
 };
 
 }  // namespace opyard::autograd
