@@ -164,8 +164,8 @@ def _is_differentiable(tensor: "_C.Tensor") -> bool:
 
 
 def like_of(output: object) -> "Callable | None":
-    """What makes zeros like an output that can have a gradient; None for any other."""
-    if not isinstance(output, _C.Tensor) or not _is_differentiable(output):
+    """What makes zeros like an output, whether it has a gradient or not; None for no Tensor."""
+    if not isinstance(output, _C.Tensor):
         return None
     shape, dtype, device = list(output.shape), output.dtype, output.device
 
@@ -348,7 +348,7 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
     inputs = [args[i] for i in positions]
     function = _gradients.make_function(name, inputs, backward)
     for number, output in enumerate(outputs):
-        backward._likes.append(None)
+        backward._likes.append(like_of(output))
         if not isinstance(output, _C.Tensor):
             _gradients.skip_output(function)
             continue
@@ -360,7 +360,6 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
             output = outputs[number] = _gradients.another_handle(output)
         elif not is_written and output.requires_grad:
             output = outputs[number] = _gradients.detached(output)
-        backward._likes[number] = like_of(output)
         output.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`
         if is_written:
             _gradients.record_write(output, function)
