@@ -20,7 +20,8 @@ void require_defined(const Tensor& tensor, const char* what) {
                    i, describe_sizes(gradient.sizes()), describe_sizes(root.sizes())));
 }
 
-std::vector<Root> roots_of(std::span<const Tensor> roots, std::span<const Tensor> gradients) {
+std::vector<Root> roots_of(std::span<const Tensor> roots, std::span<const Tensor> gradients,
+                           bool create_graph) {
   if (!gradients.empty() && gradients.size() != roots.size()) {
     fail(ErrorKind::BadArgument,
          fmt::format("{} gradients were given for {} tensors", gradients.size(), roots.size()));
@@ -58,9 +59,18 @@ std::vector<Root> roots_of(std::span<const Tensor> roots, std::span<const Tensor
       OPYARD_CHECK(gradient.device() == root.device(), BadArgument,
                    fmt::format("grad_output[{}] is on {}, and the output on {}", i,
                                to_string(gradient.device()), to_string(root.device())));
-      OPYARD_CHECK(gradient.dtype() == root.dtype(), BadArgument,
-                   fmt::format("grad_output[{}] is {}, and the output {}; convert it with to()", i,
-                               describe(gradient), describe(root)));
+      if (is_complex(gradient.dtype()) != is_complex(root.dtype())) {
+        fail(
+            ErrorKind::BadArgument,
+            fmt::format("grad_output[{}] is {}, and the output {}: one of them is complex. Convert "
+                        "it with to(), or take its real part",
+                        i, describe(gradient), describe(root)));
+      }
+      if (gradient.dtype() != root.dtype()) {  // recorded as the run is
+        const GradientModeGuard mode(create_graph ? GradientMode::Gradients
+                                                  : GradientMode::NoGradients);
+        gradient = calls::to_dtype(gradient, root.dtype());
+      }
     }
     all.push_back({std::move(edge), std::move(gradient)});
   }
@@ -179,14 +189,14 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients,
   Run run = run_of(options, options.inputs);
   run.accumulate = true;
   for (const Tensor& input : options.inputs) retain_gradient(input);  // nothing for a leaf
-  execute(roots_of(roots, gradients), run);
+  execute(roots_of(roots, gradients, options.create_graph), run);
 }
 
 Gradients grad(std::span<const Tensor> roots, std::span<const Tensor> inputs,
                std::span<const Tensor> gradients, const BackwardOptions& options) {
   const Run run = run_of(options, inputs);
   OPYARD_CHECK(!inputs.empty(), BadArgument, "grad requires non-empty inputs.");
-  Gradients found = execute(roots_of(roots, gradients), run);
+  Gradients found = execute(roots_of(roots, gradients, options.create_graph), run);
   for (const Tensor& gradient : found) {
     if (gradient.defined() || options.allow_unused) continue;
     fail(ErrorKind::BadValue,

@@ -94,7 +94,7 @@ class FunctionCtx:
     """What a Function's forward keeps for its backward. Any attribute may be set."""
 
     def __init__(self) -> None:
-        self.needs_input_grad: tuple[bool, ...] = ()
+        self.needs_input_grad: tuple[bool | list[bool], ...] = ()
         self.materialize_grads = True
         self._to_save: tuple = ()
         self._saved: list | None = []

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 from .. import _C, _gradients
 from .functions import FunctionCtx, like_of, materialized
@@ -34,6 +35,21 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list | tuple)
 
 
+def _is_default(value: object, argument: Any) -> bool:
+    """Whether an argument has the default of its schema; no Tensor is one."""
+    if not argument.has_default_value() or isinstance(value, _C.Tensor):
+        return False
+    default = argument.default_value
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _needs_of(value: object, needs: bool) -> "bool | list[bool]":
+    """What needs_input_grad says of an argument: of a list of tensors, one bool for each."""
+    if not _is_list(value) or not any(isinstance(one, _C.Tensor) for one in value):
+        return needs
+    return [isinstance(one, _C.Tensor) and one.requires_grad for one in value]
+
+
 class _OperatorBackward:
     """What the engine calls for one call of the operator."""
 
@@ -44,14 +60,6 @@ class _OperatorBackward:
         self._ctx = ctx
         self._backward = backward
         self._lengths = [len(a) if _is_list(a) else None for a in arguments]
-        self._kinds = [
-            "list"
-            if (_is_list(a) and any(isinstance(i, _C.Tensor) for i in a)) or a == []
-            else "tensor"
-            if isinstance(a, _C.Tensor) or a is None
-            else "other"
-            for a in arguments
-        ]
         self._result_lengths = [len(r) if _is_list(r) else None for r in results]
         self._likes = [
             like_of(one) for result in results for one in (result if _is_list(result) else [result])
@@ -75,18 +83,14 @@ class _OperatorBackward:
             results = self._backward(self._ctx, *given)
         finally:
             self._ctx._running.pop()
-        if not isinstance(results, tuple):
-            results = (results,)
-        count, whole = self._passed, len(self._kinds)
-        if len(results) not in (count, whole):
-            raise RuntimeError(
-                f"{self._name}: the backward function returned an incorrect number of gradients "
-                f"(expected {count}{'' if count == whole else f' or {whole}'}, got {len(results)})"
-            )
-        results = results + (None,) * (whole - len(results))
         flat: list = []
-        for place, result in enumerate(results):
+        for place, result in enumerate(self._for_all(results)):
             if not self._tensor_arguments[place]:
+                if result is not None:
+                    raise RuntimeError(
+                        f"{self._name}: the backward function returned a gradient different than "
+                        f"None at position {place + 1}, but the argument there is no Tensor"
+                    )
                 continue
             length = self._lengths[place]
             if length is None:
@@ -102,7 +106,25 @@ class _OperatorBackward:
                 flat.extend(result)
         return tuple(flat)
 
-    _passed = 0
+    def _for_all(self, results: object) -> tuple:
+        """What backward gave, with None for the arguments for which it gave nothing."""
+        if not isinstance(results, tuple):
+            results = (results,)
+        least, whole = self._least, len(self._lengths)
+        while len(results) > whole and results[-1] is None:
+            results = results[:-1]
+        if not least <= len(results) <= whole:
+            raise RuntimeError(
+                f"{self._name}: the backward function returned an incorrect number of gradients "
+                f"(expected {whole if least == whole else f'{least} to {whole}'}, got "
+                f"{len(results)}); it gives one, or None, for each argument, and none for those at "
+                "the end that have their defaults"
+            )
+        return results + (None,) * (whole - len(results))
+
+    # How many arguments there are before those at the end that have their defaults, or are given by
+    # name only.
+    _least = 0
 
 
 def register(
@@ -120,11 +142,12 @@ def register(
     full_name = op.name()
     names = [argument.name for argument in schema.arguments]
     keyword_only = [argument.name for argument in schema.arguments if argument.kwarg_only]
+    passed = [argument for argument in schema.arguments if not argument.kwarg_only]
     takes_tensors = ["Tensor" in str(argument.type) for argument in schema.arguments]
 
     def prepare(arguments: tuple, results: tuple, needs: tuple) -> _OperatorBackward:
         ctx = _OperatorCtx()
-        ctx.needs_input_grad = needs
+        ctx.needs_input_grad = tuple(map(_needs_of, arguments, needs))
         if setup_context is not None:
             positional = tuple(
                 a for a, name in zip(arguments, names, strict=True) if name not in keyword_only
@@ -141,7 +164,9 @@ def register(
             else:
                 setup_context(ctx, positional, output)
         call = _OperatorBackward(full_name, ctx, backward, arguments, results)
-        call._passed = len(arguments) - len(keyword_only)
+        call._least = len(arguments) - len(keyword_only)
+        while call._least > 0 and _is_default(arguments[call._least - 1], passed[call._least - 1]):
+            call._least -= 1
         call._tensor_arguments = takes_tensors
         outputs = [t for r in results for t in (r if _is_list(r) else (r,))]
         ctx._keep(outputs)

@@ -89,7 +89,8 @@ def grad(
     """The gradients of `outputs` for `inputs`, which are not accumulated anywhere.
 
     Raises ValueError for an input that was not used, unless `allow_unused`; then it is None, or
-    zeros with `materialize_grads`, which needs no `allow_unused`.
+    zeros with `materialize_grads`, which needs no `allow_unused`. With `create_graph` the zeros
+    require a gradient, as what else it gives.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads gives zeros where allow_unused=False raises")
@@ -110,5 +111,6 @@ def grad(
         return found
     zeros_like = _ops.ops.aten.zeros_like
     return tuple(
-        zeros_like(of) if one is None else one for one, of in zip(found, wanted, strict=True)
+        zeros_like(of).requires_grad_(create_graph) if one is None else one
+        for one, of in zip(found, wanted, strict=True)
     )

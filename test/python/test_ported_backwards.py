@@ -1,0 +1,144 @@
+"""Backwards as they are written for PyTorch: what they get and give, and gradients of other dtypes.
+
+Suspect registered.py, functions.py and runs.py of pyfallback/opyard/_autograd/, and
+autograd/src/api.cpp.
+"""
+
+import pytest
+
+import opyard
+from opyard import autograd
+from opyard.library import Library, register_autograd
+
+
+@pytest.fixture
+def lib():
+    with Library("ported", "DEF") as made:
+        yield made
+
+
+def leaf(*values, dtype=opyard.float32):
+    return opyard.tensor(list(values), dtype=dtype, requires_grad=True)
+
+
+def test_F19_a_list_of_tensors_needs_as_many_answers(lib):
+    lib.define("joined(Tensor x, Tensor[] ys, Tensor? z, int n, Tensor?[] os, int[] k) -> Tensor")
+    lib.impl("joined", lambda x, ys, z, n, os, k: x + ys[0] * 2 + ys[1], "CPU")
+    seen = []
+
+    def backward(ctx, grad):
+        seen.append(ctx.needs_input_grad)
+        return grad, [grad * 2 if need else None for need in ctx.needs_input_grad[1]], *[None] * 4
+
+    register_autograd("ported::joined", backward, lib=lib)
+    x, y = leaf(1.0), leaf(2.0)
+    opyard.ops.ported.joined(x, [y, opyard.ones(1)], None, 3, [None, y], [1]).sum().backward()
+    assert seen == [(True, [True, False], False, False, [False, True], False)]
+    assert y.grad.tolist() == [2.0]
+
+
+CALLS = {
+    "x": (lambda op, x: op(x), 1),
+    "a": (lambda op, x: op(x, 1.5), 2),
+    "its default": (lambda op, x: op(x, 1.0), 1),
+    "b": (lambda op, x: op(x, b=3.0), 3),
+    "c": (lambda op, x: op(x, 1.0, 2.0, "two"), 4),
+    "k": (lambda op, x: op(x, k=4.0), 1),
+}
+
+
+@pytest.mark.parametrize("count", range(7))
+@pytest.mark.parametrize(("call", "least"), CALLS.values(), ids=list(CALLS))
+def test_F19_gradients_are_for_the_arguments_that_were_given(lib, call, least, count):
+    lib.define(
+        "f(Tensor x, float a=1., float b=2., str c='one', *, float k=3.) -> Tensor".replace(
+            "'", '"'
+        )
+    )
+    lib.impl("f", lambda x, a=1.0, b=2.0, c="one", *, k=3.0: x * 2, "CPU")
+    register_autograd("ported::f", lambda ctx, grad: (grad * 2, *[None] * 9)[:count], lib=lib)
+    x = leaf(1.0)
+    y = call(opyard.ops.ported.f, x).sum()
+    if count >= least:
+        y.backward()
+        assert x.grad.tolist() == [2.0]
+    else:
+        with pytest.raises(RuntimeError, match=rf"expected {least} to 5, got {count}\)"):
+            y.backward()
+
+
+def test_F19_no_gradient_is_for_what_is_no_tensor(lib):
+    lib.define("f(Tensor x, float a) -> Tensor")
+    lib.impl("f", lambda x, a: x * a, "CPU")
+    register_autograd("ported::f", lambda ctx, grad: (grad, grad), lib=lib)
+    with pytest.raises(RuntimeError, match="a gradient different than None at position 2"):
+        opyard.ops.ported.f(leaf(1.0), 2.0).sum().backward()
+
+
+GIVEN = [opyard.float16, opyard.bfloat16, opyard.float64, opyard.int64, opyard.uint8, opyard.bool]
+
+
+@pytest.mark.parametrize("dtype", GIVEN, ids=str)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_G14_a_gradient_of_another_dtype_is_converted(dtype, create_graph):
+    x = leaf(1.0, 2.0)
+    given = opyard.ones(2).to(dtype)
+    (found,) = autograd.grad(x * 3, x, given, create_graph=create_graph)
+    assert found.dtype is opyard.float32 and found.tolist() == [3.0, 3.0]
+    (x * 3).backward(given, create_graph=create_graph)
+    assert x.grad.dtype is opyard.float32 and x.grad.tolist() == [3.0, 3.0]
+
+
+def test_G12_a_converted_gradient_has_a_gradient():
+    x, given = leaf(1.0, 2.0), leaf(5.0, 7.0, dtype=opyard.float64)
+    (found,) = autograd.grad(x * x, x, given, create_graph=True)
+    (again,) = autograd.grad(found.sum(), given)
+    assert again.dtype is opyard.float64 and again.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("to_complex", [False, True])
+def test_G14_no_complex_gradient_is_made_real_nor_the_other_way(to_complex):
+    x = leaf(1.0, dtype=opyard.float32 if to_complex else opyard.complex64)
+    given = opyard.ones(1, dtype=opyard.complex64 if to_complex else opyard.float32)
+    with pytest.raises(TypeError, match="one of them is complex. Convert it with to"):
+        (x * 3).backward(given)
+
+
+class Several(autograd.Function):
+    """One output with a gradient, and those that have none."""
+
+    @staticmethod
+    def forward(ctx, x, given):
+        whole = opyard.tensor([1, 2])
+        marked = x * 3
+        ctx.mark_non_differentiable(marked, whole)
+        ctx.given = given
+        return x * 2, marked, whole, x > 0, 5
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        ctx.given.extend(gradients)
+        return gradients[0] * 2 + gradients[1], None
+
+
+def test_G16_every_tensor_that_forward_gave_has_zeros():
+    given, x = [], leaf(1.0, 2.0, 3.0)
+    Several.apply(x, given)[0].sum().backward()
+    assert [None if g is None else (g.dtype, g.tolist()) for g in given] == [
+        (opyard.float32, [1.0] * 3),
+        (opyard.float32, [0.0] * 3),
+        (opyard.int64, [0, 0]),
+        (opyard.bool, [False] * 3),
+        None,
+    ]
+    assert x.grad.tolist() == [2.0] * 3
+
+
+def test_G12_zeros_for_what_was_not_used_are_differentiated_again():
+    x, y = leaf(1.0), leaf(2.0)
+    first, zeros = autograd.grad(x * x, [x, y], create_graph=True, materialize_grads=True)
+    assert zeros.requires_grad and zeros.tolist() == [0.0]
+    assert autograd.grad(zeros, y, allow_unused=True) == (None,)
+    assert autograd.grad(first + zeros, x)[0].tolist() == [2.0]
+    _, zeros = autograd.grad(x * x, [x, y], materialize_grads=True)
+    assert not zeros.requires_grad
