@@ -47,9 +47,9 @@ class Parameter(_C.Tensor, metaclass=_ParameterMeta):
         self.weight = Parameter(opyard.zeros(3, 4))
 
     What operators give for a Parameter is a Tensor. A tensor of another class stays of that class,
-    and is a Parameter for isinstance(). Raises RuntimeError if its class does not answer aten.detach
-    with a tensor of its own; TypeError for what is no Tensor, and for elements that have no
-    gradients (integers, bool) unless `requires_grad` is False.
+    and is a Parameter for isinstance(). Raises RuntimeError if its class does not answer
+    aten.detach with a tensor of its own; TypeError for what is no Tensor, and for elements that
+    have no gradients (integers, bool) unless `requires_grad` is False.
     """
 
     def __new__(cls, data: _C.Tensor, requires_grad: bool = True) -> "Parameter":
