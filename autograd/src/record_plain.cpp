@@ -202,7 +202,12 @@ Tensor with_own_history(const Tensor& result, bool is_view) {
 }
 
 void note_base(const Tensor& view, const Tensor& of) {
-  if (view.impl()->storage().get() != of.impl()->storage().get()) return;  // a copy after all
+  if (view.impl()->storage().get() != of.impl()->storage().get()) {
+    // A copy after all; but of a wrapper no one can tell, so that it must not be written.
+    if (!view.keys().has(DispatchKey::Python)) return;
+    TensorImpl& impl = *view.impl();
+    return impl.set_marks(std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
+  }
   // A handler may have made it from a detached tensor, or under no_grad: its call is recorded.
   view.impl()->inherit_marks(*of.impl());
   TensorState& state = require_state(view);

@@ -82,6 +82,13 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
            "the view alone, by select() or narrow()";
   }
   if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
+    if (state != nullptr && state->history && tensor.keys().has(DispatchKey::Python)) {
+      return "a view that the class of a wrapper gave is being modified in place with gradients "
+             "on, "
+             "and what it shows would not get the history of that. Write what it is a view of, or "
+             "a "
+             "clone(), or write under no_grad";
+    }
     if (state != nullptr && state->history) {
       return "a view that a Function gave of one of its arguments is being modified in place with "
              "gradients on. Give a clone() from its forward, or write the argument there and mark "

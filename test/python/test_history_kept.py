@@ -256,3 +256,20 @@ def test_E3_nor_what_a_class_gives(answers):
     assert Wrapped.of(opyard.ones(2)).detach() is not None
     with pytest.raises(RuntimeError, match="what is detached has no history"):
         y.detach()
+
+
+def test_G11_a_view_of_a_wrapper_is_not_written_with_gradients():
+    y = Wrapped.of(opyard.tensor([1.0, 2.0]), requires_grad=True) * 1
+    view = y.view(2, 1)
+    (view * view).sum().backward(keep_graph=True)
+    with pytest.raises(ValueError, match="a view that the class of a wrapper gave"):
+        view.mul_(3)
+    with pytest.raises(ValueError, match="a view that the class of a wrapper gave"):
+        view[0].mul_(3)
+    with autograd.no_grad():
+        view.mul_(3)
+    assert y.inner.tolist() == [3.0, 6.0]
+    view.clone().mul_(3)
+    plain = Wrapped.of(opyard.ones(2))
+    plain.view(2, 1).mul_(3)
+    assert plain.inner.tolist() == [3.0, 3.0]
