@@ -7,6 +7,7 @@ autograd/src/record_plain.cpp.
 import copy
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 import opyard
@@ -273,3 +274,21 @@ def test_G11_a_view_of_a_wrapper_is_not_written_with_gradients():
     plain = Wrapped.of(opyard.ones(2))
     plain.view(2, 1).mul_(3)
     assert plain.inner.tolist() == [3.0, 3.0]
+
+
+FROM_ARRAYS = {
+    "one": lambda array, y: aten.mul(array, y),
+    "list": lambda array, y: aten.split(aten.mul(y, array), 1, dim=-1)[0] + aten.cat([array, y])[0],
+    "view": lambda array, y: aten.cat([array, y])[1:],
+}
+
+
+@pytest.mark.parametrize("make", FROM_ARRAYS.values(), ids=list(FROM_ARRAYS))
+def test_F57_a_result_with_a_history_is_no_array(make):
+    x = leaf()
+    made = make(np.ones((2, 2), np.float32), x * 2)
+    assert type(made) is Tensor and made.requires_grad
+    made.sum().backward()
+    assert x.grad is not None
+    with autograd.no_grad():
+        assert type(aten.mul(np.ones((2, 2), np.float32), x)) is np.ndarray

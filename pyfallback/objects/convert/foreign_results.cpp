@@ -11,6 +11,8 @@
 
 #include <algorithm>
 
+#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/detail/value/dict_object.h"
 
 namespace opyard::python {
@@ -78,9 +80,18 @@ PyObject* find_in(PyObject* object, const Predicate& is_it, int depth = 0) {
   return nullptr;
 }
 
-// Whether a tensor has memory that others can read, and no object of a class of its own.
+// Whether it has a history, which no array of another library has.
+bool has_history(const Tensor& tensor) {
+  if (__builtin_expect(!detail::may_need_gradient(*tensor.impl()), 1)) return false;
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
+  return functions != nullptr && functions->needs(tensor);
+}
+
+// Whether a tensor has memory that others can read, no object of a class of its own, and no
+// history.
 bool is_exportable(Runtime& runtime, const Tensor& tensor) {
   if (!tensor.device().is_cpu() || tensor.keys().has(DispatchKey::Python)) return false;
+  if (has_history(tensor)) return false;
   return tensor.impl()->object_link().object(runtime.tag) == nullptr ||
          Py_TYPE(wrap(runtime, tensor).get()) == runtime.tensor_type;
 }
