@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "calls.h"
+#include "gradient_error.h"
 #include "opyard/autograd.h"
 
 namespace opyard::autograd {
@@ -186,24 +187,28 @@ bool remove_hook(const Tensor& tensor, std::uint64_t number) {
 
 void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients,
               const BackwardOptions& options) {
-  Run run = run_of(options, options.inputs);
-  run.accumulate = true;
-  for (const Tensor& input : options.inputs) retain_gradient(input);  // nothing for a leaf
-  execute(roots_of(roots, gradients, options.create_graph), run);
+  with_gradient_errors([&] {
+    Run run = run_of(options, options.inputs);
+    run.accumulate = true;
+    for (const Tensor& input : options.inputs) retain_gradient(input);  // nothing for a leaf
+    execute(roots_of(roots, gradients, options.create_graph), run);
+  });
 }
 
 Gradients grad(std::span<const Tensor> roots, std::span<const Tensor> inputs,
                std::span<const Tensor> gradients, const BackwardOptions& options) {
-  const Run run = run_of(options, inputs);
-  OPYARD_CHECK(!inputs.empty(), BadArgument, "grad requires non-empty inputs.");
-  Gradients found = execute(roots_of(roots, gradients, options.create_graph), run);
-  for (const Tensor& gradient : found) {
-    if (gradient.defined() || options.allow_unused) continue;
-    fail(ErrorKind::BadValue,
-         "One of the differentiated Tensors appears to not have been used in the graph. Set "
-         "allow_unused=True if this is the desired behavior.");
-  }
-  return found;
+  return with_gradient_errors([&] {
+    const Run run = run_of(options, inputs);
+    OPYARD_CHECK(!inputs.empty(), BadArgument, "grad requires non-empty inputs.");
+    Gradients found = execute(roots_of(roots, gradients, options.create_graph), run);
+    for (const Tensor& gradient : found) {
+      if (gradient.defined() || options.allow_unused) continue;
+      fail(ErrorKind::BadValue,
+           "One of the differentiated Tensors appears to not have been used in the graph. Set "
+           "allow_unused=True if this is the desired behavior.");
+    }
+    return found;
+  });
 }
 
 InferenceGuard::InferenceGuard(bool on) : former_(gradient_mode()), keys_(local_keys()) {

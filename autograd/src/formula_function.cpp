@@ -2,6 +2,7 @@
 #include "formula_function.h"
 
 #include "calls.h"
+#include "gradient_error.h"
 #include "opyard/detail/base/free_list.h"
 
 namespace opyard::autograd {
@@ -59,10 +60,11 @@ void FormulaFunction::operator delete(void* memory, std::size_t bytes) noexcept 
 }
 
 void SavedValues::refuse() {
-  fail(ErrorKind::BadValue,
-       "Trying to backward through the graph a second time (or directly access saved tensors after "
-       "they have already been freed). Saved values of the graph are freed by backward() and "
-       "grad(); give keep_graph=True (retain_graph=True) the first time to run it again");
+  fail_gradient(
+      ErrorKind::BadValue,
+      "Trying to backward through the graph a second time (or directly access saved tensors after "
+      "they have already been freed). Saved values of the graph are freed by backward() and "
+      "grad(); give keep_graph=True (retain_graph=True) the first time to run it again");
 }
 
 void FormulaFunction::save_other_argument(std::uint32_t source, const Value& value) {

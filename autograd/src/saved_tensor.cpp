@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "calls.h"
+#include "gradient_error.h"
 
 namespace opyard::autograd {
 namespace {
@@ -22,15 +23,16 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
 
 [[noreturn]] OPYARD_COLD void refuse_changed(const Function& of, const Tensor& tensor,
                                              std::uint32_t saved) {
-  fail(ErrorKind::BadValue,
-       fmt::format("one of the variables needed for gradient computation has been modified by an "
-                   "inplace operation: {}, saved for {}, is at version {}; expected version {} "
-                   "instead. Hint: {}",
-                   describe(tensor), of.name(), version_of(tensor), saved,
-                   of.call_site().empty()
-                       ? "opyard.autograd.detect_anomaly() shows where it was saved; write to a "
-                         "clone(), or write before it is used"
-                       : "it was saved here:\n" + of.call_site()));
+  fail_gradient(
+      ErrorKind::BadValue,
+      fmt::format("one of the variables needed for gradient computation has been modified by an "
+                  "inplace operation: {}, saved for {}, is at version {}; expected version {} "
+                  "instead. Hint: {}",
+                  describe(tensor), of.name(), version_of(tensor), saved,
+                  of.call_site().empty()
+                      ? "opyard.autograd.detect_anomaly() shows where it was saved; write to a "
+                        "clone(), or write before it is used"
+                      : "it was saved here:\n" + of.call_site()));
 }
 
 }  // namespace

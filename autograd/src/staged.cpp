@@ -13,6 +13,7 @@
 
 #include "calls.h"
 #include "formula_function.h"
+#include "gradient_error.h"
 #include "locks.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/saved_tensor.h"
@@ -84,11 +85,12 @@ class StagedFunction final : public Function {
   void check_unchanged(const Noted& noted) const {
     const std::uint32_t now = version_of(noted.tensor);
     if (now == noted.version) return;
-    fail(ErrorKind::BadValue,
-         fmt::format("one of the variables needed for gradient computation has been modified by an "
-                     "inplace operation: {}, saved for {}, is at version {}; expected version {} "
-                     "instead. Hint: write to a clone(), or write before the function is called",
-                     describe(noted.tensor), name(), now, noted.version));
+    fail_gradient(
+        ErrorKind::BadValue,
+        fmt::format("one of the variables needed for gradient computation has been modified by an "
+                    "inplace operation: {}, saved for {}, is at version {}; expected version {} "
+                    "instead. Hint: write to a clone(), or write before the function is called",
+                    describe(noted.tensor), name(), now, noted.version));
   }
 
   Gradients run_stage(StagedRun& run, const Gradients& gradients) const {

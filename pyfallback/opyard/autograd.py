@@ -12,6 +12,7 @@ backward is Python is a Function. See the guide on gradients.
 """
 
 from . import _gradients
+from ._autograd.errors import GradientError, GradientTypeError
 from ._autograd.functions import (
     Function,
     FunctionCtx,
@@ -43,6 +44,8 @@ __all__ = [
     "Function",
     "FunctionCtx",
     "GradcheckError",
+    "GradientError",
+    "GradientTypeError",
     "Node",
     "RemovableHandle",
     "add_handle",

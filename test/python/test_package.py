@@ -26,8 +26,8 @@ PUBLIC = {
         zeros
     """,
     "opyard.autograd": """
-        Function FunctionCtx GradcheckError Node RemovableHandle add_handle backward check_formulas
-        check_formulas_at_registration
+        Function FunctionCtx GradcheckError GradientError GradientTypeError Node RemovableHandle
+        add_handle backward check_formulas check_formulas_at_registration
         create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck inference_mode
         is_grad_enabled is_inference_mode_enabled no_grad once_differentiable queue_callback
         set_grad_enabled

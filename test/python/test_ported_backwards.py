@@ -142,3 +142,73 @@ def test_G12_zeros_for_what_was_not_used_are_differentiated_again():
     assert autograd.grad(first + zeros, x)[0].tolist() == [2.0]
     _, zeros = autograd.grad(x * x, [x, y], materialize_grads=True)
     assert not zeros.requires_grad
+
+
+class Cube(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x * x * 3
+
+
+class Textual(Cube):
+    @staticmethod
+    def backward(ctx, grad):
+        return "text"
+
+
+def freed(operation):
+    y = operation(leaf(1.0, 2.0)).sum()
+    y.backward()
+    y.backward()
+
+
+def written(operation):
+    x = leaf(1.0, 2.0) * 1
+    y = operation(x).sum()
+    x.mul_(2)
+    y.backward()
+
+
+def registered(x):
+    return opyard.ops.ported.cube(x)
+
+
+OPERATIONS = {"formula": lambda x: x * x * x, "Function": Cube.apply, "registered": registered}
+REFUSED = {
+    "no history": (ValueError, lambda: opyard.ones(1).backward()),
+    "not one element": (ValueError, lambda: (leaf(1.0, 2.0) * 2).backward()),
+    "shape": (ValueError, lambda: (leaf(1.0, 2.0) * 2).backward(opyard.ones(3))),
+    "complex": (TypeError, lambda: leaf(1.0).backward(opyard.ones(1, dtype=opyard.complex64))),
+    "input without": (ValueError, lambda: autograd.grad(leaf(1.0).sum(), opyard.ones(1))),
+    "unused input": (ValueError, lambda: autograd.grad(leaf(1.0).sum(), leaf(1.0))),
+    "no gradient": (TypeError, lambda: Textual.apply(leaf(1.0)).backward()),
+}
+
+
+@pytest.mark.parametrize(("kind", "run"), REFUSED.values(), ids=list(REFUSED))
+def test_G14_what_a_run_refuses_is_a_runtime_error_as_well(kind, run):
+    with pytest.raises(RuntimeError) as raised:
+        run()
+    assert isinstance(raised.value, kind)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=list(OPERATIONS))
+@pytest.mark.parametrize("fault", [freed, written], ids=["freed", "written"])
+def test_G9_so_are_a_graph_that_was_freed_and_a_tensor_that_was_written(lib, fault, operation):
+    lib.define("cube(Tensor x) -> Tensor")
+    lib.impl("cube", lambda x: x * x * x, "CPU")
+    register_autograd(
+        "ported::cube",
+        Cube.backward,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+        lib=lib,
+    )
+    words = "second time" if fault is freed else "modified by an inplace operation"
+    with pytest.raises(RuntimeError, match=words):
+        fault(operation)

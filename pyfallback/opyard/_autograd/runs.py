@@ -5,6 +5,7 @@ from typing import Any, Literal, overload
 
 from .. import _C, _gradients
 from .._core import ops as _ops
+from . import errors as _errors  # noqa: F401 - the engine raises them by name
 
 # What the engine raises by this name when backwards are nested too deep.
 _C.register_error("RecursionError", RecursionError)
