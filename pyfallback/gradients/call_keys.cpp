@@ -18,20 +18,20 @@
 // known by its address. `names` are those that the code has; None if it makes names up.
 //
 // [Held] Addresses mean something only as long as the objects live: who stores the bytes has to
-// hold the objects, too. They are given if asked for.
+// hold the objects, too. They are given if asked for, and so are the objects that can be changed, in
+// order: a call that puts another one in the place of one has other objects then, and the same
+// bytes.
 //
 // Threads: called with the GIL held. An object that a second thread changes meanwhile is not looked
 // at half: nothing here runs code of a user.
 #include "gradients/gradients.h"
 
-#include <structmember.h>
-
 #include <cstring>
-#include <optional>
 
 #include "bind/classes.h"
 #include "bind/slot.h"
 #include "gradients/call_bytes.h"
+#include "gradients/object_state.h"
 #include "opyard/jit/trace.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
@@ -60,6 +60,7 @@ class Description {
 
   Bytes bytes;
   py::list tensors;
+  py::list changeable;  // see [Held]
   std::string refusal;  // why the call cannot be described
 
   void add_thread() {
@@ -99,6 +100,11 @@ class Description {
   void add_address(PyObject* object) {
     add_raw(object);
     if (held_ != nullptr && PyList_Append(held_, object) != 0) throw py::error_already_set();
+  }
+  void note_changeable(PyObject* object) {
+    if (held_ != nullptr && PyList_Append(changeable.ptr(), object) != 0) {
+      throw py::error_already_set();
+    }
   }
   void add_text(PyObject* text) {
     Py_ssize_t size = 0;
@@ -235,6 +241,7 @@ class Description {
 
   // Of a set, or the keys of a dictionary that has an order of its own.
   bool add_items(PyObject* object, int depth, const std::string& where) {
+    note_changeable(object);
     bytes += 'X';
     add_raw(Py_TYPE(object));
     add_raw(PyObject_Size(object));
@@ -256,36 +263,6 @@ class Description {
     if (!has_dictionary(Py_TYPE(object))) return true;
     return add_attributes(dictionary_of(object).ptr(), depth + 1);
   }
-  static bool has_dictionary(PyTypeObject* type) { return type->tp_dictoffset != 0; }
-  static py::object dictionary_of(PyObject* object) {
-    auto found = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
-    if (!found) throw py::error_already_set();
-    return found;
-  }
-
-  // Places of the slots of a class of Python, or nothing if its objects have more than slots and
-  // attributes, as those of classes of C have.
-  static std::optional<std::vector<Py_ssize_t>> slots_of(PyTypeObject* type) {
-    std::vector<Py_ssize_t> places;
-    for (PyTypeObject* each = type; each != nullptr; each = each->tp_base) {
-      if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
-        if (each != &PyBaseObject_Type) return std::nullopt;
-        break;
-      }
-      for (const PyMemberDef* one = each->tp_members; one != nullptr && one->name != nullptr;
-           ++one) {
-        if (one->type == T_OBJECT_EX) places.push_back(one->offset);
-      }
-    }
-    const std::size_t pointers =
-        places.size() + (type->tp_dictoffset > 0 ? 1 : 0) + (type->tp_weaklistoffset > 0 ? 1 : 0);
-    if (type->tp_itemsize != 0 ||
-        std::size_t(type->tp_basicsize) != sizeof(PyObject) + pointers * sizeof(PyObject*)) {
-      return std::nullopt;
-    }
-    return places;
-  }
-
   // A class of C is known by its address, another one by its version, which a change of it or of a
   // base changes, and by what its values hold that can be changed.
   bool add_class(PyTypeObject* type, int depth, const std::string& where) {
@@ -394,6 +371,7 @@ class Description {
     if (impl.policies() != 0 || tensor.keys().has(DispatchKey::Python)) {
       return refuse(where + " has sizes or operators that are defined in Python");
     }
+    note_changeable(object);
     const auto [number, is_new] = numbers_.add(&impl);
     bytes += is_new ? 'T' : 'R';
     if (!is_new) {
@@ -464,6 +442,7 @@ class Description {
   }
 
   bool add_sequence(PyObject* object, bool is_argument, int depth, const std::string& where) {
+    if (!PyTuple_Check(object)) note_changeable(object);
     bytes += PyList_Check(object) ? 'L' : 'U';
     add_address(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
@@ -477,6 +456,7 @@ class Description {
   }
 
   bool add_dict(PyObject* object, bool is_argument, int depth, const std::string& where) {
+    note_changeable(object);
     bytes += 'D';
     add_raw(PyDict_GET_SIZE(object));
     Py_ssize_t at = 0;
@@ -498,6 +478,7 @@ class Description {
  public:
   // An object with attributes and slots.
   bool add_state(PyObject* object, int depth) {
+    note_changeable(object);
     const auto [number, is_new] = objects_.add(object);
     bytes += is_new ? 'M' : 'm';
     if (!is_new) {
@@ -529,7 +510,8 @@ class Description {
 };
 
 // describe((values, their names, [Names]), self, args, kwargs, held): (bytes, tensors); a text that
-// says why not; or None in a trace. `held` is None, or a list for what [Held] says.
+// says why not; or None in a trace. `held` is None, or a list for what [Held] says; then the tuple
+// has the objects that can be changed as well.
 PyObject* describe(const CallKeys& types, PyObject* const* given) {
   if (jit::current_trace() != nullptr) return Py_NewRef(Py_None);
   PyObject* const outer = PyTuple_GET_ITEM(given[0], 0);
@@ -557,7 +539,8 @@ PyObject* describe(const CallKeys& types, PyObject* const* given) {
                                        Py_ssize_t(description.refusal.size()));
   }
   const py::bytes key(description.bytes.data(), description.bytes.size());
-  return PyTuple_Pack(2, key.ptr(), description.tensors.ptr());
+  return PyTuple_Pack(given[4] == Py_None ? 2 : 3, key.ptr(), description.tensors.ptr(),
+                      description.changeable.ptr());
 }
 
 PyObject* call_by_key(PyObject* self, PyObject* args, PyObject*) {

@@ -146,13 +146,14 @@ class CompiledFunction:
             if found is not None:
                 self._run_as_it_is(found)
             return self._function(*args, **kwargs)
-        key, tensors = found
+        key, tensors, changeable = found
         kind = _Kind(_label(args, kwargs), held, surroundings.extent)
         if surroundings.reasons:
             kind.reason = surroundings.reasons[0]
             result = self._function(*args, **kwargs)
         else:
-            result = self._observe(kind, key, surroundings, tensors, args, kwargs)
+            before = _State(key, tensors, changeable, surroundings)
+            result = self._observe(kind, before, args, kwargs)
         self._kinds.setdefault(key, kind)
         if kind.run is None:
             self._warn(kind.reason)
@@ -185,15 +186,13 @@ class CompiledFunction:
     def _observe(
         self,
         kind: _Kind,
-        key: bytes,
-        surroundings: Surroundings,
-        tensors: list,
+        before: "_State",
         args: tuple,
         kwargs: dict[str, Any],
     ) -> Any:
         """Runs the function; fills the kind with a graph, or a reason."""
         _ops.load_aten()
-        versions = [tensor._version for tensor in tensors]
+        tensors = before.tensors
         outputs: list = []
         shapes: list[Shape] = []
 
@@ -204,12 +203,8 @@ class CompiledFunction:
                 return str(error)
             outputs.extend(found)
             shapes.append(shape)
-            if [tensor._version for tensor in tensors] != versions:
-                return "it writes into a tensor that it is given, or finds outside"
-            now = self._keys(surroundings.read(), self._owner, args, kwargs, None)
-            if type(now) is tuple and now[0] != key:
-                return "it changes something that it is given, or finds outside"
-            return _fault_of_results(tensors, found) or found
+            now = self._keys(before.surroundings.read(), self._owner, args, kwargs, [])
+            return before.difference(now) or _fault_of_results(tensors, found) or found
 
         records = _gradients.gradient_mode() == 0 and any(one.requires_grad for one in tensors)
         names = [f"x{number}" for number in range(len(tensors))]
@@ -250,6 +245,39 @@ class CompiledFunction:
             self.__name__, forward, code, [places[number] for number in used], of
         )
         kind.graph = both
+
+
+class _State:
+    """What a call is given and finds outside, before it: a graph leaves all of that as it was."""
+
+    def __init__(
+        self, key: bytes, tensors: list, changeable: list, surroundings: Surroundings
+    ) -> None:
+        self.key = key
+        self.tensors = tensors
+        self.surroundings = surroundings
+        self._changeable = changeable
+        self._versions = [tensor._version for tensor in tensors]
+        self._grads = [_gradients.grad(tensor) for tensor in tensors]
+        self._names = surroundings.names_of_modules()
+
+    def difference(self, found: object) -> str:
+        """What the call did that no graph does; `found` is what describes it now."""
+        if [tensor._version for tensor in self.tensors] != self._versions:
+            return "it writes into a tensor that it is given, or finds outside"
+        # Two tensors, or containers, of one kind have the same key, and are not the same.
+        is_same = type(found) is tuple and found[0] == self.key
+        if not is_same or not _are_same(found[2], self._changeable):  # type: ignore[index]
+            return "it changes something that it is given, or finds outside"
+        if not _are_same([_gradients.grad(tensor) for tensor in self.tensors], self._grads):
+            return "it assigns the grad of a tensor that it is given, or finds outside"
+        return next(filter(None, (one.change() for one in self._names)), "")
+
+
+def _are_same(some: Sequence, others: Sequence) -> bool:
+    return len(some) == len(others) and all(
+        one is other for one, other in zip(some, others, strict=True)
+    )
 
 
 class _Refused(Exception):

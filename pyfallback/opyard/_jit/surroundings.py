@@ -38,7 +38,32 @@ _NOT_CALLED = (
     *("__repr__", "__set_name__", "__setstate__", "__sizeof__", "__str__", "__subclasshook__"),
 )
 _CALLED: tuple[type, ...] = (type, types.FunctionType, types.BuiltinFunctionType)
+_PLAIN: tuple[type, ...] = (type(None), bool, int, float, complex, str, bytes)
 _NOTHING = object()  # the value of a name that means nothing yet
+
+
+class _Namespace:
+    """What a Python module had."""
+
+    def __init__(self, name: str, space: dict[str, Any], is_reached: bool) -> None:
+        self._name = name
+        self._space = space
+        self._before = dict(space)
+        # Numbers and texts in the module of the code itself may be a matter of other threads.
+        self._ignored = (types.ModuleType, *_CALLED, *(() if is_reached else _PLAIN))
+
+    def change(self) -> str:
+        """What was assigned or deleted since, in words; empty if nothing was.
+
+        What a module loads when it is first used is no change.
+        """
+        for name, value in list(self._space.items()):
+            if name == "__warningregistry__" or isinstance(value, self._ignored):
+                continue
+            if self._before.get(name, _NOTHING) is not value:
+                return f"it assigns {name} of the module {self._name}"
+        gone = [name for name in self._before if name not in self._space]
+        return f"it deletes {gone[0]} of the module {self._name}" if gone else ""
 
 
 class Surroundings:
@@ -58,6 +83,8 @@ class Surroundings:
         self._labels = [name for _, name in self.places]
         self._places = {(id(where), name) for where, name in self.places}
         self._seen: set[Any] = set()
+        self._modules: list[types.ModuleType] = []
+        self._globals: list[dict[str, Any]] = []  # of functions
         self._classes: list[type] = []
 
     def read(self) -> tuple:
@@ -79,6 +106,13 @@ class Surroundings:
     def extent(self) -> tuple[int, int]:
         """How much it sees: keys that were made with another extent are of another form."""
         return len(self.places), len(self.names)
+
+    def names_of_modules(self) -> "list[_Namespace]":
+        """What the Python modules have now that the code may reach, and those that it is of."""
+        reached = [_Namespace(one.__name__, vars(one), True) for one in self._modules]
+        return reached + [
+            _Namespace(str(space.get("__name__")), space, False) for space in self._globals
+        ]
 
     def add(self, value: object) -> None:
         """Looks into a function, a method, a Module or another callable."""
@@ -121,6 +155,8 @@ class Surroundings:
             self._note_place(function, f"a default of {function.__name__}()")
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.add(default)
+        if all(function.__globals__ is not one for one in self._globals):
+            self._globals.append(function.__globals__)
         for code in _codes(function.__code__):
             self._note_names(code.co_names)
             self._add_code(code, function.__globals__)
@@ -157,10 +193,13 @@ class Surroundings:
         if module.__name__ in _CHANGING:
             self._refuse(f"{code.co_name}() uses the module {module.__name__}")
         elif module.__name__.split(".")[0] != _PACKAGE:
+            if module not in self._modules:
+                self._modules.append(module)
+            stored = _names_stored(code)
             for name in code.co_names:
                 if "__getattr__" in vars(module):  # it may load the part that has the name
                     getattr(module, name, None)
-                if name in vars(module):
+                if name in vars(module) or name in stored:
                     self._add_place(vars(module), name, code)
 
     def _note_names(self, names: Iterable[str]) -> None:
@@ -201,6 +240,12 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _codes(constant)
+
+
+def _names_stored(code: types.CodeType) -> set[str]:
+    """Of attributes that the code assigns or deletes."""
+    steps = dis.get_instructions(code)
+    return {step.argval for step in steps if step.opname in ("STORE_ATTR", "DELETE_ATTR")}
 
 
 def _functions_of(value: object) -> Iterable[types.FunctionType]:

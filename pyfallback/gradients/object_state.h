@@ -1,0 +1,46 @@
+// gradients/object_state.h: where an object of a class of Python keeps its state.
+//
+// Depends on: bind/extension.h.
+#pragma once
+
+#include "bind/extension.h"
+
+#include <structmember.h>
+
+#include <optional>
+#include <vector>
+
+namespace opyard::gradients {
+
+namespace py = pybind11;
+
+inline bool has_dictionary(PyTypeObject* type) { return type->tp_dictoffset != 0; }
+inline py::object dictionary_of(PyObject* object) {
+  auto found = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
+  if (!found) throw py::error_already_set();
+  return found;
+}
+
+// Places of the slots of a class of Python, or nothing if its objects have more than slots and
+// attributes, as those of classes of C have.
+inline std::optional<std::vector<Py_ssize_t>> slots_of(PyTypeObject* type) {
+  std::vector<Py_ssize_t> places;
+  for (PyTypeObject* each = type; each != nullptr; each = each->tp_base) {
+    if ((each->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+      if (each != &PyBaseObject_Type) return std::nullopt;
+      break;
+    }
+    for (const PyMemberDef* one = each->tp_members; one != nullptr && one->name != nullptr; ++one) {
+      if (one->type == T_OBJECT_EX) places.push_back(one->offset);
+    }
+  }
+  const std::size_t pointers =
+      places.size() + (type->tp_dictoffset > 0 ? 1 : 0) + (type->tp_weaklistoffset > 0 ? 1 : 0);
+  if (type->tp_itemsize != 0 ||
+      std::size_t(type->tp_basicsize) != sizeof(PyObject) + pointers * sizeof(PyObject*)) {
+    return std::nullopt;
+  }
+  return places;
+}
+
+}  // namespace opyard::gradients
