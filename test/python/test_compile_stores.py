@@ -537,3 +537,30 @@ def test_what_stores_nothing_is_a_graph():
     for number in range(3):
         assert function(opyard.tensor([1.0 * number])).tolist() == [2.0 * number + 2]
     assert len(function.graphs()) == 1
+
+
+# ---- what another call finds where it is read
+
+
+def given_module(x, module):
+    return x * module.read
+
+
+READS = {
+    "a module that a function is given": lambda x: given_module(x, place),
+    "a name of a module that is made up": lambda x: x * getattr(place, "".join(("re", "ad"))),
+    "the dictionary of a module": lambda x: x * place.__dict__["read"],
+    "a module in sys.modules": lambda x: x * sys.modules["compile_place"].read,
+}
+
+
+@pytest.mark.parametrize("kind", ["a Tensor", "a number"])
+@pytest.mark.parametrize("name", READS)
+def test_H47_what_is_read_from_a_module_is_what_it_is_now(name, kind):
+    compiled = jit.compile(READS[name])
+    x = opyard.tensor([1.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jit.CompileWarning)
+        for number in (1.0, 2.0, 3.0, 3.0):
+            place.read = opyard.tensor([number]) if kind == "a Tensor" else number
+            assert compiled(x).tolist() == [number, 2 * number]

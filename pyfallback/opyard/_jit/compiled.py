@@ -324,17 +324,13 @@ def _memory_of(tensor: _C.Tensor) -> int:
 
 def _check_nodes(graph: "_graphs.Graph") -> None:
     """Raises for nodes whose next run may do something else than this one."""
-    writes = ""
-    constants = False
     for node in graph.nodes():
         if node.kind == "prim::Constant":
             if node.has_attribute("value") and node.kind_of("value") == "t":
-                constants = True
-                if node["value"].requires_grad:
-                    raise _Refused(
-                        "it finds a tensor that requires a gradient in a place that compile() does "
-                        "not look at; make it an argument, or an attribute of a Module"
-                    )
+                raise _Refused(
+                    "it finds a tensor in a place that compile() does not look at, where another "
+                    "may be at the next call; make it an argument, or an attribute of a Module"
+                )
             continue
         name_space, _, name = node.kind.partition("::")
         if name_space == "prim":
@@ -346,10 +342,6 @@ def _check_nodes(graph: "_graphs.Graph") -> None:
             raise _Refused(f"{node.kind} gives random numbers")
         if "dynamic_output_shape" in tags or name in _DYNAMIC or _is_mask(node, name):
             raise _Refused(f"{node.kind} gives a tensor whose sizes depend on values")
-        if any(argument.is_write for argument in op._schema.arguments):
-            writes = node.kind
-    if writes and constants:
-        raise _Refused(f"{writes} may write into a tensor that it finds outside")
 
 
 def _is_mask(node: "_graphs.Node", name: str) -> bool:

@@ -18,7 +18,12 @@ from .._nn.module import Module
 
 _PACKAGE = __name__.split(".")[0]
 # Of builtins.
-_OUTSIDE = ("breakpoint", "eval", "exec", "globals", "id", "input", "locals", "open", "print")
+_OUTSIDE = (
+    *("__import__", "breakpoint", "eval", "exec", "globals", "id", "input", "locals", "open"),
+    "print",
+)
+# Names of modules that lead to any module, whose names are not looked at then.
+_LEADING = (("sys", "modules"), ("importlib", "import_module"))
 # Modules whose functions and classes give something else each time.
 _CHANGING = ("datetime", "numpy.random", "random", "secrets", "time", "uuid")
 _METHODS = (
@@ -39,6 +44,7 @@ _NOT_CALLED = (
 )
 _CALLED: tuple[type, ...] = (type, types.FunctionType, types.BuiltinFunctionType)
 _PLAIN: tuple[type, ...] = (type(None), bool, int, float, complex, str, bytes)
+_LOADED: tuple[type, ...] = (types.ModuleType, *_CALLED)  # what a module mostly has
 _NOTHING = object()  # the value of a name that means nothing yet
 
 
@@ -50,7 +56,7 @@ class _Namespace:
         self._space = space
         self._before = dict(space)
         # Numbers and texts in the module of the code itself may be a matter of other threads.
-        self._ignored = (types.ModuleType, *_CALLED, *(() if is_reached else _PLAIN))
+        self._ignored = _LOADED if is_reached else (*_LOADED, *_PLAIN)
 
     def change(self) -> str:
         """What was assigned or deleted since, in words; empty if nothing was.
@@ -83,7 +89,7 @@ class Surroundings:
         self._labels = [name for _, name in self.places]
         self._places = {(id(where), name) for where, name in self.places}
         self._seen: set[Any] = set()
-        self._modules: list[types.ModuleType] = []
+        self._modules: dict[types.ModuleType, types.CodeType] = {}  # and code that names each
         self._globals: list[dict[str, Any]] = []  # of functions
         self._classes: list[type] = []
 
@@ -134,7 +140,21 @@ class Surroundings:
         for one in self._classes:
             for function in self._methods_of(one):
                 self.add(function)
+        for module, code in list(self._modules.items()):  # other code may be given it
+            for name in self._names_read_of(module):
+                if (id(vars(module)), name) not in self._places:
+                    self._add_place(vars(module), name, code)
         return before != self.extent
+
+    def _names_read_of(self, module: types.ModuleType) -> list[str]:
+        """What any of the code may take from a module."""
+        space = vars(module)
+        found = [name for name in self.names if name in space]
+        if self._attributes is None:
+            for name, value in list(space.items()):
+                if not name.startswith("__") and not isinstance(value, _LOADED):
+                    found.append(name)
+        return found
 
     def _methods_of(self, owner: type) -> Iterator[types.FunctionType]:
         """What the code may call of a class: by a name that it has, or by a sign such as []."""
@@ -193,8 +213,10 @@ class Surroundings:
         if module.__name__ in _CHANGING:
             self._refuse(f"{code.co_name}() uses the module {module.__name__}")
         elif module.__name__.split(".")[0] != _PACKAGE:
-            if module not in self._modules:
-                self._modules.append(module)
+            self._modules.setdefault(module, code)
+            for leading, name in _LEADING:
+                if module.__name__ == leading and name in code.co_names:
+                    self._refuse(f"{code.co_name}() uses {leading}.{name}")
             stored = _names_stored(code)
             for name in code.co_names:
                 if "__getattr__" in vars(module):  # it may load the part that has the name
