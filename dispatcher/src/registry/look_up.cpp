@@ -36,18 +36,6 @@ namespace {
 std::atomic<OperatorFinder> operator_finder{nullptr};
 thread_local bool is_finding = false;
 
-// Asks the finder, if there is one that does not run on this thread already.
-bool ask_finder(const OperatorName& name) {
-  const OperatorFinder finder = operator_finder.load(std::memory_order_acquire);
-  if (finder == nullptr || is_finding) return false;
-  struct Finding {
-    Finding() noexcept { is_finding = true; }
-    ~Finding() { is_finding = false; }
-  } finding;
-  finder(name.name);
-  return true;
-}
-
 // What has the operators that everyone knows, for programs that load their libraries themselves.
 const char* where_it_is(const OperatorName& name) {
   if (name.name_space() != "aten" && name.name_space() != "opyard") return "";
@@ -62,9 +50,24 @@ void set_operator_finder(OperatorFinder finder) noexcept {
   operator_finder.store(finder, std::memory_order_release);
 }
 
+bool has_operator_finder() noexcept {
+  return operator_finder.load(std::memory_order_acquire) != nullptr;
+}
+
+bool load_operators(std::string_view name) {
+  const OperatorFinder finder = operator_finder.load(std::memory_order_acquire);
+  if (finder == nullptr || is_finding) return false;
+  struct Finding {
+    Finding() noexcept { is_finding = true; }
+    ~Finding() { is_finding = false; }
+  } finding;
+  finder(name);
+  return true;
+}
+
 const Operator& Registry::require(const OperatorName& name) const {
   if (const Operator* const found = find(name)) return *found;
-  if (ask_finder(name)) {
+  if (load_operators(name.name)) {
     if (const Operator* const found = find(name)) return *found;
   }
   bool has_kernels = false;

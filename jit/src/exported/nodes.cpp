@@ -7,6 +7,7 @@
 
 #include "exported/names.h"
 #include "exported/program.h"
+#include "ir/load_operator.h"
 #include "opyard/base/error.h"
 #include "opyard/jit/resolve.h"
 #include "opyard/registry/registry.h"
@@ -15,8 +16,11 @@ namespace opyard::jit {
 namespace {
 
 const Schema& find_schema(const OperatorName& name) {
+  // A file may name what it likes; others are loaded by who allows them.
+  if (name.name_space() == "aten") detail::load_operator(name.name);
   const Operator* const op = Registry::instance().find(name);
-  OPYARD_CHECK(op != nullptr, Unsupported, "is not defined here");
+  OPYARD_CHECK(op != nullptr, Unsupported,
+               "is not defined here" + detail::where_it_may_be(name.name));
   return op->schema();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/load_operator.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/constant.h"
 #include "opyard/schema/relations.h"
@@ -13,6 +14,7 @@ std::optional<Callee> find_callee(const Node& node) {
   if (node.kind().name_space() == "prim" && !is_known_operator(node.kind().qual_string())) {
     return std::nullopt;
   }
+  load_operator(node);
   std::vector<TypePtr> types;
   for (const Value* const input : node.inputs()) types.push_back(input->type());
   std::optional<Choice> choice =

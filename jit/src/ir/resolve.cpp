@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/builtins.h"
+#include "ir/load_operator.h"
 #include "ir/node_rules.h"
 #include "ir/written_call.h"
 #include "opyard/inspect/inspect.h"
@@ -158,7 +159,7 @@ std::string list_types(const GivenTypes& types) {
   if (candidates.empty() && is_known_operator(name)) {
     text = fmt::format("operator '{}' has no overload '{}'", name, overload);
   } else if (candidates.empty()) {
-    text = fmt::format("there is no operator '{}'", name);
+    text = fmt::format("there is no operator '{}'{}", name, detail::where_it_may_be(name));
   } else {
     text = fmt::format("no overload of '{}' takes {}", name, list_types(types));
   }
@@ -228,14 +229,17 @@ std::optional<Choice> find_call(std::string_view name, std::string_view overload
 }
 
 std::optional<Choice> detail::find_written_call(std::string_view name, const GivenTypes& types) {
+  load_operator(name);
   return find_first(name, "", types, ArgumentRow::Positional);
 }
 
 Choice choose_call(std::string_view name, std::string_view overload, const GivenTypes& types) {
+  detail::load_operator(name);
   return require_first(name, overload, types, ArgumentRow::Inputs);
 }
 
 Choice detail::choose_written_call(std::string_view name, const GivenTypes& types) {
+  load_operator(name);
   return require_first(name, "", types, ArgumentRow::Positional);
 }
 
@@ -245,10 +249,13 @@ Callee choose_overload(std::string_view name, std::string_view overload,
 }
 
 Callee resolve(const Node& node) {
+  detail::load_operator(node);
   try {
     const std::vector<TypePtr> types = input_types(node);
-    return choose_overload(node.kind().qual_string(),
-                           node.overload().defined() ? node.overload().name() : "", types);
+    return require_first(node.kind().qual_string(),
+                         node.overload().defined() ? node.overload().name() : "", {types, {}},
+                         ArgumentRow::Inputs)
+        .callee;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::BadGraph) throw;
     fail(ErrorKind::BadGraph, fmt::format("{}: {}", detail::describe_node(node), error.what()));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "ir/load_operator.h"
 #include "ir/node_rules.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/resolve.h"
@@ -145,13 +146,22 @@ class GraphParser {
     rare_names();  // known from here on
     const Symbol known = Symbol::find(text);
     if (known.defined()) return known;
-    if (!text.starts_with("attr::") && is_known_operator(text)) {
-      return Symbol::from_qual_string(text);
+    if (!text.starts_with("attr::")) {
+      if (is_allowed(text)) load_operator(text);
+      if (is_known_operator(text)) return Symbol::from_qual_string(text);
     }
     cursor_.fail_at(span,
                     fmt::format("an untrusted text may name only what is known here, and '{}' "
-                                "is not",
-                                opyard::detail::shown(text)));
+                                "is not{}",
+                                opyard::detail::shown(text), where_it_may_be(text)));
+  }
+
+  // By the name alone, or one with an overload.
+  bool is_allowed(const std::string& name) const {
+    return std::ranges::any_of(options_.allowed, [&](const std::string& allowed) {
+      return allowed.starts_with(name) &&
+             (allowed.size() == name.size() || allowed[name.size()] == '.');
+    });
   }
 
   static bool find_overload(const std::string& kind, std::string_view overload) {

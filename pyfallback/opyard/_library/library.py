@@ -329,6 +329,8 @@ class Library:
             dispatch_key = self.dispatch_key
         key = _key_name(dispatch_key) or "CompositeImplicitAutograd"
         name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
+        if self.ns == "aten":
+            _ops.load_for(name)  # for the same reason
         if key == "Meta" and not allow_override:
             _refuse_meta_kernel(name)
         wants = _wants(with_keyset, with_next)

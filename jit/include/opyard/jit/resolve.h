@@ -6,7 +6,8 @@
 // (schema/choose_overload.h).
 //
 // Candidates are the built-in functions on ints, floats, texts and lists that every graph has, then
-// the registered operators of that name in order of definition.
+// the registered operators of that name in order of definition. If there are none, the library that
+// has them is loaded first, as by Registry::require(); find_call() alone takes what there is.
 //
 // Depends on: jit/graph.h, registry/operator.h.
 #pragma once

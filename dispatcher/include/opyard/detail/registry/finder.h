@@ -1,7 +1,8 @@
 // opyard/detail/registry/finder.h: who is asked for an operator that is not defined.
 //
 // Libraries are loaded when one of their operators is first wanted. A look-up in C++ or C that
-// finds nothing asks the finder, once, and looks again. The plugin of an interpreter sets one,
+// finds nothing asks the finder, once, and looks again: Registry::require() by itself, code that
+// asks for names in other ways by load_operators(). The plugin of an interpreter sets one,
 // which loads what the interpreter's packages bring; a program without one loads its libraries
 // itself.
 //
@@ -20,5 +21,11 @@ using OperatorFinder = void (*)(std::string_view name);
 
 // Null for none. The function stays mapped for the life of the process.
 OPYARD_API void set_operator_finder(OperatorFinder finder) noexcept;
+
+// Has the finder load what brings "ns::name". False if nothing was asked: there is no finder, or it
+// runs on this thread already. Raises what the finder does.
+OPYARD_API bool load_operators(std::string_view name);
+// Whether there is a finder; a program without one may have to be told of its libraries.
+OPYARD_API bool has_operator_finder() noexcept;
 
 }  // namespace opyard

@@ -1,0 +1,25 @@
+// ir/load_operator.cpp: asking the finder of the registry.
+#include "ir/load_operator.h"
+
+#include "opyard/detail/registry/finder.h"
+#include "opyard/jit/resolve.h"
+
+namespace opyard::jit {
+
+void detail::load_operator(std::string_view name) {
+  if (!is_known_operator(name)) load_operators(name);
+}
+
+void detail::load_operator(const Node& node) {
+  const std::string_view overload = node.overload().defined() ? node.overload().name() : "";
+  if (node.graph().allows(node.kind().qual_string(), overload)) {
+    load_operator(node.kind().qual_string());
+  }
+}
+
+std::string detail::where_it_may_be(std::string_view name) {
+  if (!name.starts_with("aten::") || has_operator_finder()) return "";
+  return "; this program has no Python, in which NumPy answers more operators of aten";
+}
+
+}  // namespace opyard::jit
