@@ -20,16 +20,6 @@
 namespace opyard::jit {
 namespace {
 
-// What a node is, but for what it holds: kind, overload, inputs and the types of its outputs.
-std::string node_key_of(const Node& node) {
-  std::string key(node.kind().qual_string());
-  key += '.';
-  if (node.overload().defined()) key += node.overload().name();
-  for (const Value* const input : node.inputs()) key += ' ' + std::to_string(input->unique());
-  for (const Value* const output : node.outputs()) key += " : " + type_text(*output->type());
-  return key;
-}
-
 bool same_bits(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
@@ -65,14 +55,62 @@ bool same_constant(const opyard::Value& a, const opyard::Value& b) {
   }
 }
 
+// A value for each constant that is equal to others, if it may stand for them: a number, a text, or
+// a list of such that a node only reads.
+class EqualConstants {
+ public:
+  explicit EqualConstants(const Aliases& aliases) : aliases_(aliases) {}
+
+  const Value* first_of(const Value* value, const Node& user) {
+    if (value->node()->kind() != prim::Constant || !may_stand_for_others(value, user)) return value;
+    const opyard::Value held = constant_value(*value->node());
+    // The text of a float may be that of another one.
+    std::vector<const Value*>& known =
+        by_text_[type_text(*value->type()) + ' ' + opyard::to_string(held)];
+    for (const Value* const one : known) {
+      if (same_constant(constant_value(*one->node()), held)) return one;
+    }
+    known.push_back(value);
+    return value;
+  }
+
+ private:
+  bool may_stand_for_others(const Value* value, const Node& user) const {
+    const Type& type = *value->type();
+    if (!detail::has_memory(type)) return true;
+    if (type.kind() != TypeKind::List || detail::has_memory(type.element())) return false;
+    return !aliases_.is_written(value) &&
+           std::ranges::all_of(user.outputs(), [](const Value* output) {
+             return output->type()->kind() == TypeKind::Tensor ||
+                    !detail::has_memory(*output->type());
+           });
+  }
+
+  const Aliases& aliases_;
+  std::unordered_map<std::string, std::vector<const Value*>> by_text_;
+};
+
 class Common {
  public:
-  Common(Graph& graph, bool constants) : graph_(graph), aliases_(graph), constants_(constants) {}
+  Common(Graph& graph, bool constants)
+      : graph_(graph), aliases_(graph), constants_(constants), equal_(aliases_) {}
 
   void run() { block(graph_.block()); }
 
  private:
   using Known = std::unordered_multimap<std::string, Node*>;
+
+  // What a node is, but for what it holds: kind, overload, inputs and the types of its outputs.
+  std::string node_key_of(const Node& node) {
+    std::string key(node.kind().qual_string());
+    key += '.';
+    if (node.overload().defined()) key += node.overload().name();
+    for (const Value* const input : node.inputs()) {
+      key += ' ' + std::to_string(equal_.first_of(input, node)->unique());
+    }
+    for (const Value* const output : node.outputs()) key += " : " + type_text(*output->type());
+    return key;
+  }
 
   bool may_share_result(const Node* a, const Node* b) const {
     for (std::size_t i = 0; i < a->outputs().size(); ++i) {
@@ -156,6 +194,7 @@ class Common {
   Graph& graph_;
   const Aliases aliases_;
   const bool constants_;  // these alone, else all but these
+  EqualConstants equal_;
   std::unordered_set<const Value*> out_;
   Known known_;  // of this block and those around it
 };
