@@ -13,6 +13,7 @@
 // Depends on: code/told.h, jit/code.h, jit/resolve.h, jit/operation.h.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -57,6 +58,7 @@ struct Frame {
   const CodeData* code;
   const Instruction* at;  // the one that runs, or that has thrown
   std::int32_t until_check = kUntilCheck;
+  const std::chrono::steady_clock::time_point* deadline = nullptr;  // of its budget, if it has one
 
   const Register& read(std::uint32_t operand) const {
     return bases[operand >> 31][operand & kIndex];

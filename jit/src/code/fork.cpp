@@ -2,10 +2,14 @@
 //
 // A fork owns its inputs and its code, so it may outlive the state, the code and the graph that
 // began it. It runs with an InterpreterState of its own: what it was given dies at its last use
-// there.
+// there. A wait ends with the time that its run has; the fork goes on, and a run that is resumed
+// with more time waits for it again.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "code/code_data.h"
+#include "code/watch.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/schema/future_type.h"
@@ -32,6 +36,13 @@ opyard::Value run_fork(const ForkSite& site, std::vector<opyard::Value> inputs) 
   fail(ErrorKind::BadArgument,
        fmt::format("the future holds {} ({}), where {} is wanted", name_of(given.kind()),
                    opyard::to_string(given), type_text(wanted)));
+}
+
+const opyard::Value& wait_for(FutureObject& future, const Frame& frame) {
+  if (frame.deadline == nullptr) return future.wait();
+  const auto left = std::max(*frame.deadline - Watch::Clock::now(), Watch::Clock::duration::zero());
+  if (!future.wait_until_completed(left)) refuse_time();
+  return future.value();
 }
 
 }  // namespace
@@ -67,7 +78,7 @@ const Instruction* run_Wait(const Instruction* instruction, Frame& frame) {
   const Type& wanted = *static_cast<const Type*>(instruction->context);
   // The future may be dropped by others meanwhile.
   const Register future = frame.read(instruction->b);
-  Register value = Future<opyard::Value>(future).object()->wait();
+  Register value = wait_for(*Future<opyard::Value>(future).object(), frame);
   if (!accepts(wanted, value)) refuse_value(value, wanted);
   if ((instruction->b & kLastUse) != 0) frame.write(instruction->b) = Register();
   frame.write(instruction->a) = std::move(value);

@@ -79,6 +79,7 @@ bool InterpreterState::step() {
   OPYARD_CHECK(at_ != nullptr, BadGraph, "no stage is begun; begin_stage() takes its inputs");
   if (data.origins[data.index_of(at_)].opcode == Opcode::EndStage) return false;
   Frame frame = frame_of(data, registers_, at_);
+  if (watch_ != nullptr) frame.deadline = watch_->find_deadline();
   at_ = watch_ == nullptr ? run_one(frame) : run_one_watched(frame, *watch_);
   return true;
 }
@@ -105,6 +106,7 @@ void InterpreterState::run_to_end(std::vector<opyard::Value>& outputs) {
   const Stage& stage = data.stages[stage_];
   std::vector<opyard::Value> given(stage.outputs.size());
   Frame frame = frame_of(data, registers_, at_);
+  if (watch_ != nullptr) frame.deadline = watch_->find_deadline();
   try {
     if (watch_ == nullptr) {
       jit::run(frame);

@@ -115,14 +115,20 @@ void check_registers(const Frame& frame, const std::vector<bool>& live) {
 
 }  // namespace
 
+const Watch::Clock::time_point* Watch::find_deadline() const {
+  return budget && budget->time != std::chrono::nanoseconds::max() ? &deadline : nullptr;
+}
+
+void refuse_time() { fail(ErrorKind::TimedOut, "the budget of time of this run is used up"); }
+
 void Watch::before(const Frame& frame) {
   if (plan) check_registers(frame, (*plan)[frame.code->index_of(frame.at)]);
   if (!budget) return;
   OPYARD_CHECK(budget->steps > 0, BadGraph, "the budget of steps of this run is used up");
   OPYARD_CHECK(budget->bytes > 0 && !repeats_past(frame, budget->bytes), BadGraph,
                "the budget of memory of this run is used up");
-  OPYARD_CHECK(budget->time == std::chrono::nanoseconds::max() || Clock::now() < deadline, TimedOut,
-               "the budget of time of this run is used up");
+  const Clock::time_point* const end = find_deadline();
+  if (end != nullptr && Clock::now() >= *end) refuse_time();
 }
 
 void Watch::after(const Frame& frame, const Instruction* done, Clock::duration took) {

@@ -16,15 +16,19 @@ struct Watch {
   using Clock = std::chrono::steady_clock;
 
   std::optional<RunBudget> budget;  // what is left of steps and bytes
-  Clock::time_point deadline;
-  std::optional<Plan> plan;  // registers are checked against it
+  Clock::time_point deadline;       // if the budget has a time
+  std::optional<Plan> plan;         // registers are checked against it
   std::vector<InstructionTime> times;
 
+  // Null if there is no end.
+  const Clock::time_point* find_deadline() const;
   // Before an instruction: raises if the budget is used up, or a register is not as planned.
   void before(const Frame& frame);
   // Behind it.
   void after(const Frame& frame, const Instruction* done, Clock::duration took);
 };
+
+[[noreturn]] OPYARD_COLD void refuse_time();
 
 // As run(), and raises what the watch raises, with the place, before the instruction has begun.
 void run_watched(Frame& frame, Watch& watch);
