@@ -5,6 +5,10 @@
 // is asked again until it stays. At the end the types go to the values. What is not found keeps the
 // type that it was declared with.
 //
+// [Lists] Of a list that no one writes, and of a tuple, the types of its items are known if a call
+// or a construction gave it: they go to what takes an item, unpacks it, or calls with it. What a
+// loop carries are types alone.
+//
 // [Calls] An operator is called with tensors of the backend Meta and with constants. It is not
 // called if anything of an argument is unknown, if it has no kernel for Meta of its own or by
 // composition, or if it draws random numbers or has other effects; one that raises gives nothing.
@@ -12,6 +16,8 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/callee.h"
@@ -76,8 +82,25 @@ class ShapeTypes {
   }
   void set(const Value* value, const TypePtr& type) { found_[value] = type; }
 
+  // See [Lists]. Null if nothing is known.
+  const std::vector<TypePtr>* find_items(const Value* value) const {
+    const auto found = items_.find(value);
+    return found == items_.end() ? nullptr : &found->second;
+  }
+  void set_items(const Value* value, std::vector<TypePtr> types) {
+    items_[value] = std::move(types);
+  }
+  void forget_items(const Value* value) { items_.erase(value); }
+
  private:
   ValueTable<TypePtr> found_;
+  std::unordered_map<const Value*, std::vector<TypePtr>> items_;
+};
+
+// What is found about a result: a tensor's type, or those of a list's items. Neither for others.
+struct FoundResult {
+  TypePtr type = nullptr;
+  std::optional<std::vector<TypePtr>> items = std::nullopt;
 };
 
 // An operator's call on tensors without memory.
@@ -87,7 +110,7 @@ class MetaCall {
       : node_(node), aliases_(aliases), types_(types) {}
 
   // The types of the results; nothing if it cannot be called.
-  std::optional<std::vector<TypePtr>> run() {
+  std::optional<std::vector<FoundResult>> run() {
     try {
       return prepare_and_call();
     } catch (const Error&) {
@@ -96,7 +119,7 @@ class MetaCall {
   }
 
  private:
-  std::optional<std::vector<TypePtr>> prepare_and_call() {
+  std::optional<std::vector<FoundResult>> prepare_and_call() {
     if (operation_of(node_) != nullptr || aliases_.has_effects(&node_)) return std::nullopt;
     const std::optional<Callee> callee = detail::find_callee(node_);
     if (!callee || callee->op == nullptr || detail::is_random(*callee)) return std::nullopt;
@@ -135,18 +158,22 @@ class MetaCall {
 
   std::optional<opyard::Value> argument_of(const Value* input) {
     const Node* const made = input->node();
-    if (input->type()->kind() == TypeKind::Tensor) {
-      const TensorShape* const shape = find_shape(*types_.of(input));
-      if (shape == nullptr || !is_complete(*shape)) return std::nullopt;
-      if (!device_) device_ = shape->device;
-      takes_tensor_ = true;
-      return opyard::Value(meta_tensor(*shape));
-    }
+    if (input->type()->kind() == TypeKind::Tensor) return tensor_of(*types_.of(input));
     if (made->kind() == prim::Constant) {
       return aliases_.is_written(input) ? std::nullopt : std::optional(constant_value(*made));
     }
-    if (made->kind() != prim::ListConstruct || aliases_.is_written(input)) return std::nullopt;
+    if (aliases_.is_written(input)) return std::nullopt;
     std::vector<opyard::Value> items;
+    const bool is_given = made->kind() != prim::ListConstruct;
+    if (const auto* const types = is_given ? types_.find_items(input) : nullptr) {
+      for (const TypePtr& type : *types) {
+        std::optional<opyard::Value> value = tensor_of(*type);
+        if (!value) return std::nullopt;
+        items.push_back(*std::move(value));
+      }
+      return opyard::Value::list(std::move(items));
+    }
+    if (is_given) return std::nullopt;
     for (const Value* const item : made->inputs()) {
       std::optional<opyard::Value> value = argument_of(item);
       if (!value) return std::nullopt;
@@ -155,19 +182,37 @@ class MetaCall {
     return opyard::Value::list(std::move(items));
   }
 
-  std::optional<std::vector<TypePtr>> call(const Operator& op) {
+  std::optional<opyard::Value> tensor_of(const Type& type) {
+    const TensorShape* const shape = find_shape(type);
+    if (shape == nullptr || !is_complete(*shape)) return std::nullopt;
+    if (!device_) device_ = shape->device;
+    takes_tensor_ = true;
+    return opyard::Value(meta_tensor(*shape));
+  }
+
+  std::optional<std::vector<FoundResult>> call(const Operator& op) {
     const ForceDispatchKeyGuard alone(DispatchKeySet(), kLayers);
     Stack stack;
     for (opyard::Value& argument : arguments_) stack.push(std::move(argument));
     op.call_boxed(stack);
     if (stack.size() != node_.outputs().size()) return std::nullopt;
-    std::vector<TypePtr> types;
-    for (std::size_t i = 0; i < stack.size(); ++i) types.push_back(result_type(stack[i]));
-    return types;
+    std::vector<FoundResult> found;
+    for (std::size_t i = 0; i < stack.size(); ++i) found.push_back(found_in(stack[i]));
+    return found;
+  }
+
+  FoundResult found_in(const opyard::Value& result) const {
+    if (!result.is_list()) return {type_of_tensor_in(result)};
+    std::vector<TypePtr> items;
+    for (const opyard::Value& item : result.items_unchecked()) {
+      items.push_back(type_of_tensor_in(item));
+      if (items.back() == nullptr) return {};
+    }
+    return {nullptr, std::move(items)};
   }
 
   // Null for what is no tensor.
-  TypePtr result_type(const opyard::Value& result) const {
+  TypePtr type_of_tensor_in(const opyard::Value& result) const {
     if (result.kind() != Kind::Tensor || !result.tensor_unchecked().defined()) return {};
     if (result.tensor_unchecked().device().backend != Backend::Meta) return {};
     TensorShape shape = *find_shape(*type_of_tensor(result.tensor_unchecked()));
@@ -209,6 +254,12 @@ class Shapes {
         visit_loop(node);
       } else if (node->kind() == prim::Constant) {
         if (node->output()->type()->kind() == TypeKind::Tensor) set(node->output(), known(node));
+      } else if (node->kind() == prim::ListConstruct || node->kind() == prim::TupleConstruct) {
+        construct(node);
+      } else if (node->kind() == prim::ListUnpack || node->kind() == prim::TupleUnpack) {
+        unpack(node);
+      } else if (const Value* const container = container_of_item(node)) {
+        take_item(node, container);
       } else if (node->blocks().empty()) {
         call(node);
       }
@@ -221,12 +272,55 @@ class Shapes {
   }
 
   void call(const Node* node) {
-    const std::optional<std::vector<TypePtr>> types = MetaCall(*node, aliases_, types_).run();
+    const std::optional<std::vector<FoundResult>> found = MetaCall(*node, aliases_, types_).run();
     // Also what an earlier trip has found is given up.
     for (std::size_t i = 0; i < node->outputs().size(); ++i) {
       const Value* const output = node->outputs()[i];
-      set(output, types && (*types)[i] != nullptr ? (*types)[i] : output->type());
+      set(output, found && (*found)[i].type != nullptr ? (*found)[i].type : output->type());
+      types_.forget_items(output);
+      if (found && (*found)[i].items) set_items(output, *(*found)[i].items);
     }
+  }
+
+  // ---- see [Lists]
+
+  void set_items(const Value* container, std::vector<TypePtr> types) {
+    if (!aliases_.is_written(container)) types_.set_items(container, std::move(types));
+  }
+
+  void construct(const Node* node) {
+    std::vector<TypePtr> types;
+    for (const Value* const item : node->inputs()) types.push_back(type_of(item));
+    set_items(node->output(), std::move(types));
+  }
+
+  void unpack(const Node* node) {
+    const std::vector<TypePtr>* const types = types_.find_items(node->input());
+    const bool fits = types != nullptr && types->size() == node->outputs().size();
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+      const Value* const output = node->outputs()[i];
+      set(output, fits && (*types)[i]->kind() == TypeKind::Tensor ? (*types)[i] : output->type());
+    }
+  }
+
+  // What a node takes an item of by a number that is known; null for other nodes.
+  static const Value* container_of_item(const Node* node) {
+    const bool takes =
+        node->kind() == prim::TupleIndex || (node->kind().qual_string() == "aten::__getitem__" &&
+                                             node->input(0)->type()->kind() == TypeKind::List);
+    if (!takes || node->inputs().size() != 2 || operation_of(*node) != nullptr) return nullptr;
+    const std::optional<opyard::Value> index = detail::known_value(node->input(1));
+    return index && index->is_int() ? node->input(0) : nullptr;
+  }
+
+  void take_item(const Node* node, const Value* container) {
+    const std::vector<TypePtr>* const types = types_.find_items(container);
+    const auto count = types == nullptr ? 0 : std::int64_t(types->size());
+    std::int64_t at = detail::known_value(node->input(1))->to_int();
+    if (at < 0) at += count;
+    const bool fits = at >= 0 && at < count;
+    const TypePtr& type = fits ? (*types)[std::size_t(at)] : node->output()->type();
+    set(node->output(), type->kind() == TypeKind::Tensor ? type : node->output()->type());
   }
 
   void visit_branches(const Node* node) {
