@@ -5,7 +5,7 @@
 // in types are no knowledge: they are of an example.
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <utility>
 
 #include "ir/callee.h"
 #include "opyard/jit/aliases.h"
@@ -13,26 +13,22 @@
 #include "opyard/jit/passes.h"
 #include "opyard/schema/relations.h"
 #include "passes/pass.h"
+#include "passes/peephole_rules.h"
 
 namespace opyard::jit {
 namespace {
 
 using detail::known_value;
 
-bool is_int(const Value* value, std::int64_t number) {
-  if (value->type()->kind() != TypeKind::Int) return false;
-  const std::optional<opyard::Value> known = known_value(value);
-  return known && known->to_int() == number;
-}
+using detail::find_known_int;
+using detail::is_call_of;
+
+bool is_int(const Value* value, std::int64_t number) { return find_known_int(value) == number; }
 
 bool is_bool(const Value* value, bool truth) {
   if (value->type()->kind() != TypeKind::Bool) return false;
   const std::optional<opyard::Value> known = known_value(value);
   return known && known->to_bool() == truth;
-}
-
-bool is_call_of(const Node* node, std::string_view name) {
-  return node->kind().qual_string() == name && operation_of(*node) == nullptr;
 }
 
 bool is_none_value(const Value* value) { return value->type()->kind() == TypeKind::None; }
@@ -42,9 +38,12 @@ bool is_never_none(const Value* value) {
     case TypeKind::Int:
     case TypeKind::Float:
     case TypeKind::Bool:
+    case TypeKind::Complex:
     case TypeKind::Str:
     case TypeKind::List:
+    case TypeKind::Dict:
     case TypeKind::Tuple:
+    case TypeKind::Device:
       return true;
     default:
       return false;
@@ -85,9 +84,17 @@ Value* find_bool_itself(const Node* node) {
   return is_bool(node->input(0), is_and) ? node->input(1) : nullptr;
 }
 
-// A cast of what has the type already.
+// A cast or a conversion of what has the type already.
 Value* find_uncast(const Node* node) {
   if (node->inputs().size() != 1) return nullptr;
+  static constexpr std::pair<const char*, TypeKind> kConversions[] = {
+      {"aten::Int", TypeKind::Int},
+      {"aten::Float", TypeKind::Float},
+      {"aten::Bool", TypeKind::Bool},
+      {"aten::str", TypeKind::Str}};
+  for (const auto& [name, kind] : kConversions) {
+    if (is_call_of(node, name) && node->input()->type()->kind() == kind) return node->input();
+  }
   if (node->kind() == prim::unchecked_cast) return node->input();
   const bool unwraps = is_call_of(node, "aten::_unwrap_optional");
   return unwraps && is_never_none(node->input()) ? node->input() : nullptr;
@@ -109,10 +116,7 @@ class Peephole {
   }
 
   void replace_by_constant(Node* node, const opyard::Value& value) {
-    if (!node->output()->has_uses()) return;
-    Node* const made = graph_.create_constant(value, node->output()->type());
-    made->set_stage(node->stage())->insert_before(node);
-    node->output()->replace_all_uses_with(made->output());
+    detail::replace_by_constant(node, value);
   }
 
   void visit(Node* node) {
@@ -125,13 +129,33 @@ class Peephole {
     }
     if (Value* const same = find_done_already(node)) return replace(node->output(), same);
     visit_identity(node);
-    visit_list(node);
+    visit_decided(node);
+    for (const auto shorten : {detail::shorten_int_chain, detail::take_from_list,
+                               detail::take_from_dict, detail::ask_for_rank}) {
+      if (shorten(node, aliases_)) return;
+    }
   }
 
-  // Both branches give the same value from outside.
+  // x and False, x or True.
+  void visit_decided(Node* node) {
+    if (node->inputs().size() != 2 || node->output()->type()->kind() != TypeKind::Bool) return;
+    const bool is_or = is_call_of(node, "aten::__or__");
+    if (!is_or && !is_call_of(node, "aten::__and__")) return;
+    if (is_bool(node->input(0), is_or) || is_bool(node->input(1), is_or)) {
+      replace_by_constant(node, is_or);
+    }
+  }
+
+  // Both branches give the same value from outside; or both give one that is never None.
   static void visit_branches(Node* node) {
     for (std::size_t i = 0; i < node->outputs().size(); ++i) {
       Value* const first = node->blocks()[0]->outputs()[i];
+      const Type& type = *node->outputs()[i]->type();
+      if (type.kind() == TypeKind::Optional && is_never_none(first) &&
+          equal(*first->type(), type.element()) &&
+          equal(*first->type(), *node->blocks()[1]->outputs()[i]->type())) {
+        node->outputs()[i]->set_type(first->type());
+      }
       const Block* const home = first->node()->owning_block();
       if (first != node->blocks()[1]->outputs()[i] || home == node->blocks()[0]) continue;
       replace(node->outputs()[i], first);
@@ -152,33 +176,12 @@ class Peephole {
     }
   }
 
-  // A list that was made here, and that no one writes, here or between two stages.
-  const Node* find_list(const Value* list) const {
-    const Node* const made = list->node();
-    if (made->kind() != prim::ListConstruct) return nullptr;
-    return aliases_.is_written(list) || aliases_.escapes_itself(list) ? nullptr : made;
-  }
-
   void visit_unpack(Node* node) {
-    const Node* const made = find_list(node->input());
+    const Node* const made = detail::find_list(node->input(), aliases_);
     if (made == nullptr || made->inputs().size() != node->outputs().size()) return;
     for (std::size_t i = 0; i < node->outputs().size(); ++i) {
       replace(node->outputs()[i], made->inputs()[i]);
     }
-  }
-
-  void visit_list(Node* node) {
-    const bool is_length = is_call_of(node, "aten::len") && node->inputs().size() == 1;
-    const bool is_item = is_call_of(node, "aten::__getitem__") && node->inputs().size() == 2;
-    if (!is_length && !is_item) return;
-    const Node* const made = find_list(node->input(0));
-    if (made == nullptr) return;
-    const auto count = std::int64_t(made->inputs().size());
-    if (is_length) return replace_by_constant(node, count);
-    const std::optional<opyard::Value> index = known_value(node->input(1));
-    if (!index || index->kind() != Kind::Int) return;
-    const std::int64_t at = index->to_int() + (index->to_int() < 0 ? count : 0);
-    if (at >= 0 && at < count) replace(node->output(), made->inputs()[std::size_t(at)]);
   }
 
   // "x is None" of what cannot be None, and of None.
