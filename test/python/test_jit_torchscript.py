@@ -268,3 +268,42 @@ def test_passes_keep_what_is_written_in_what_a_dict_holds():
     jit.passes.eliminate_dead_code(graph)
     jit.passes.eliminate_common_subexpressions(graph)
     assert graph(opyard.tensor([1.0, 2.0])).tolist() == [0, 0]
+
+
+GENERATOR = """graph(%x : Tensor):
+  %g : Generator = prim::Constant[value=torch.Generator(device="cpu", seed={seed})]()
+  return (%g)
+"""
+
+
+@pytest.mark.parametrize("seed", [0, 771, 2**63, 2**64 - 1])
+def test_a_generator_is_a_constant_with_its_seed(seed):
+    graph = jit.parse_ir(GENERATOR.format(seed=seed))
+    assert f'torch.Generator(device="cpu", seed={seed})' in str(graph)
+    assert str(jit.parse_ir(str(graph))) == str(graph)
+    found, again = (jit.compile(graph)(opyard.tensor([1.0])) for _ in range(2))
+    assert found.initial_seed() == again.initial_seed() == seed
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("torch.Generator", r"expected '\('"),
+        ('torch.Generator(device="cpu", seed=-1)', "a number from 0 to"),
+        ('torch.Generator(device="cpu", seed=18446744073709551616)', "a number from 0 to"),
+        ('torch.Generator(device="nowhere", seed=1)', "nowhere"),
+        ("torch.Tensor", "expected 'Generator'"),
+    ],
+)
+def test_what_is_no_generator_is_refused_at_its_place(text, message):
+    with pytest.raises(ValueError, match=f"(?s){message}.*\\^"):
+        jit.parse_ir(f"graph():\n  %g : Generator = prim::Constant[value={text}]()\n  return (%g)")
+
+
+@pytest.mark.parametrize("by, wanted", [(62, 1 << 62), (63, -(1 << 63)), (64, 0), (70, 0)])
+def test_a_shift_wraps_around_as_all_ints_do(by, wanted):
+    """TorchScript gives 64 for 1 << 70, which is what the processor makes of it."""
+    graph = jit.parse_ir(
+        "graph(%n : int, %by : int):\n  %y : int = aten::__lshift__(%n, %by)\n  return (%y)"
+    )
+    assert graph(1, by) == wanted

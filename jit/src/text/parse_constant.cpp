@@ -6,6 +6,7 @@
 #include "opyard/detail/text/literal.h"
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/value/cast.h"
+#include "text/generator_text.h"
 #include "text/graph_language.h"
 
 namespace opyard::jit::detail {
@@ -151,6 +152,7 @@ opyard::Value parse_literal_value(Cursor& cursor, const ConstantContext& context
   if (cursor.take_if_name("True")) return opyard::Value(true);
   if (cursor.take_if_name("False")) return opyard::Value(false);
   if (cursor.take_if_name("None")) return {};
+  if (begins_generator(cursor)) return parse_generator(cursor);
   if (token.is_name("annotate")) return parse_annotated(cursor, context, depth);
   if (token.kind == TokenKind::Name && !token.is_name("inf") && !token.is_name("nan")) {
     cursor.fail_expected("a literal");

@@ -5,6 +5,7 @@
 
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/jit/graph.h"
+#include "text/generator_text.h"
 
 namespace opyard::jit::detail {
 namespace {
@@ -86,6 +87,9 @@ void append_value(std::string& out, const opyard::Value& value, std::size_t dept
       return append_dict(out, value.to_dict(), depth);
     case Kind::Tensor:
       out += tensor_text(value.tensor_unchecked());
+      return;
+    case Kind::Generator:
+      out += generator_text(value);
       return;
     default:
       out += repr(value);

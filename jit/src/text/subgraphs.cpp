@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "text/generator_text.h"
+
 namespace opyard::jit::detail {
 
 Subgraphs::Subgraphs(std::string_view text, const Cursor& cursor) : cursor_(cursor) {
@@ -39,7 +41,7 @@ bool Subgraphs::parse_attribute(Cursor& cursor, Node* node, Symbol attribute) {
            token.text != "nan" && token.text != "annotate" && !begins_printed_tensor(token);
   };
   Span span;
-  if (is_word(cursor.peek())) {
+  if (is_word(cursor.peek()) && !begins_generator(cursor)) {
     const std::string name = parse_name(cursor, span);
     node->g_(attribute, nullptr);
     waiting_.at(name).push_back({node, attribute, std::nullopt, span});
