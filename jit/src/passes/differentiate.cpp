@@ -4,6 +4,7 @@
 //   2  the new stage takes a gradient for each output of the last one that does
 //   3  from the last node to the first: each operator's formulas are written behind the others,
 //      and what they give is added to the gradients of its inputs
+//   4  what the new stage asks of sizes of earlier ones is asked there (passes/early_questions.h)
 //
 // [Order] The engine runs functions from the last that was recorded to the first, and adds what
 // arrives in that order, of one function in the order of its arguments. So does step 3.
@@ -26,6 +27,7 @@
 #include "opyard/jit/formula.h"
 #include "opyard/jit/operation.h"
 #include "opyard/schema/relations.h"
+#include "passes/early_questions.h"
 #include "passes/outline.h"
 
 namespace opyard::jit {
@@ -91,6 +93,7 @@ class Differentiation {
       graph_.register_output(found->second);
       done_.wrt.push_back(i);
     }
+    detail::ask_early(graph_);
     return std::move(done_);
   }
 
