@@ -15,10 +15,13 @@
 
 #include "opyard/base/error.h"
 #include "opyard/python.h"
+#include "runtime/exit.h"
 
 namespace opyard::python {
 
 namespace py = pybind11;
+
+inline const PythonTable* main_table = nullptr;
 
 // The table of the interpreter that this thread is in. Raises what importing opyard raises.
 // Interpreters are told apart by their numbers, which are never given out again, as addresses are.
@@ -29,6 +32,10 @@ inline const PythonTable& table() {
   if (current != interpreter) {
     const PythonTable* const found = import_python_table();
     if (found == nullptr) throw py::error_already_set();
+    if (current == 0) {  // the main one, whose end is the end of Python
+      main_table = found;
+      drop_without_gil = [](PyObject* object) noexcept { main_table->drop(main_table, object); };
+    }
     known = found;
     interpreter = current;
   }

@@ -12,6 +12,10 @@
 // converts arguments runs code of theirs, such as an __index__, which may lead back here: each
 // function begins with a look at what is left of the C stack, in enter_fast().
 //
+// A thread that is ended while Python ends leaves C++ without the GIL (runtime/exit.h, [Exit]), and
+// destructors of pybind11's objects on its way give references back: drop_object() has this done by
+// the table of the interpreter then, which puts them aside.
+//
 // Depends on: runtime/{python,stack_end}.h.
 #pragma once
 
@@ -28,6 +32,19 @@
 namespace opyard::python {
 
 inline PyObject* interned(const char* text);
+
+// Gives a reference back on a thread that may not hold the GIL any more. Set by extension.h in
+// the main interpreter.
+inline void (*drop_without_gil)(PyObject* object) noexcept = nullptr;
+
+inline void drop_object(PyObject* object) noexcept {
+  if (object == nullptr) return;
+  if (__builtin_expect(is_finalizing(), 0) && drop_without_gil != nullptr) {
+    drop_without_gil(object);
+  } else {
+    Py_DECREF(object);
+  }
+}
 
 // PyErr_Fetch() of an exception that is complete: `*value` is of `*type`, whatever it took to make.
 inline void fetch_completed(PyObject** type, PyObject** value, PyObject** traceback) {
@@ -71,8 +88,16 @@ inline PyObject* make_function(PyMethodDef* definition, PyObject* self, PyObject
 #define PyErr_Fetch(type, value, traceback) \
   ::opyard::python::fetch_completed(type, value, traceback)
 #endif
+#pragma push_macro("Py_DECREF")
+#pragma push_macro("Py_XDECREF")
+#undef Py_DECREF
+#undef Py_XDECREF
+#define Py_DECREF(object) ::opyard::python::drop_object(reinterpret_cast<PyObject*>(object))
+#define Py_XDECREF(object) ::opyard::python::drop_object(reinterpret_cast<PyObject*>(object))
 #include <pybind11/pybind11.h>  // IWYU pragma: export
 #include <pybind11/stl.h>       // IWYU pragma: export
+#pragma pop_macro("Py_XDECREF")
+#pragma pop_macro("Py_DECREF")
 #undef PyUnicode_InternFromString
 #undef PyErr_Fetch
 #undef PyCFunction_NewEx

@@ -25,7 +25,9 @@ class PythonFunction final : public Function {
     // The function is handed over for the call alone: what Python keeps of it would be a cycle.
     const py::object self = py::cast(SharedFunction{FunctionPtr::share(this)});
     const py::object result = py::reinterpret_steal<py::object>(require_object(
-        known, PyObject_CallFunctionObjArgs(backward_.get(), self.ptr(), given.ptr(), nullptr)));
+        known, python::in_python([&] {
+          return PyObject_CallFunctionObjArgs(backward_.get(), self.ptr(), given.ptr(), nullptr);
+        })));
     if (!PyTuple_Check(result.ptr())) return {one(known, result.ptr(), 0)};
     Gradients all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.ptr()); ++i) {
@@ -91,8 +93,10 @@ class PythonDerivative final : public CustomDerivative {
           py::reinterpret_steal<py::object>(to_object(known, *schema.results[i].type, results[i]));
     }
     const py::object backward = py::reinterpret_steal<py::object>(
-        require_object(known, PyObject_CallFunctionObjArgs(prepare_.get(), given.ptr(), got.ptr(),
-                                                           wanted.ptr(), nullptr)));
+        require_object(known, python::in_python([&] {
+                         return PyObject_CallFunctionObjArgs(prepare_.get(), given.ptr(), got.ptr(),
+                                                             wanted.ptr(), nullptr);
+                       })));
     if (backward.is_none()) return {};
     return make_counted<PythonFunction>(known, backward_name(op), backward.ptr());
   }
@@ -267,8 +271,8 @@ std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
         const PythonTable& own = held->table();
         const HoldPython python(own);
         const py::object given = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
-        const py::object result = py::reinterpret_steal<py::object>(
-            require_object(own, PyObject_CallOneArg(held->get(), given.ptr())));
+        const py::object result = py::reinterpret_steal<py::object>(require_object(
+            own, python::in_python([&] { return PyObject_CallOneArg(held->get(), given.ptr()); })));
         if (result.ptr() == Py_False) return false;
         take_replacements(own, result, "a prehook", gradients);
         return true;
@@ -283,7 +287,9 @@ std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook, b
     const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
     const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
     const py::object result = py::reinterpret_steal<py::object>(require_object(
-        own, PyObject_CallFunctionObjArgs(held->get(), results.ptr(), inputs.ptr(), nullptr)));
+        own, python::in_python([&] {
+          return PyObject_CallFunctionObjArgs(held->get(), results.ptr(), inputs.ptr(), nullptr);
+        })));
     take_replacements(own, result, "a hook", gradients);
   };
   Hooks& hooks = self.function->hooks();

@@ -45,8 +45,8 @@ py::object queue_callback(const py::object& function) {
     auto held = std::make_shared<Held>(table(), function.ptr());
     at_end_of_run([held] {
       const HoldPython python(held->table());
-      py::reinterpret_steal<py::object>(
-          require_object(held->table(), PyObject_CallNoArgs(held->get())));
+      py::reinterpret_steal<py::object>(require_object(
+          held->table(), python::in_python([&] { return PyObject_CallNoArgs(held->get()); })));
     });
     return Py_NewRef(Py_None);
   });

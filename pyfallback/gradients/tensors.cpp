@@ -55,8 +55,8 @@ Hooks::OfTensor hook_of(const std::shared_ptr<Held>& held) {
     const PythonTable& own = held->table();
     const HoldPython python(own);
     const py::object argument = py::reinterpret_steal<py::object>(to_object(own, gradient));
-    const py::object result = py::reinterpret_steal<py::object>(
-        require_object(own, PyObject_CallOneArg(held->get(), argument.ptr())));
+    const py::object result = py::reinterpret_steal<py::object>(require_object(
+        own, python::in_python([&] { return PyObject_CallOneArg(held->get(), argument.ptr()); })));
     if (result.is_none()) return {};
     if (own.unwrap_tensor(&own, result.ptr()) == nullptr) {
       if (!python::clear_if(PyExc_TypeError)) throw_python_exception(own);

@@ -92,8 +92,9 @@ class PythonOperation final : public jit::Operation {
   }
 
   py::object call(const py::tuple& arguments) const {
-    return py::reinterpret_steal<py::object>(
-        require_object(table_, PyObject_CallObject(function_.get(), arguments.ptr())));
+    return py::reinterpret_steal<py::object>(require_object(
+        table_,
+        python::in_python([&] { return PyObject_CallObject(function_.get(), arguments.ptr()); })));
   }
 
   void add_output(PyObject* object, std::vector<opyard::Value>& outputs) const {

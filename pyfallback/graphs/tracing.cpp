@@ -96,7 +96,7 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
   py::list outputs;
   {
     const jit::TraceGuard recording(trace);
-    outputs = function();
+    outputs = python::in_python([&] { return function(); });
   }
   for (const py::handle output : outputs) {
     trace.register_output(require_tensor(known, output.ptr()));
@@ -117,9 +117,9 @@ py::tuple observe(const py::object& function, const py::list& tensors,
   py::object result;
   {
     const jit::TraceGuard recording(trace);
-    result = function();
+    result = python::in_python([&] { return function(); });
   }
-  const py::object outputs = outputs_of(result);
+  const py::object outputs = python::in_python([&] { return outputs_of(result); });
   if (py::isinstance<py::str>(outputs)) trace.give_up(outputs.cast<std::string>());
   if (trace.failure().empty()) {
     try {
@@ -183,8 +183,9 @@ py::object call_function(const py::object& function, const std::string& name,
                          const py::tuple& arguments, const std::string& calling,
                          const std::vector<std::int64_t>& requires_grad) {
   const PythonTable& known = table();
+  const auto call = [&] { return python::in_python([&] { return function(*arguments); }); };
   jit::Trace* const trace = jit::recording_trace();
-  if (trace == nullptr) return function(*arguments);
+  if (trace == nullptr) return call();
   std::vector<Tensor> tensors;
   py::list scalars;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -207,13 +208,13 @@ py::object call_function(const py::object& function, const std::string& name,
                      },
                  .run =
                      [&] {
-                       result = function(*arguments);
+                       result = call();
                        return tensors_of(known, name, result);
                      }});
   } catch (const Error& error) {
     if (!trace->observes() || error.kind() != ErrorKind::Unsupported) throw;
     trace->give_up(error.what());
-    if (!result) result = function(*arguments);
+    if (!result) result = call();
   }
   return result;
 }
