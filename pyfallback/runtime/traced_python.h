@@ -12,6 +12,7 @@
 #include <frameobject.h>  // after Python.h
 #include <opcode.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_set>
 #include <utility>
@@ -143,6 +144,31 @@ inline PyObject* generator_of(PyFrameObject* frame) noexcept {
 #else
   Py_XINCREF(frame->f_gen);
   return frame->f_gen;
+#endif
+}
+
+// Whether an enter of a coroutine's or generator's frame is its first one: it begins, or is thrown
+// into before it has begun. False if it cannot be found out. Leaves no exception.
+inline bool is_first_entry(PyFrameObject* frame) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  const int at = PyFrame_GetLasti(frame);
+  // The first RESUME is where it begins; what is in front of it makes the coroutine.
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  PyObject* const bytes = PyCode_GetCode(code);
+  Py_DECREF(code);
+  if (bytes == nullptr) {
+    clear_or_report(PyExc_Exception);
+    return false;
+  }
+  const char* const instructions = PyBytes_AS_STRING(bytes);
+  const Py_ssize_t end =
+      std::min<Py_ssize_t>(PyBytes_GET_SIZE(bytes), at);  // none if it is negative
+  Py_ssize_t n = 0;
+  while (n < end && static_cast<unsigned char>(instructions[n]) != RESUME) n += 2;
+  Py_DECREF(bytes);
+  return n >= end;
+#else
+  return frame->f_lasti < 0;
 #endif
 }
 

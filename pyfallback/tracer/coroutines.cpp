@@ -10,7 +10,6 @@
 
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/tasks.h"
-#include "runtime/look_up.h"
 #include "tracer/attributes.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
@@ -22,11 +21,12 @@ std::atomic<std::uint64_t> last_coroutine{0};
 
 // The task that runs on this thread, if it runs this coroutine itself; else null.
 HeldObject task_of(PyObject* coroutine) {
-  PyObject* const modules = PyImport_GetModuleDict();  // borrowed
-  PyObject* const asyncio = find_item(modules, "asyncio.tasks");
+  // Not by PyImport_GetModuleDict(), which ends the process once the interpreter has cleared it.
+  const HeldObject name(PyUnicode_InternFromString("asyncio.tasks"));
+  const HeldObject asyncio(name == nullptr ? nullptr : PyImport_GetModule(name.get()));
   if (asyncio == nullptr) return nullptr;
   // There is none but in a loop that runs: asking raises else.
-  HeldObject task(call_method(asyncio, "current_task"));
+  HeldObject task(call_method(asyncio.get(), "current_task"));
   if (task == nullptr || task.get() == Py_None) return nullptr;
   const HeldObject runs(call_method(task.get(), "get_coro"));
   return runs.get() == coroutine ? std::move(task) : nullptr;
@@ -52,39 +52,37 @@ void name_task(PyObject* task, profiler::CoroutineFacts& facts) {
 
 }  // namespace
 
-profiler::Payload Coroutines::require(PyFrameObject* frame) noexcept {
+// A coroutine that CPython frees while it is suspended runs once more, when its weak references have
+// been cleared already: one that was taken then would lead to freed memory for ever. So no reference
+// of any kind is taken. What was there before at this address has ended if this one begins.
+profiler::Payload Coroutines::require(PyFrameObject* frame, std::uint32_t code_key) noexcept {
   try {
     const HeldObject coroutine(generator_of(frame));
     if (coroutine == nullptr) return {};
-    const auto seen = seen_.find(coroutine.get());
-    if (seen != seen_.end()) {
-      if (referent_of(seen->second.weak) == coroutine.get()) return seen->second.word;
-      Py_DECREF(seen->second.weak);
-      seen_.erase(seen);
+    if (!is_first_entry(frame)) {
+      const auto seen = seen_.find(coroutine.get());
+      if (seen != seen_.end() && seen->second.code_key == code_key) return seen->second.word;
     }
-    return add(coroutine.get());
+    return add(coroutine.get(), code_key);
   } catch (const std::bad_alloc&) {
     return {};
   }
 }
 
-profiler::Payload Coroutines::add(PyObject* coroutine) {
+profiler::Payload Coroutines::add(PyObject* coroutine, std::uint32_t code_key) {
   PyObject* const pending = take_exception();  // what is thrown into it, perhaps
   profiler::CoroutineFacts facts;
   facts.identity = ++last_coroutine;
   if (const HeldObject task = task_of(coroutine); task != nullptr) name_task(task.get(), facts);
   clear_or_report(PyExc_Exception);
-  PyObject* const weak = PyWeakref_NewRef(coroutine, nullptr);
-  if (weak == nullptr) clear_or_report(PyExc_Exception);
-  if (weak != nullptr) seen_[coroutine] = {weak, facts.word()};
+  seen_[coroutine] = {code_key, facts.word()};
   if (pending != nullptr) restore_exception(pending);
   return facts.word();
 }
 
-void Coroutines::forget() noexcept {
-  std::unordered_map<PyObject*, Seen> seen;
-  seen.swap(seen_);
-  for (const auto& [coroutine, one] : seen) Py_DECREF(one.weak);
+void Coroutines::note_begin(PyFrameObject* frame) noexcept {
+  const HeldObject coroutine(generator_of(frame));
+  if (coroutine != nullptr && is_first_entry(frame)) seen_.erase(coroutine.get());
 }
 
 }  // namespace opyard::python

@@ -1,8 +1,7 @@
 // tracer/coroutines.h: which coroutine an event is of, and which task of asyncio.
 //
 // A coroutine gets a number when it first runs, and one that a task runs itself the name of that
-// task, too. It is watched by a weak reference, so that another one at the same address is another
-// coroutine.
+// task, too. It goes by its address until another one begins there.
 //
 // Threads: with the GIL held. Depends on: runtime/traced_python.h.
 #pragma once
@@ -18,21 +17,23 @@ namespace opyard::python {
 
 class Coroutines {
  public:
-  // The word behind an event of this frame, see profiler/tasks.h; zeros if the frame is of no
+  // The word behind an enter of this frame, see profiler/tasks.h; zeros if the frame is of no
   // coroutine, or if there is no memory. May run Python: asyncio is asked for the current task,
   // once for each coroutine. Leaves no exception.
-  profiler::Payload require(PyFrameObject* frame) noexcept;
-  // Between profiles. May run finalisers.
-  void forget() noexcept;
+  profiler::Payload require(PyFrameObject* frame, std::uint32_t code_key) noexcept;
+  // Of an event that is not recorded.
+  void note_begin(PyFrameObject* frame) noexcept;
+  // Between profiles.
+  void forget() noexcept { seen_.clear(); }
 
  private:
   struct Seen {
-    PyObject* weak;  // a reference
-    profiler::Payload word;
+    std::uint32_t code_key = 0;
+    profiler::Payload word{};
   };
-  profiler::Payload add(PyObject* coroutine);
+  profiler::Payload add(PyObject* coroutine, std::uint32_t code_key);
 
-  std::unordered_map<PyObject*, Seen> seen_;
+  std::unordered_map<const PyObject*, Seen> seen_;  // of which nothing is held
 };
 
 }  // namespace opyard::python

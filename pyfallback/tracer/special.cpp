@@ -146,7 +146,10 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
   if (is_left_out(word, code)) return is_thread;  // its end is wanted all the same
   const bool was_at_entry = word.has(CodeFlag::AtEntry) && at_entry.take(codes, frame);
   const bool is_known = was_at_entry && !is_exit;  // it is open, and counts in no depth
-  if (max_depth != 0 && !is_known && goes_too_deep(number, max_depth, is_exit)) return true;
+  if (max_depth != 0 && !is_known && goes_too_deep(number, max_depth, is_exit)) {
+    if (!is_exit && word.has(CodeFlag::Coroutine) && frame != nullptr) coroutines.note_begin(frame);
+    return true;
+  }
   const SpanKind kind = kind_of(word);
   if (is_exit) {
     record_exit(enter_of(kind), exit_of(kind), word.key());
@@ -161,7 +164,7 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
       Py_DECREF(self);
     }
   } else if (word.has(CodeFlag::Coroutine) && frame != nullptr) {
-    behind = coroutines.require(frame);
+    behind = coroutines.require(frame, word.key());
   }
   if (profile != number) return true;  // what was asked ran so long that it is open in the next one
   profiler::Stream* const stream = profiler::Stream::current();
