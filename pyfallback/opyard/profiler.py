@@ -11,12 +11,13 @@ module; naming it does. In a notebook, `%load_ext opyard.profiler` adds the cell
 
 from ._core import late as _late
 from ._profile.classes import show_instances
-from ._profile.flight import flight_recorder
-from ._profile.observe import observe
+from ._profile.flight import active_recorder, flight_recorder
+from ._profile.observe import active_observers, observe
 from ._profile.schedule import ProfilerAction, schedule
 from ._profile.scopes import RecordScope
 from ._profile.session import (
     ProfilerActivity,
+    active_profile,
     profile,
     record_function,
     tensorboard_trace_handler,
@@ -27,6 +28,9 @@ __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
     "RecordScope",
+    "active_observers",
+    "active_profile",
+    "active_recorder",
     "flight_recorder",
     "observe",
     "profile",

@@ -4,12 +4,18 @@
 // it ends. A call that is on its way holds pointers into that chain, so an observer that was told
 // of a call's begin cannot end before it was told of its end.
 //
+// [Dropped] What holds an observer in Python holds its functions; here they are borrowed. When that
+// is dropped, on whichever thread and perhaps within a call, the observer is told of nothing more,
+// and is taken out when its turn in the chain has come: at the next begin or end of an observer on
+// its thread, or with that.
+//
 // [End of a thread] CPython clears the dict of a thread's state on that thread, so a capsule there
 // ends what the thread began and did not end, and warns. Its handles lose their name, by which
 // other threads see that it has ended. At the end of the process all stays as it is.
 #include "tracer/observers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -34,7 +40,7 @@ constexpr const char* kEndedHandle = "opyard.observer, ended";
 constexpr const char* kThread = "opyard.observers of a thread";
 
 struct ObserverOptions {
-  PyObject* on_enter = nullptr;  // borrowed; None for none
+  PyObject* on_enter = nullptr;  // borrowed; None for none, see [Dropped]
   PyObject* on_exit = nullptr;
   int inputs = 0;
   int outputs = 0;
@@ -44,14 +50,8 @@ struct ObserverOptions {
 class PythonObserver final : public Observer {
  public:
   PythonObserver(const PythonTable& table, const ObserverOptions& options)
-      : table_(table), options_(options) {
-    Py_INCREF(options.on_enter);
-    Py_INCREF(options.on_exit);
-  }
-  ~PythonObserver() override {
-    Py_DECREF(options_.on_enter);
-    Py_DECREF(options_.on_exit);
-  }
+      : table_(table), options_(options) {}
+  ~PythonObserver() override = default;
   PythonObserver(const PythonObserver&) = delete;
   PythonObserver& operator=(const PythonObserver&) = delete;
 
@@ -88,38 +88,48 @@ class PythonObserver final : public Observer {
   // Whether a call that it was told of has not ended.
   bool is_inside() const noexcept { return !contexts_.empty() || untold_ != 0; }
 
-  bool on = true;
+  // With the GIL: its functions may go.
+  void drop() noexcept {
+    on = false;
+    is_dropped_ = true;
+    options_.on_enter = options_.on_exit = Py_None;
+  }
+  bool is_dropped() const noexcept { return is_dropped_; }
+
+  std::atomic<bool> on = true;
 
  private:
   // What on_enter gave, None without one.
   PyObject* enter(const Operator& op, DispatchKeySet keys, const Stack* arguments) {
-    if (options_.on_enter == Py_None) return Py_NewRef(Py_None);
+    const HeldObject function(Py_NewRef(options_.on_enter));  // see [Dropped]
+    if (function.get() == Py_None) return Py_NewRef(Py_None);
     PyObject* const op_object = to_object(table_, op);
     PyObject* const keys_object = table_.wrap_keys(&table_, keys.raw());
     PyObject* const values = options_.inputs != 0 && arguments != nullptr
                                  ? tuple_of(op.schema().arguments, *arguments)
                                  : Py_NewRef(Py_None);
     PyObject* const context =
-        PyObject_CallFunctionObjArgs(options_.on_enter, op_object, keys_object, values, nullptr);
+        PyObject_CallFunctionObjArgs(function.get(), op_object, keys_object, values, nullptr);
     Py_DECREF(op_object);
     Py_XDECREF(keys_object);
     Py_DECREF(values);
     if (context != nullptr) return context;
-    PyErr_WriteUnraisable(options_.on_enter);
+    PyErr_WriteUnraisable(function.get());
     return Py_NewRef(Py_None);
   }
 
   void exit(const Operator& op, PyObject* context, bool threw, const Stack* results) {
-    if (options_.on_exit == Py_None) return;
+    const HeldObject function(Py_NewRef(options_.on_exit));  // see [Dropped]
+    if (function.get() == Py_None) return;
     PyObject* const op_object = to_object(table_, op);
     PyObject* const values = options_.outputs != 0 && results != nullptr
                                  ? tuple_of(op.schema().results, *results)
                                  : Py_NewRef(Py_None);
     PyObject* const result = PyObject_CallFunctionObjArgs(
-        options_.on_exit, op_object, context, threw ? Py_True : Py_False, values, nullptr);
+        function.get(), op_object, context, threw ? Py_True : Py_False, values, nullptr);
     Py_DECREF(op_object);
     Py_DECREF(values);
-    if (result == nullptr) PyErr_WriteUnraisable(options_.on_exit);
+    if (result == nullptr) PyErr_WriteUnraisable(function.get());
     Py_XDECREF(result);
   }
 
@@ -168,7 +178,8 @@ class PythonObserver final : public Observer {
   }
 
   const PythonTable& table_;
-  const ObserverOptions options_;
+  ObserverOptions options_;
+  bool is_dropped_ = false;  // with the GIL
   std::vector<PyObject*>
       contexts_;              // of each call inside; null for one that Python was not told of
   std::uint64_t untold_ = 0;  // calls inside for which there was no memory
@@ -203,6 +214,14 @@ void end(Installed* installed) {
   static_cast<void>(PyCapsule_SetName(handle, kEndedHandle));
   delete installed;
   Py_DECREF(handle);
+}
+
+// See [Dropped].
+void end_dropped(const ObserversOfThread& list) {
+  const auto& all = list.observers;
+  while (!all.empty() && all.back()->observer.is_dropped() && may_end(*all.back())) {
+    end(all.back());
+  }
 }
 
 // See [End of a thread].
@@ -267,6 +286,7 @@ PyObject* begin_observer(PyObject*, PyObject* args) {
       throw PythonErrorSet();
     }
     ObserversOfThread& list = observers_of_thread();
+    end_dropped(list);
     list.observers.reserve(list.observers.size() + 1);
     auto installed = std::make_unique<Installed>(list.table, options);
     installed->handle = checked_new(PyCapsule_New(installed.get(), kHandle, nullptr));
@@ -290,15 +310,36 @@ PyObject* set_observer(PyObject*, PyObject* args) {
 PyObject* end_observer(PyObject*, PyObject* handle) {
   return enter_tracer([&]() -> PyObject* {
     Installed& installed = installed_of(handle);
+    ObserversOfThread* const list = installed.list;
+    if (list != nullptr) end_dropped(*list);
     OPYARD_CHECK(!installed.observer.is_inside(), Unsupported,
                  "an observer cannot end within a call that it was told of; end it afterwards, or "
                  "disable() it");
     OPYARD_CHECK(ObserverGuard::innermost() == &installed.guard, Unsupported,
                  "observers end in the opposite order of their beginning, and one that began later "
-                 "is still there");
+                 "is still there; opyard.profiler.active_observers() has those of this thread");
     end(&installed);
+    if (list != nullptr) end_dropped(*list);
     Py_RETURN_NONE;
   });
+}
+
+// Whether it was on. See [Dropped].
+PyObject* drop_observer(PyObject*, PyObject* handle) {
+  return enter_tracer([&]() -> PyObject* {
+    if (PyCapsule_IsValid(handle, kHandle) == 0 || is_finalizing()) Py_RETURN_FALSE;
+    Installed& installed = *static_cast<Installed*>(PyCapsule_GetPointer(handle, kHandle));
+    installed.observer.drop();
+    const bool is_here = installed.thread == std::this_thread::get_id();
+    if (is_here && installed.list != nullptr) end_dropped(*installed.list);
+    Py_RETURN_TRUE;
+  });
+}
+
+PyObject* is_observer_of_this_thread(PyObject*, PyObject* handle) {
+  if (PyCapsule_IsValid(handle, kHandle) == 0) Py_RETURN_FALSE;
+  const auto* const found = static_cast<Installed*>(PyCapsule_GetPointer(handle, kHandle));
+  return PyBool_FromLong(found->thread == std::this_thread::get_id() ? 1 : 0);
 }
 
 }  // namespace
@@ -308,6 +349,9 @@ PyMethodDef observer_functions[] = {
      "begin_observer(on_enter, on_exit, inputs, outputs, probability) -> handle"},
     {"set_observer", set_observer, METH_VARARGS, "set_observer(handle, on)"},
     {"end_observer", end_observer, METH_O, "end_observer(handle)"},
+    {"drop_observer", drop_observer, METH_O, "drop_observer(handle) -> bool"},
+    {"is_observer_of_this_thread", is_observer_of_this_thread, METH_O,
+     "is_observer_of_this_thread(handle) -> bool"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace opyard::python

@@ -247,7 +247,8 @@ def test_X19_an_exception_writes_what_was_kept(tmp_path):
         def leaf():
             raise ValueError("mine")
 
-        flight_recorder(path={str(tmp_path / "at-{}.json")!r}).start()
+        recorder = flight_recorder(path={str(tmp_path / "at-{}.json")!r})
+        recorder.start()
         thread = threading.Thread(target=leaf)
         thread.start()
         thread.join()

@@ -182,7 +182,7 @@ def test_an_observer_that_is_never_stopped_ends_with_its_thread_and_says_so(x, r
         inner.start()
         aten.neg(x)
         kept.append(weakref.ref(told))
-        kept.append(outer)
+        kept.extend((outer, inner))
 
     recwarn.clear()
     thread = threading.Thread(target=elsewhere)
@@ -195,7 +195,7 @@ def test_an_observer_that_is_never_stopped_ends_with_its_thread_and_says_so(x, r
     assert said.category is RuntimeWarning
     assert str(said.message).startswith("an observer was not stopped on the thread that began it")
     assert len(told) == 1
-    _, outer = kept
+    _, outer, _ = kept
     for action in (outer.stop, outer.disable, outer.enable):
         with pytest.raises(RuntimeError, match="has ended with the thread that began it"):
             action()
@@ -212,8 +212,11 @@ def test_what_an_observer_of_a_thread_that_ended_had_is_freed(x, recwarn):
     function = Function()
     kept = weakref.ref(function)
 
+    place = threading.local()
+
     def elsewhere(function):
-        observe(function).start()
+        place.observer = observe(function)
+        place.observer.start()
         aten.neg(x)
 
     thread = threading.Thread(target=elsewhere, args=(function,))

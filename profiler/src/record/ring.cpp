@@ -24,7 +24,8 @@ Ring::Ring(const SessionOptions& options, const RingBounds& bounds)
   const Turn turn;
   Ring* none = nullptr;
   OPYARD_CHECK(the_ring.compare_exchange_strong(none, this), BadRegistration,
-               "a flight recorder is on already; a process has one at a time: stop it first");
+               "a flight recorder is on already; a process has one at a time: stop it first; "
+               "opyard.profiler.active_recorder() has it, if Python started it");
   begin_ring_blocks(
       bounds.bytes / sizeof(BlockData),
       bounds.ns == 0 ? std::numeric_limits<std::uint64_t>::max() : ticks_of(bounds.ns));

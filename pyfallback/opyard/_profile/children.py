@@ -69,9 +69,13 @@ class Following:
         return args
 
 
+_of_this_process: profile | None = None  # which records to the end: nobody else holds it
+
+
 def begin(options: tuple[Any, ...], folder: str, program: str) -> None:
     """In an interpreter that multiprocessing has started. It records until it ends."""
-    active = profile()
+    global _of_this_process
+    active = _of_this_process = profile()
     active._options = options
     active._folder, active._program = folder, program
     following = Following(options, folder, program)

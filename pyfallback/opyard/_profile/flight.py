@@ -5,15 +5,17 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from _weakref import ref
 
 from .. import _tracer
+from .active import Active, warn_of_dropped
 from .classes import refresh_classes
 from .results import Results, name_threads, prefixes
 from .session import read_patterns
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import FrameType, TracebackType
     from typing import Any
 
@@ -26,6 +28,8 @@ class flight_recorder:
     at each of the `signals`. A `{}` in the path is the number of the dump. The recorder may stay on
     beside a profile; there is one in a process.
     """
+
+    _on = False
 
     def __init__(
         self,
@@ -58,8 +62,7 @@ class flight_recorder:
         self._bounds = (bytes, int((seconds or 0) * 1e9))
         self._has_memory = profile_memory
         self._number = 0
-        self._on = False
-        self._former: dict[int, Any] = {}
+        self._former: dict[int, tuple[Any, Any]] = {}  # what was there, and what is ours
         self._hooks: Any = None
 
     def start(self) -> None:
@@ -69,11 +72,11 @@ class flight_recorder:
         refresh_classes()
         if self._path is not None:
             self._listen()
-        _on.append(self)
+        _active.add(self)
         try:
             _tracer.start_ring(self._options, *self._bounds)
         except BaseException:
-            _on.remove(self)
+            _active.discard(self)
             self._forget()
             raise
         self._on = True
@@ -84,7 +87,7 @@ class flight_recorder:
             raise RuntimeError("the flight recorder is not on; call start() before stop()")
         _tracer.stop_ring()
         self._on = False
-        _on.remove(self)
+        _active.discard(self)
         self._forget()
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> Results:
@@ -128,30 +131,35 @@ class flight_recorder:
             sys.stderr.write(f"opyard: the flight recorder could not be written: {error}\n")
 
     def _listen(self) -> None:
+        """By functions that hold the recorder weakly, so that it may be dropped all the same."""
         import signal
         import threading
 
+        weak = ref(self)
+
+        def write() -> None:
+            recorder = weak()
+            if recorder is not None and recorder._on:
+                recorder._write()
+
+        _tracer.hide(write.__code__)
         for number in self._signals:
-            self._former[number] = signal.signal(number, self._on_signal)
+            on_signal = _signal_handler(write, signal.getsignal(number))
+            _tracer.hide(on_signal.__code__)
+            self._former[number] = signal.signal(number, on_signal), on_signal
         hooks = self._hooks = (sys.excepthook, threading.excepthook)
 
         def on_exception(*what: Any) -> None:
-            self._write()
+            write()
             hooks[0](*what)
 
         def on_thread_exception(what: Any) -> None:
             if what.exc_type is not SystemExit:
-                self._write()
+                write()
             hooks[1](what)
 
         self._ours = (on_exception, on_thread_exception)
         sys.excepthook, threading.excepthook = self._ours
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._write()
-        former = self._former.get(number)
-        if callable(former):
-            former(number, frame)
 
     def _forget(self) -> None:
         if self._hooks is None:
@@ -159,8 +167,10 @@ class flight_recorder:
         import signal
         import threading
 
-        for number, former in self._former.items():
-            if signal.getsignal(number) == self._on_signal:
+        # On another thread signals cannot be set: then ours stays, and calls what was there.
+        is_main = threading.current_thread() is threading.main_thread()
+        for number, (former, ours) in self._former.items():
+            if is_main and signal.getsignal(number) is ours:
                 signal.signal(number, former)
         self._former.clear()
         # A hook that came after us stays, and calls ours.
@@ -170,14 +180,37 @@ class flight_recorder:
             threading.excepthook = self._hooks[1]
         self._hooks = None
 
+    def __del__(self) -> None:
+        """Nobody could stop it any more."""
+        if self._on:
+            self.stop()
+            lost = ", and what it had kept is lost"
+            warn_of_dropped("a flight recorder", lost, "with flight_recorder() as recorder:")
 
-_on: list[flight_recorder] = []
+
+def _signal_handler(
+    write: Callable[[], None], former: Any
+) -> Callable[[int, FrameType | None], None]:
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        write()
+        if callable(former):
+            former(number, frame)
+
+    return on_signal
+
+
+_active = Active()
+
+
+def active_recorder() -> flight_recorder | None:
+    """The flight recorder of this interpreter that is on, whoever began it: for its stop()."""
+    return next((one for one in _active.all() if one._on), None)
 
 
 @atexit.register
 def _stop_all() -> None:
     """As profiles are: nothing may be recorded while Python is taken apart."""
-    for recorder in list(_on):
+    for recorder in _active.all():
         recorder.stop()
 
 
@@ -188,7 +221,7 @@ for _method in (
     flight_recorder.__enter__,
     flight_recorder.__exit__,
     flight_recorder._write,
-    flight_recorder._on_signal,
     flight_recorder._forget,
+    flight_recorder.__del__,
 ):
     _tracer.hide(_method.__code__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _tracer
+from .active import Active, warn_of_dropped
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ class observe:
     Redispatches are part of a call. What the functions call themselves is not told of; what they
     raise goes to sys.unraisablehook, and the call goes on. Blocks nest: the outermost is told
     first. disable() and enable() act within the block. Other threads have observers of their own; a
-    profile records all threads. One that was started and never stopped ends with its thread, and
-    warns.
+    profile records all threads. One that was started and never stopped ends with its thread or when
+    it is dropped, and warns.
     """
+
+    _handle: object = None
 
     def __init__(
         self,
@@ -45,19 +48,21 @@ class observe:
                 raise TypeError(f"{name} is a callable, not a {type(function).__name__}")
         if not 0 <= probability <= 1:
             raise ValueError(f"Invalid sampling probability {probability!r}; it is between 0 and 1")
+        # The tracer holds none of it: an observer that a function leads to may be dropped, too.
         self._options = (on_enter, on_exit, inputs, outputs, probability)
-        self._handle: object = None
 
     def start(self) -> None:
         """Begins on this thread."""
         if self._handle is not None:
             raise RuntimeError("the observer is on already; it ends before it begins again")
         self._handle = _tracer.begin_observer(*self._options)
+        _active.add(self)
 
     def stop(self) -> None:
         """Ends, on the thread that began it, and after all that began later."""
         _tracer.end_observer(self._require())
         self._handle = None
+        _active.discard(self)
 
     def disable(self) -> None:
         """Is told of nothing until enable()."""
@@ -84,3 +89,17 @@ class observe:
     ) -> None:
         if self._handle is not None:
             self.stop()
+
+    def __del__(self, drop: Callable[[object], bool] = _tracer.drop_observer) -> None:
+        """Nobody could stop it any more; while Python ends, when names are gone, it may be."""
+        if self._handle is not None and drop(self._handle):
+            self._handle = None
+            warn_of_dropped("an observer", "", "with observe(...):")
+
+
+_active = Active()
+
+
+def active_observers() -> list[observe]:
+    """Those that this thread began, the last one last: for their stop(), which goes backwards."""
+    return [one for one in _active.all() if _tracer.is_observer_of_this_thread(one._handle)]

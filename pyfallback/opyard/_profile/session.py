@@ -8,6 +8,7 @@ import os
 from enum import Enum
 
 from .. import _tracer
+from .active import Active, warn_of_dropped
 from .classes import refresh_classes
 from .results import Results, name_threads, prefixes
 from .schedule import ENDINGS, TRANSITIONS, ProfilerAction, always, member_of
@@ -96,6 +97,8 @@ class profile(Results):
     `on_trace_ready` is called with the profile at the end of each cycle.
     """
 
+    _recording = False
+
     def __init__(
         self,
         *,
@@ -148,7 +151,6 @@ class profile(Results):
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
         self._step_key = 0
-        self._recording = False
         self._thread = 0  # that began it
         self._entered = False
         self._folder: str | None = None  # that the command keeps the recording in
@@ -225,7 +227,7 @@ class profile(Results):
 
     def _begin(self) -> None:
         others = _tracer.is_active()
-        _running.add(self)
+        _active.add(self)
         self._thread = _thread.get_ident()
         try:
             if self._folder is None:
@@ -238,7 +240,7 @@ class profile(Results):
             if not others and not isinstance(error, Exception) and _tracer.is_active():
                 _tracer.stop()
             self._recording = False
-            _running.discard(self)
+            _active.discard(self)
             raise
         if self._has_steps:
             self._enter_step()
@@ -254,27 +256,37 @@ class profile(Results):
             _tracer.exit_step(self._step_key)
         try:
             self._recording = False
-            _running.discard(self)
             trace = _tracer.stop()
         except BaseException:
-            if _tracer.is_active():
-                self._recording = True
-                _running.add(self)
+            self._recording = _tracer.is_active()
             raise
+        _active.discard(self)
         if keep:
             name_threads(trace)
             trace.set_prefixes(prefixes())
             self._trace = trace
 
+    def __del__(self) -> None:
+        """Nobody could stop it any more."""
+        if self._recording:
+            self._end(keep=False)
+            lost = ", and what it had recorded is lost"
+            warn_of_dropped("a profile", lost, "with profile() as prof:")
 
-_running: set[profile] = set()
+
+_active = Active()
+
+
+def active_profile() -> profile | None:
+    """The profile of this interpreter that records, whoever began it: for its stop()."""
+    return next((one for one in _active.all() if one._recording), None)
 
 
 @atexit.register
 def _stop_all() -> None:
     """Python may end with a profile on; nothing may be recorded while it is taken apart."""
-    for active in list(_running):
-        active._end(keep=True)
+    for one in _active.all():
+        one._end(keep=True)
 
 
 def _end_without_thread() -> None:
@@ -282,14 +294,15 @@ def _end_without_thread() -> None:
 
     One that the command keeps in files goes on there.
     """
-    keeps = bool(_running) and _tracer.begin_child()
-    for active in list(_running):
+    profiles = _active.all()
+    keeps = bool(profiles) and _tracer.begin_child()
+    for one in profiles:
         if keeps:
-            active._thread = _thread.get_ident()
-        elif active._thread != _thread.get_ident():
-            active._end(keep=True)
-            active._entered = False
-            active.current_action = ProfilerAction.NONE
+            one._thread = _thread.get_ident()
+        elif one._thread != _thread.get_ident():
+            one._end(keep=True)
+            one._entered = False
+            one.current_action = ProfilerAction.NONE
 
 
 os.register_at_fork(after_in_child=_end_without_thread)
@@ -372,6 +385,7 @@ for _method in (
     profile._begin,
     profile._enter_step,
     profile._end,
+    profile.__del__,
     _end_without_thread,
     watch_future,
     record_function.__init__,
