@@ -12,14 +12,32 @@ namespace {
 // Of what accumulates gradients in a leaf, which no call made.
 constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 
-// The call that begins next where the mark is, or kNoSpan.
-std::uint32_t call_behind(const Track& track, const Mark& mark) {
-  auto span = std::lower_bound(track.spans.begin(), track.spans.end(), mark.time,
-                               [](const Span& a, std::int64_t time) { return a.start < time; });
-  while (span != track.spans.end() && span->kind != SpanKind::Operator) ++span;
-  if (span == track.spans.end() || span->parent != mark.parent) return kNoSpan;
-  return std::uint32_t(span - track.spans.begin());
-}
+// Finds the call that begins next where a mark is.
+class NextCalls {
+ public:
+  explicit NextCalls(const Track& track) : track_(track) {}
+
+  // Or kNoSpan.
+  std::uint32_t behind(const Mark& mark) {
+    if (next_.empty()) find_all();
+    const auto at =
+        std::lower_bound(track_.spans.begin(), track_.spans.end(), mark.time,
+                         [](const Span& a, std::int64_t time) { return a.start < time; });
+    const std::uint32_t call = next_[std::size_t(at - track_.spans.begin())];
+    return call == kNoSpan || track_.spans[call].parent != mark.parent ? kNoSpan : call;
+  }
+
+ private:
+  void find_all() {
+    next_.assign(track_.spans.size() + 1, kNoSpan);
+    for (std::size_t n = track_.spans.size(); n-- > 0;) {
+      next_[n] = track_.spans[n].kind == SpanKind::Operator ? std::uint32_t(n) : next_[n + 1];
+    }
+  }
+
+  const Track& track_;
+  std::vector<std::uint32_t> next_;  // of each span, and of the end, the first call from there on
+};
 
 std::pair<std::uint32_t, std::uint32_t> place_of(const LinkEnd& end) {
   return {end.track, end.span};
@@ -32,6 +50,7 @@ Links::Links(const Trace& trace) {
   std::map<Function, std::vector<std::size_t>> ends_of;  // by process, identity and number
   for (std::size_t track = 0; track < trace.tracks.size(); ++track) {
     const Track& of = trace.tracks[track];
+    NextCalls calls(of);
     std::uint32_t run = kNoSpan;  // the last one that has its mark: the first inside of it
     for (const Mark& mark : of.marks) {
       if (mark.kind != MarkKind::Function || mark.payload == kNoSpan) continue;
@@ -39,7 +58,7 @@ Links::Links(const Trace& trace) {
       const bool is_run = mark.parent != kNoSpan && mark.parent != run &&
                           of.spans[mark.parent].kind == SpanKind::Backward;
       if (is_run) run = mark.parent;
-      const std::uint32_t span = mark.detail != 0 ? call_behind(of, mark) : mark.parent;
+      const std::uint32_t span = mark.detail != 0 ? calls.behind(mark) : mark.parent;
       if (words.second == kNoNumber || span == kNoSpan) continue;
       std::vector<std::size_t>& ends = ends_of[{of.process, words.first, words.second}];
       // The call that a function is of says more than who made it.

@@ -241,6 +241,13 @@ def tasks(trace: Any) -> list[Task]:
     return found
 
 
+_MOST_INDENTED = 100  # levels: else a recursion writes as much as the square of its depth
+
+
+def _indent(depth: int) -> str:
+    return "  " * depth if depth <= _MOST_INDENTED else "  " * _MOST_INDENTED + f"[{depth}] "
+
+
 class Events(Sequence):
     """All spans of a profile, thread by thread; within a thread in the order of their starts."""
 
@@ -282,6 +289,6 @@ class Events(Sequence):
                     continue
                 if max_depth is not None and depth > max_depth:
                     continue
-                lines.append(f"{'  ' * depth}{event.duration_time_ns / 1000:.3f}us  {event.name}")
+                lines.append(f"{_indent(depth)}{event.duration_time_ns / 1000:.3f}us  {event.name}")
                 pending += [(n, depth + 1) for n in reversed(track.children_of(number))]
         return "\n".join(lines)

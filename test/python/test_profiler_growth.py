@@ -1,0 +1,153 @@
+"""What exports write, by the depth, the names and the events of a profile: never the square.
+
+Doubling what is recorded at most triples a file and the text of the tables, up to 16,000 levels,
+names and events, and in `tools/test --long` up to 64,000. Suspect profiler/src/exports/,
+profiler/src/trace/, _profile/events.py.
+"""
+
+import contextlib
+import gzip
+import json
+import os
+import sys
+import threading
+
+import pytest
+from processes import VOLUME
+
+from opyard.profiler import profile, record_function
+
+SIZES = [1000 << n for n in range(7 if VOLUME > 1 else 5 if VOLUME == 1 else 3)]
+FORMATS = [
+    "trace.json",
+    "trace.json.gz",
+    "trace.pftrace",
+    "trace.speedscope.json",
+    "trace.folded",
+    "trace.pstats",
+    "trace.html",
+]
+
+
+def deeper(n):
+    """In one function of Python and one of C in turn, which CPython counts as one level each."""
+    return n and deeper(n - 1)
+
+
+@contextlib.contextmanager
+def room_for(levels):
+    former = sys.getrecursionlimit()
+    sys.setrecursionlimit(levels + 1000)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(former)
+
+
+def on_a_large_stack(work):
+    former = threading.stack_size(512 << 20)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(former)
+
+
+def record_depth(n):
+    with room_for(n), profile(c_calls=False) as prof:
+        on_a_large_stack(lambda: deeper(n))
+    return prof
+
+
+def record_ranges_within_each_other(n):
+    """Which CPython's own limit does not bound."""
+    with profile(with_stack=False) as prof, contextlib.ExitStack() as stack:
+        for k in range(n):
+            stack.enter_context(record_function(f"range {k % 10}"))
+    return prof
+
+
+def record_names(n):
+    with profile(with_stack=False) as prof:
+        for k in range(n):
+            with record_function(f"name {k}"):
+                pass
+    return prof
+
+
+def record_events(n):
+    with profile(c_calls=True) as prof:
+        for _ in range(n):
+            len("")
+    return prof
+
+
+def record_memory(n):
+    import opyard
+
+    with profile(with_stack=False, profile_memory=True) as prof:
+        for _ in range(n // 4):
+            opyard.ones(1)
+    return prof
+
+
+KINDS = {
+    "depth": record_depth,
+    "ranges": record_ranges_within_each_other,
+    "names": record_names,
+    "events": record_events,
+    "memory": record_memory,
+}
+
+
+def sizes_of(prof, folder):
+    """Bytes of each kind of output."""
+    sizes = {}
+    for name in FORMATS:
+        path = os.path.join(folder, name)
+        prof.export(path)
+        sizes[name] = os.path.getsize(path)
+    sizes["table"] = len(prof.key_averages().table(row_limit=-1))
+    sizes["tree"] = len(prof.events().tree())
+    sizes["diff"] = len(prof.diff(prof))
+    prof.diff(prof).flame_graph(os.path.join(folder, "diff.svg"))
+    sizes["picture"] = os.path.getsize(os.path.join(folder, "diff.svg"))
+    sizes["memory"] = len(prof.memory_timeline())
+    return sizes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_outputs_grow_as_what_was_recorded_and_not_as_its_square(kind, tmp_path):
+    former = None
+    for n in SIZES:
+        sizes = sizes_of(KINDS[kind](n), tmp_path)
+        for name, size in sizes.items():
+            limit = 3 * (former or sizes)[name] + 1000
+            assert size <= limit, f"{name} of {n}: {size}, of {n // 2}: {former[name]}"
+        former = sizes
+
+
+def test_levels_that_no_picture_shows_are_one_frame_of_collapsed_stacks(tmp_path):
+    prof = record_ranges_within_each_other(2000)
+    prof.export(tmp_path / "deep.folded")
+    lines = (tmp_path / "deep.folded").read_text("utf-8").splitlines()
+    depths = [line.count(";") + 1 for line in lines]
+    assert max(depths) == 513 and [line for line in lines if ";[deeper_calls] " in line]
+    own = sum(int(line.rpartition(" ")[2]) for line in lines)
+    outermost = [event for event in prof.events() if event.parent is None]
+    assert own == sum(event.duration_time_ns for event in outermost)
+
+
+def test_a_tree_says_how_deep_it_is_where_it_no_longer_moves_to_the_right():
+    text = record_ranges_within_each_other(300).events().tree()
+    lines = text.splitlines()
+    assert len(lines[-1]) < 250 and "[300] " in text and "[100] " not in text
+
+
+def test_compressed_files_are_the_same(tmp_path):
+    prof = record_names(10)
+    for name in ("trace.json", "trace.json.gz"):
+        prof.export(tmp_path / name)
+    plain = json.loads((tmp_path / "trace.json").read_text("utf-8"))
+    assert json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes())) == plain
