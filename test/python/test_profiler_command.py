@@ -187,6 +187,45 @@ def test_without_a_file_the_table_goes_to_the_error_output(folder):
     assert "Self CPU time total" in err
 
 
+ENDINGS = {"return": "", "exit": "sys.exit(3)", "exception": "raise KeyError", "module": ""}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_functions_of_atexit_and_threads_that_go_on_are_in_the_trace(folder, ending):
+    """What Python does between the end of the script and its last exit handler."""
+    program = f"""
+        import atexit, sys, threading, time
+
+        def finishes():
+            return sorted([2, 1])
+
+        def goes_on():
+            threading.main_thread().join()
+            late()
+
+        def late():
+            pass
+
+        class Owner:
+            def finishes_method(self):
+                late()
+
+        atexit.register(finishes)
+        atexit.register(Owner().finishes_method)
+        threading.Thread(target=goes_on).start()
+        {ENDINGS[ending]}
+    """
+    (folder / "program.py").write_text(textwrap.dedent(program))
+    arguments = ["-m", "program"] if ending == "module" else ["program.py"]
+    bare = run(folder, *arguments, profiled=False)
+    assert run(folder, *arguments, profiled=["-o", "trace.json"]) == bare
+    events = json.loads((folder / "trace.json").read_text())["traceEvents"]
+    names = [event["name"].rpartition("): ")[2] for event in events if event["ph"] == "X"]
+    assert names.count("late") == 2
+    assert {"finishes", "finishes_method", "builtins.sorted"} <= {*names}
+    assert not {"finish", "begin", "show", "_hide_our_frames"} & {*names}  # our own
+
+
 def test_options_of_the_command_reach_the_profile(folder):
     (folder / "program.py").write_text("import json\njson.dumps({}, indent=2)\nprint(len([]))")
     options = ["--exclude", "json", "--lines", "--max-depth", "9", "-o", "out", "-f", "chrome"]

@@ -106,6 +106,11 @@ class _Run:
         self.profile._folder, self.profile._program = self.folder, program
         self.following = Following(self.profile._options, self.folder, program)
 
+    def begin(self) -> None:
+        """The profile goes on until finish(): threads may, and the program's exit handlers do."""
+        self.following.begin()
+        self.profile.start()
+
     def finish(self) -> None:
         """The last exit handler, since it is the first that is registered."""
         if self.profile._entered:
@@ -178,6 +183,7 @@ def _hide_our_frames() -> None:
             at = at.tb_next
         return shown(kind, error.with_traceback(first), first)
 
+    _tracer.hide(show.__code__)
     sys.excepthook = show
 
 
@@ -223,18 +229,16 @@ def _run_script(run: _Run, script: str) -> None:
     main.__dict__["__cached__"] = None
     main.__loader__ = SourceFileLoader("__main__", script)
     code = _compile(script)
-    run.following.begin()
-    with run.profile:
-        exec(code, main.__dict__)
+    run.begin()
+    exec(code, main.__dict__)
 
 
 def _run_module(run: _Run, module: str, *, alter_argv: bool = True) -> None:
     import runpy
 
     _new_main()
-    run.following.begin()
-    with run.profile:
-        runpy._run_module_as_main(module, alter_argv)  # type: ignore[attr-defined]
+    run.begin()
+    runpy._run_module_as_main(module, alter_argv)  # type: ignore[attr-defined]
 
 
 def main(given: list[str]) -> None:
@@ -258,3 +262,7 @@ def main(given: list[str]) -> None:
     except BaseException:
         _hide_our_frames()
         raise
+
+
+for _function in (_Run.begin, _Run.finish, _hide_our_frames):
+    _tracer.hide(_function.__code__)
