@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import weakref
 
 import pytest
@@ -195,6 +196,16 @@ def test_I14_an_instance_is_described_once_and_not_kept():
     assert len(asked) == 2
     facts = [e.extra_fields["asked"] for e in prof.events() if e.kind == "Module"]
     assert facts == [1, 2] * 3
+
+
+def test_a_profile_starts_while_another_thread_imports_what_it_would_show(monkeypatch):
+    from opyard._profile import classes
+
+    monkeypatch.setitem(sys.modules, "torch.optim", types.ModuleType("torch.optim"))
+    monkeypatch.setattr(classes, "_known", classes._known - {"torch.optim"})
+    with profile():
+        leaf(1)
+    assert "torch.optim" not in classes._known
 
 
 def test_I19_every_call_that_raises_ends_once():

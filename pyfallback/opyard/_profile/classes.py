@@ -87,7 +87,10 @@ def refresh_classes() -> None:
     for module, find, label, is_optimizer, describe in _CLASSES:
         if module in _known or module not in sys.modules:
             continue
-        function = find(sys.modules[module])
+        try:
+            function = find(sys.modules[module])
+        except AttributeError:  # another thread is just importing it: the next profile shows it
+            continue
         _tracer.show_instances(function.__code__, label, is_optimizer, describe)
         _known.add(module)
 
