@@ -1,6 +1,6 @@
-// autograd/gradient_error.h: the errors of runs, by a class of their own.
+// autograd/gradient_error.h: the errors of runs and of recorded calls, by a class of their own.
 //
-// An error of a run keeps its kind, and has a name: a language that has a class of this name raises
+// Such an error keeps its kind, and has a name: a language that has a class of this name raises
 // that. In Python it is what the kind says, and RuntimeError as well, which programs that were
 // written for PyTorch catch. What carries an exception already stays as it is.
 //

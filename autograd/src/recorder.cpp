@@ -18,6 +18,7 @@
 
 #include "calls.h"
 #include "formula_function.h"
+#include "gradient_error.h"
 #include "objects.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/handle.h"
@@ -66,7 +67,7 @@ const Plan& plan_of(RecordedOperator& recorded, const Operator& op, CountedPtr<P
 }
 
 [[noreturn]] OPYARD_COLD void refuse_write(const Operator& op, const char* what) {
-  fail(ErrorKind::BadValue, fmt::format("{}: {}", to_string(op.name()), what));
+  fail_gradient(ErrorKind::BadValue, fmt::format("{}: {}", to_string(op.name()), what));
 }
 
 // 3. Gradients are on.
@@ -103,9 +104,10 @@ void note_unrecorded_views(const Plan& plan, bool had_history, std::span<const V
 void detach_in_place(const Tensor& tensor) {
   const TensorState* const state = find_state(tensor);
   if (state != nullptr && state->base != nullptr) {
-    fail(ErrorKind::BadValue,
-         "aten::detach_: can't detach views in-place, and " + describe(tensor) +
-             " is one, whose history is that of the memory it shares. Use detach() instead");
+    fail_gradient(
+        ErrorKind::BadValue,
+        "aten::detach_: can't detach views in-place, and " + describe(tensor) +
+            " is one, whose history is that of the memory it shares. Use detach() instead");
   }
   forget_history(tensor);
 }
@@ -303,10 +305,11 @@ class Recording {
       each_tensor(plan_, arguments(), [&](std::size_t argument, const Tensor& tensor) {
         if (argument != source.index || !tensor.defined()) return;
         if (!tensor.impl()->has_mark(TensorImpl::kInference)) return;
-        fail(ErrorKind::BadValue,
-             fmt::format("{}: argument '{}' is an inference tensor, which cannot be saved for "
-                         "backward; it was made under inference_mode: clone() it first",
-                         to_string(op_.name()), op_.schema().arguments[argument].name));
+        fail_gradient(
+            ErrorKind::BadValue,
+            fmt::format("{}: argument '{}' is an inference tensor, which cannot be saved for "
+                        "backward; it was made under inference_mode: clone() it first",
+                        to_string(op_.name()), op_.schema().arguments[argument].name));
       });
     }
   }

@@ -61,10 +61,12 @@ Tensor saved_apart(const Tensor& tensor) {
 
 void SavedTensor::save(const Tensor& tensor) {
   if (!tensor.defined()) return;
-  OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference), BadValue,
-               describe(tensor) +
-                   " is an inference tensor, which cannot be saved for backward; it "
-                   "was made under inference_mode: clone() it first");
+  if (tensor.impl()->has_mark(TensorImpl::kInference)) {
+    fail_gradient(ErrorKind::BadValue,
+                  describe(tensor) +
+                      " is an inference tensor, which cannot be saved for backward; it was made "
+                      "under inference_mode: clone() it first");
+  }
   Storage& storage = *tensor.impl()->storage();
   if (storage.is_borrowed()) {
     const GradientModeGuard off(GradientMode::NoGradients);

@@ -191,8 +191,41 @@ REFUSED = {
 }
 
 
+class Double(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+class Keeping(Cube):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(y)
+        return x * y
+
+
+def made_under_inference():
+    with autograd.inference_mode():
+        return opyard.ones(1)
+
+
+REFUSED |= {
+    "leaf": (ValueError, lambda: leaf(1.0).mul_(2)),
+    "view of a leaf": (ValueError, lambda: leaf(1.0, 2.0)[0].mul_(2)),
+    "dirty leaf": (ValueError, lambda: Double.apply(leaf(1.0))),
+    "inference": (ValueError, lambda: leaf(1.0) * made_under_inference()),
+    "saved inference": (ValueError, lambda: Keeping.apply(leaf(1.0), made_under_inference())),
+    "detached view": (ValueError, lambda: (leaf(1.0, 2.0) * 1)[0].detach_()),
+}
+
+
 @pytest.mark.parametrize(("kind", "run"), REFUSED.values(), ids=list(REFUSED))
-def test_G14_what_a_run_refuses_is_a_runtime_error_as_well(kind, run):
+def test_G14_what_gradients_refuse_is_a_runtime_error_as_well(kind, run):
     with pytest.raises(RuntimeError) as raised:
         run()
     assert isinstance(raised.value, kind)

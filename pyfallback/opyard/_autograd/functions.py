@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _C, _gradients
 from .._core import ops as _ops
+from .errors import GradientError
 
 
 class RemovableHandle:
@@ -342,7 +343,10 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
                 f"{cls.__name__}: an input that was marked dirty has to be returned by forward"
             )
         if _is_differentiable(one):
-            _gradients.begin_write(one, cls.__name__)
+            try:
+                _gradients.begin_write(one, cls.__name__)
+            except ValueError as error:
+                raise GradientError(str(error)) from None
     name = cls._backward_name
     backward = _Backward(cls.backward, ctx, positions, len(args), name)
     inputs = [args[i] for i in positions]
