@@ -33,8 +33,7 @@ int position_of_set(const Schema& schema, const Argument& result) {
 
 std::vector<int> returned_arguments(const Schema& schema) {
   std::vector<int> found;
-  for (const Argument& result : schema.results)
-    found.push_back(position_of_set(schema, result));
+  for (const Argument& result : schema.results) found.push_back(position_of_set(schema, result));
   const auto is_none = [](int argument) { return argument == kNoArgument; };
   if (std::ranges::all_of(found, is_none)) found.clear();
   return found;
