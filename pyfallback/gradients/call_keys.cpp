@@ -18,8 +18,8 @@
 // known by its address. `names` are those that the code has; None if it makes names up.
 //
 // [Held] Addresses mean something only as long as the objects live: who stores the bytes has to
-// hold the objects, too. They are given if asked for, and so are the objects that can be changed, in
-// order: a call that puts another one in the place of one has other objects then, and the same
+// hold the objects, too. They are given if asked for, and so are the objects that can be changed,
+// in order: a call that puts another one in the place of one has other objects then, and the same
 // bytes.
 //
 // Threads: called with the GIL held. An object that a second thread changes meanwhile is not looked
