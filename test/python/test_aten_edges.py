@@ -146,3 +146,12 @@ def test_pooling_backward_takes_the_windows_that_the_forward_takes():
             ValueError,
             "max_pool2d_with_indices_backward: ",
         )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float64", "bfloat16"])
+def test_nansum_counts_no_nan_whatever_it_gives(dtype):
+    pytest.importorskip("numpy")
+    x = row(1.0, float("nan"), 2.0)
+    made = aten.nansum(x, dtype=getattr(opyard, dtype))
+    assert (made.item(), made.dtype) == (3, getattr(opyard, dtype))
+    assert aten.nansum(aten.to(x, opyard.float16), [0], True).tolist() == [3]

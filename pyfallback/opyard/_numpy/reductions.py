@@ -90,7 +90,8 @@ def cummin(x: np.ndarray, dim: int) -> _Pair:
 def nansum(x: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> np.ndarray:
     check(category(x.dtype) < 3, f"real numbers are wanted, not {x.dtype.name}")
     wanted = dtype or (np.dtype(np.int64) if category(x.dtype) < 2 else x.dtype)
-    return np.nansum(x.astype(wanted), axis=axes_of(x, dim), keepdims=keepdim, dtype=wanted)
+    counted = np.where(_is_nan(x), x.dtype.type(0), x)  # before they could become integers
+    return np.sum(counted.astype(wanted), axis=axes_of(x, dim), keepdims=keepdim, dtype=wanted)
 
 
 @answer("nanmean" + _SUM)
