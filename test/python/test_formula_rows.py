@@ -43,6 +43,12 @@ def numbers(*shape):
     ).reshape(list(shape))
 
 
+def dropped(x):
+    """With the same elements dropped at each call."""
+    opyard.manual_seed(3)
+    return aten.native_dropout(x, 0.4, True)[0]
+
+
 PLAIN = [[1, 1], [0, 0], [1, 1], False, [0, 0], 1]  # stride to groups, of a convolution
 IMAGE, VOLUME = numbers(1, 2, 3, 4), numbers(1, 2, 3, 2, 2)
 ROWS = {
@@ -96,6 +102,7 @@ ROWS = {
         [PICKED],
     ),
     "narrow_backward": (lambda v: ours.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
+    "native_dropout": (dropped, [A]),
     "pow_.Scalar": (lambda x: aten.pow_(x * 1, 3), [A]),
     "pow_.Tensor": (lambda x, e: aten.pow_(x * x + 0.5, e), [PICKED, PICKED]),
     "replace_strided": (

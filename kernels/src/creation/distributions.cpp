@@ -10,6 +10,7 @@
 #include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/options.h"
 #include "common/releasing.h"
 #include "common/write.h"
 #include "creation/random.h"
@@ -285,13 +286,18 @@ Tensor multinomial(const Tensor& self, std::int64_t num_samples, bool replacemen
   return result;
 }
 
+// Of what is kept, so that the mean stays.
+double dropout_scale(double p, MaybeBool train) {
+  if (train && !*train) return 1;
+  return p == 1 ? 0 : 1 / (1 - p);
+}
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, MaybeBool train) {
   constexpr const char* kOp = "aten::native_dropout";
   require_defined(kOp, "input", input);
   require_chance(kOp, p);
   if (train && !*train) return {clone(input), full(input, input.sizes(), true, DType::Bool)};
   const Tensor mask = chances_like(kOp, input, std::nullopt) >= p;
-  return {input * to(mask, input.dtype()) * (p == 1 ? 0 : 1 / (1 - p)), mask};
+  return {input * to(mask, input.dtype()) * dropout_scale(p, train), mask};
 }
 Tensor native_dropout_backward(const Tensor& grad_output, const Tensor& mask, double scale) {
   return grad_output * to(mask, grad_output.dtype()) * scale;
@@ -300,7 +306,9 @@ Tensor dropout(const Tensor& input, double p, bool train) {
   constexpr const char* kOp = "aten::dropout";
   require_defined(kOp, "input", input);
   require_chance(kOp, p);
-  return train && p > 0 ? std::get<0>(native_dropout(input, p, true)) : input;
+  static constinit FoundOperator<TwoTensors(const Tensor&, double, MaybeBool)> native(
+      "aten::native_dropout");
+  return train && p > 0 ? std::get<0>(native.call(input, p, true)) : input;
 }
 Tensor& dropout_in_place(Tensor& self, double p, bool train) {
   const Tensor result = dropout(clone(self), p, train);
@@ -338,6 +346,27 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
           "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"},
          Tagged::Random);
   define(m, "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor");
+  m.impl("native_dropout_backward", &native_dropout_backward);
+  m.impl("dropout", &dropout);
+  m.impl("dropout_", &dropout_in_place);
+  // What is drawn does not change with small changes of a tensor that is written.
+  for (const char* name : {"bernoulli", "bernoulli.p", "bernoulli_.float", "uniform_", "normal_",
+                           "exponential_", "random_", "random_.from", "random_.to"}) {
+    m.derivative(name, {{"self", "None"}});
+  }
+  m.derivative("normal.Tensor_float", {{"mean", "None"}});
+  m.derivative("normal.float_Tensor", {{"std", "None"}});
+  m.derivative("normal.Tensor_Tensor", {{"mean", "None"}, {"std", "None"}});
+  m.derivative("native_dropout",
+               {{"input", "native_dropout_backward(grad0, result1, dropout_scale(p, train))"}});
+}
+#undef OPYARD_GENERATOR
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("dropout_scale(float p, bool? train) -> float", &dropout_scale);
+}
+
+OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
   m.impl("bernoulli", &bernoulli_of);
   m.impl("bernoulli.p", &bernoulli_p);
   m.impl("bernoulli_.float", &bernoulli_in_place);
@@ -348,11 +377,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("normal.Tensor_Tensor", &normal_both);
   m.impl("normal.float_float", &normal_numbers);
   m.impl("native_dropout", &native_dropout);
-  m.impl("native_dropout_backward", &native_dropout_backward);
-  m.impl("dropout", &dropout);
-  m.impl("dropout_", &dropout_in_place);
 }
-#undef OPYARD_GENERATOR
 
 OPYARD_KERNELS(m) {
   m.impl("exponential_", &exponential_in_place);

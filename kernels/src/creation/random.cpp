@@ -237,6 +237,16 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
        "randn_like(Tensor self, *, " OPYARD_LIKE,
        "randn_like.generator(Tensor self, *, Generator? generator, " OPYARD_LIKE},
       Tagged::Random);
+  for (const char* name :
+       {"rand_like", "rand_like.generator", "randn_like", "randn_like.generator"}) {
+    m.derivative(name, {{"self", "None"}});
+  }
+}
+#undef OPYARD_LIKE
+#undef OPYARD_OPTIONS
+
+// Not what a composition is made of: modes and handlers see the operator that draws.
+OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
   m.impl("rand", &rand);
   m.impl("rand.generator", &rand_from);
   m.impl("randn", &randn);
@@ -252,7 +262,5 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("randn_like", &randn_like);
   m.impl("randn_like.generator", &randn_like_from);
 }
-#undef OPYARD_LIKE
-#undef OPYARD_OPTIONS
 
 }  // namespace opyard::kernels
