@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "common/define.h"
+#include "common/halves.h"
 #include "common/ops.h"
 #include "common/options.h"
 
@@ -104,7 +105,9 @@ Tensor area_at(const char* op, const Tensor& y, const Tensor& x, std::int64_t di
   const std::int64_t at = require_line(op, "y", y, dim);
   require_sample_places(op, y, x);
   if (y.size(at) == 0) return no_areas(y, at);
-  return sum(neighbours_added(y, at) * trapezoid_distances(op, y, x, at), std::array{at}) / 2.0;
+  const auto [values, places] = promoted(op, {{"y", y}, {"x", x}});
+  const Tensor widths = trapezoid_distances(op, values, places, at);
+  return sum(neighbours_added(values, at) * widths, std::array{at}) / 2.0;
 }
 // Half of the first value and of the last, and all of those between.
 Tensor area(const char* op, const Tensor& y, const Scalar& dx, std::int64_t dim) {
@@ -131,7 +134,9 @@ Tensor cumulative_trapezoid_at(const Tensor& y, const Tensor& x, std::int64_t di
   constexpr const char* kOp = "aten::cumulative_trapezoid.x";
   const std::int64_t at = require_line(kOp, "y", y, dim);
   require_sample_places(kOp, y, x);
-  return running_sum(neighbours_added(y, at) * trapezoid_distances(kOp, y, x, at), at) / 2.0;
+  const auto [values, places] = promoted(kOp, {{"y", y}, {"x", x}});
+  const Tensor widths = trapezoid_distances(kOp, values, places, at);
+  return running_sum(neighbours_added(values, at) * widths, at) / 2.0;
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, std::int64_t dim) {
   constexpr const char* kOp = "aten::cumulative_trapezoid.dx";

@@ -154,15 +154,19 @@ Tensor plus_scaled(const Tensor& x, const Tensor& d, const Scalar& factor) {
 }
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
+  const auto [added, first, second] =
+      promoted("aten::addcmul", {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}});
   return rounded_once([&](const Tensor& x, const Tensor& a,
                           const Tensor& b) { return plus_scaled(x, a * b, value); },
-                      self, tensor1, tensor2);
+                      added, first, second);
 }
 Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
+  const auto [added, first, second] =
+      promoted("aten::addcdiv", {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}});
   return rounded_once([&](const Tensor& x, const Tensor& a,
                           const Tensor& b) { return plus_scaled(x, a / b, value); },
-                      self, tensor1, tensor2);
+                      added, first, second);
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
   constexpr const char* kOp = "aten::lerp.Scalar";

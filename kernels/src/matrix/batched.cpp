@@ -151,36 +151,44 @@ void require_broadcast(const char* op, const Tensor& self, const Tensor& product
 
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                const Scalar& alpha) {
+  constexpr const char* kOp = "aten::baddbmm";
+  const auto [term, first, second] =
+      promoted(kOp, {{"self", self}, {"batch1", batch1}, {"batch2", batch2}});
   return rounded_once(
       [&](const Tensor& added, const Tensor& a, const Tensor& b) {
         const Tensor product = bmm(a, b);
-        require_broadcast("aten::baddbmm", self, product);
+        require_broadcast(kOp, self, product);
         return weighted_sum(added, product, beta, alpha);
       },
-      self, batch1, batch2);
+      term, first, second);
 }
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
               const Scalar& alpha) {
+  constexpr const char* kOp = "aten::addbmm";
   const std::array<std::int64_t, 1> batch = {0};
+  const auto [term, first, second] =
+      promoted(kOp, {{"self", self}, {"batch1", batch1}, {"batch2", batch2}});
   return rounded_once(
       [&](const Tensor& added, const Tensor& a, const Tensor& b) {
         const Tensor products = bmm(a, b);
         const Tensor product = to(sum(products, batch), products.dtype());  // a sum of ints: int64
-        require_broadcast("aten::addbmm", self, product);
+        require_broadcast(kOp, self, product);
         return weighted_sum(added, product, beta, alpha);
       },
-      self, batch1, batch2);
+      term, first, second);
 }
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
+  constexpr const char* kOp = "aten::addmv";
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> mv("aten::mv");
+  const auto [term, first, second] = promoted(kOp, {{"self", self}, {"mat", mat}, {"vec", vec}});
   return rounded_once(
       [&](const Tensor& added, const Tensor& a, const Tensor& b) {
         const Tensor product = mv.call(a, b);
-        require_broadcast("aten::addmv", self, product);
+        require_broadcast(kOp, self, product);
         return weighted_sum(added, product, beta, alpha);
       },
-      self, mat, vec);
+      term, first, second);
 }
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   constexpr const char* kOp = "aten::outer";
@@ -192,9 +200,16 @@ Tensor outer(const Tensor& self, const Tensor& vec2) {
 }
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
-  const Tensor product = outer(vec1, vec2);
-  require_broadcast("aten::addr", self, product);
-  return weighted_sum(self, product, beta, alpha);
+  constexpr const char* kOp = "aten::addr";
+  const auto [term, first, second] =
+      promoted(kOp, {{"self", self}, {"vec1", vec1}, {"vec2", vec2}});
+  return rounded_once(
+      [&](const Tensor& added, const Tensor& a, const Tensor& b) {
+        const Tensor product = outer(a, b);
+        require_broadcast(kOp, self, product);
+        return weighted_sum(added, product, beta, alpha);
+      },
+      term, first, second);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
                                  const std::array<bool, 3>& output_mask) {
   const DimVector dims =
       last_dims("aten::native_layer_norm_backward", input, normalized_shape, weight);
-  if (is_half(input)) {
+  if (is_half(input) || is_half(grad_out)) {
     const Three wide = native_layer_norm_backward(widened(grad_out), widened(input),
                                                   normalized_shape, widened(middle), widened(rstd),
                                                   widened(weight), {}, output_mask);
@@ -171,7 +171,7 @@ Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, co
                                  const std::array<bool, 3>& output_mask) {
   require_defined("aten::native_group_norm_backward", "input", input);
   require_groups("aten::native_group_norm_backward", input, n, c, hw, group);
-  if (is_half(input)) {
+  if (is_half(input) || is_half(grad_out)) {
     const Three wide =
         native_group_norm_backward(widened(grad_out), widened(input), widened(middle),
                                    widened(rstd), widened(weight), n, c, hw, group, output_mask);

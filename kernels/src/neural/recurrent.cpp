@@ -33,7 +33,16 @@ void require_matrix(const char* op, const char* name, const Tensor& x, std::int6
                                  columns, " for the other arguments"});
   }
 }
-void require_bias(const char* op, const char* name, const MaybeTensor& bias, std::int64_t rows) {
+// What matmul takes is checked there.
+void require_dtype_of(const char* op, const char* name, const Tensor& x, const Tensor& weight) {
+  if (x.dtype() != weight.dtype()) {
+    refuse(ErrorKind::BadArgument, {op, ": ", name, " is ", x, " and the weights are ",
+                                    weight.dtype(), "; all need one dtype"});
+  }
+}
+void require_bias(const char* op, const char* name, const MaybeTensor& bias, std::int64_t rows,
+                  const Tensor& weight) {
+  if (bias) require_dtype_of(op, name, *bias, weight);
   if (bias && (bias->dim() != 1 || bias->numel() != rows)) {
     refuse(ErrorKind::BadShape, {op, ": ", name, " is ", *bias, "; its size must be ", rows,
                                  ", that of the weights' rows"});
@@ -45,8 +54,8 @@ void require_cell_weights(const char* op, const CellWeights& weights, std::int64
                           std::int64_t columns, std::int64_t hidden, std::int64_t output) {
   require_matrix(op, "w_ih", weights.w_ih, gates * hidden, columns);
   require_matrix(op, "w_hh", weights.w_hh, gates * hidden, output);
-  require_bias(op, "b_ih", weights.b_ih, gates * hidden);
-  require_bias(op, "b_hh", weights.b_hh, gates * hidden);
+  require_bias(op, "b_ih", weights.b_ih, gates * hidden, weights.w_ih);
+  require_bias(op, "b_hh", weights.b_hh, gates * hidden, weights.w_hh);
   if (weights.w_hr) require_matrix(op, "w_hr", *weights.w_hr, output, hidden);
 }
 
@@ -109,6 +118,7 @@ State run_cell(const char* op, const Tensor& input, const State& state,
   const std::int64_t rows = input.sizes()[0], hidden = state.back().sizes()[1];
   require_matrix(op, last, state.back(), rows, hidden);
   require_matrix(op, "the output", state[0], rows, hidden);
+  for (const Tensor& each : state) require_dtype_of(op, "hx", each, weights.w_hh);
   require_cell_weights(op, weights, Cell::kGates, input.sizes()[1], hidden, hidden);
   return Cell::step(affine_product(input, weights.w_ih, weights.b_ih), state, weights);
 }
@@ -195,6 +205,7 @@ Tensor run_direction(const Sequence& how, const Tensor& input, State& state,
                      const CellWeights& weights, bool is_reverse) {
   require_cell_weights(how.op, weights, Cell::kGates, input.sizes()[2], state.back().sizes()[1],
                        state[0].sizes()[1]);
+  for (const Tensor& each : state) require_dtype_of(how.op, "hx", each, weights.w_hh);
   const Tensor gates = affine_product(input, weights.w_ih, weights.b_ih);
   const std::int64_t steps = input.sizes()[0];
   std::vector<Tensor> outputs;

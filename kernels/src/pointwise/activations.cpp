@@ -10,6 +10,7 @@
 #include "common/builds.h"
 #include "common/check.h"
 #include "common/define.h"
+#include "common/halves.h"
 #include "common/kernels_block.h"
 #include "common/ops.h"
 #include "pointwise/elementwise.h"
@@ -73,26 +74,28 @@ Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
 }
 
 // x F(x), where F is the normal distribution or near it: F + x F'.
-Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_view approximate) {
+Tensor gelu_backward(const Tensor& grad_output, const Tensor& given, std::string_view approximate) {
   constexpr const char* kOp = "aten::gelu_backward";
   require_float_argument(kOp, "grad_output", grad_output);
-  require_float_argument(kOp, "self", self);
+  require_float_argument(kOp, "self", given);
+  const auto [grad, self] = promoted(kOp, {{"grad_output", grad_output}, {"self", given}});
   if (!is_by_tanh(kOp, approximate)) {
     const Tensor below = (erf(self * M_SQRT1_2) + 1) * 0.5;
     const Tensor density = exp(self * self * -0.5) * (M_2_SQRTPI * M_SQRT1_2 * 0.5);
-    return grad_output * (below + self * density);
+    return grad * (below + self * density);
   }
   const Tensor square = self * self;
   const Tensor bent = tanh((self + square * self * kTanhCubic) * kTanhFactor);
   const Tensor slope = (square * (3 * kTanhCubic) + 1) * kTanhFactor;
-  return grad_output * ((bent + 1) * 0.5 + self * (1 - bent * bent) * slope * 0.5);
+  return grad * ((bent + 1) * 0.5 + self * (1 - bent * bent) * slope * 0.5);
 }
 Tensor silu_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::silu_backward";
   require_float_argument(kOp, "grad_output", grad_output);
   require_float_argument(kOp, "self", self);
-  const Tensor gate = sigmoid(self);
-  return grad_output * gate * (self * (1 - gate) + 1);
+  const auto [grad, x] = promoted(kOp, {{"grad_output", grad_output}, {"self", self}});
+  const Tensor gate = sigmoid(x);
+  return grad * gate * (x * (1 - gate) + 1);
 }
 Tensor hardsigmoid_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::hardsigmoid_backward";
@@ -104,8 +107,9 @@ Tensor hardswish_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::hardswish_backward";
   require_float_argument(kOp, "grad_output", grad_output);
   require_float_argument(kOp, "self", self);
-  const Tensor rising = where(self < 3, grad_output * (self / 3 + 0.5), grad_output);
-  return masked(rising, self <= -3, 0);
+  const auto [grad, x] = promoted(kOp, {{"grad_output", grad_output}, {"self", self}});
+  const Tensor rising = where(x < 3, grad * (x / 3 + 0.5), grad);
+  return masked(rising, x <= -3, 0);
 }
 Tensor leaky_relu_backward(const Tensor& grad_output, const Tensor& self,
                            const Scalar& negative_slope, bool self_is_result) {

@@ -13,6 +13,7 @@
 #include "common/define.h"
 #include "common/kernels_block.h"
 #include "common/ops.h"
+#include "common/write.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
@@ -85,6 +86,8 @@ Tensor conj_physical(const Tensor& self) {
 Tensor& conj_physical_out(const Tensor& self, Tensor& out) {
   const Elementwise call("aten::conj_physical.out", self);
   if (is_complex(self.dtype())) return call.run_into("out", out, conjugation(call));
+  require_writable(call.op(), "out", out);
+  require_result_sizes(call.op(), "out", out, self.sizes());
   ops::copy_into(out, self);
   return out;
 }
