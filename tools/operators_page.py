@@ -25,7 +25,9 @@ REASONS = {  # why an operator has no gradients that takes a tensor and gives on
     "gives integers": "argmax argmin multinomial nonzero",
     "refused if self needs one": "resize_",
     "integers and bools alone": "bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or "
-    "bitwise_or_ bitwise_xor bitwise_xor_",
+    "bitwise_or_ bitwise_xor bitwise_xor_ bitwise_left_shift bitwise_left_shift_ "
+    "bitwise_right_shift bitwise_right_shift_",
+    "PyTorch has none either, backward() raises": "histc",
     "not written yet, backward() raises": "scatter trigamma",
 }
 NONE = {name: reason for reason, names in REASONS.items() for name in names.split()}

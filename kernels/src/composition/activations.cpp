@@ -45,9 +45,32 @@ Tensor celu(const Tensor& self, const Scalar& alpha) {
 Tensor selu(const Tensor& self) {
   return elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
 }
-Tensor prelu(const Tensor& self, const Tensor& weight) {
+Tensor prelu_kernel(const Tensor& self, const Tensor& weight) {
   require_float_input("aten::_prelu_kernel", self);
   return where(self > 0, self, weight * self);
+}
+// With one slope, or one for each channel, which is dimension 1.
+Tensor prelu(const Tensor& self, const Tensor& weight) {
+  constexpr const char* kOp = "aten::prelu";
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> kernel(
+      "aten::_prelu_kernel");
+  require_float_input(kOp, self);
+  require_defined(kOp, "weight", weight);
+  if (self.dtype() != weight.dtype()) {
+    refuse(ErrorKind::BadArgument,
+           {kOp, ": self is ", self, " and weight is ", weight, "; both need one dtype"});
+  }
+  const std::int64_t channels = self.dim() > 1 ? self.size(1) : 1;
+  if (weight.dim() > 1 ||
+      (weight.numel() != 1 && (self.dim() == 0 || weight.numel() != channels))) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": self is ", self, " and weight is ", weight,
+            "; a weight of one element is needed, or of as many as self has channels, which are "
+            "dimension 1"});
+  }
+  DimVector sizes(std::size_t(self.dim()), 1);
+  if (self.dim() > 1) sizes[1] = weight.numel();
+  return kernel.call(self, self.dim() == weight.dim() ? weight : reshape(weight, sizes));
 }
 Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
   require_defined("aten::hardtanh", "self", self);
@@ -123,6 +146,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
          {"elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
           "celu(Tensor self, Scalar alpha=1.0) -> Tensor", "selu(Tensor self) -> Tensor",
           "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+          "prelu(Tensor self, Tensor weight) -> Tensor",
           "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
           "relu6(Tensor self) -> Tensor", "mish(Tensor self) -> Tensor",
           "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
@@ -135,7 +159,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("elu", &elu);
   m.impl("celu", &celu);
   m.impl("selu", &selu);
-  m.impl("_prelu_kernel", &prelu);
+  m.impl("_prelu_kernel", &prelu_kernel);
+  m.impl("prelu", &prelu);
   m.impl("hardtanh", &hardtanh);
   m.impl("relu6", &relu6);
   m.impl("mish", &mish);

@@ -42,10 +42,34 @@ Tensor new_empty(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout
   return op.call(size, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                  pin_memory, std::nullopt);
 }
+using EmptyStrided = Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
+// The dimensions in the order of their strides, the largest first.
+Tensor empty_permuted(IntSpan size, IntSpan physical_layout, MaybeDType dtype, MaybeLayout layout,
+                      MaybeDevice device, MaybeBool pin_memory) {
+  constexpr const char* kOp = "aten::empty_permuted";
+  static constinit FoundOperator<EmptyStrided> op("aten::empty_strided");
+  const auto count = std::int64_t(size.size());
+  require_sizes_of(kOp, "size", size, dtype.value_or(kDefaultFloat));
+  bool fits = physical_layout.size() == size.size();
+  for (const std::int64_t dim : physical_layout) fits = fits && dim >= 0 && dim < count;
+  if (!fits) {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": size is ", size, " and physical_layout is ", physical_layout,
+            "; each dimension is to be named once, counted from the front"});
+  }
+  dim_flags(kOp, physical_layout, count);
+  DimVector strides(size);
+  std::int64_t step = 1;
+  for (std::size_t i = size.size(); i-- > 0;) {
+    const auto dim = std::size_t(physical_layout[i]);
+    strides[dim] = step;
+    step *= std::max<std::int64_t>(size[dim], 1);
+  }
+  return op.call(size, strides, dtype, layout, device, pin_memory);
+}
 Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, MaybeDType dtype,
                          MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
-  using Empty = Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
-  static constinit FoundOperator<Empty> op("aten::empty_strided");
+  static constinit FoundOperator<EmptyStrided> op("aten::empty_strided");
   require_defined("aten::new_empty_strided", "self", self);
   return op.call(size, stride, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                  pin_memory);
@@ -148,28 +172,31 @@ Tensor norm_dim(const Tensor& self, const std::optional<Scalar>& p, IntSpan dim,
   "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  define(m, {"new_full(Tensor self, SymInt[] size, Scalar fill_value, *, " OPYARD_OPTIONS
-             ") -> Tensor",
-             "new_zeros(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
-             "new_ones(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
-             "new_empty(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
-             "new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, " OPYARD_OPTIONS
-             ") -> Tensor",
-             "scalar_tensor(Scalar s, *, " OPYARD_OPTIONS ") -> Tensor",
-             "lift_fresh(Tensor(a) self) -> Tensor(a)",
-             "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
-             "type_as(Tensor self, Tensor other) -> Tensor",
-             "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-             "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
-             "*, ScalarType? dtype=None) -> Tensor",
-             "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
-             "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> "
-             "Tensor"});
+  define(
+      m,
+      {"new_full(Tensor self, SymInt[] size, Scalar fill_value, *, " OPYARD_OPTIONS ") -> Tensor",
+       "new_zeros(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
+       "new_ones(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
+       "new_empty(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
+       "new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, " OPYARD_OPTIONS
+       ") -> Tensor",
+       "empty_permuted(SymInt[] size, int[] physical_layout, *, " OPYARD_OPTIONS ") -> Tensor",
+       "scalar_tensor(Scalar s, *, " OPYARD_OPTIONS ") -> Tensor",
+       "lift_fresh(Tensor(a) self) -> Tensor(a)",
+       "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+       "type_as(Tensor self, Tensor other) -> Tensor",
+       "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
+       "*, ScalarType? dtype=None) -> Tensor",
+       "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+       "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> "
+       "Tensor"});
   m.impl("new_full", &new_full);
   m.impl("new_zeros", &new_zeros);
   m.impl("new_ones", &new_ones);
   m.impl("new_empty", &new_empty);
   m.impl("new_empty_strided", &new_empty_strided);
+  m.impl("empty_permuted", &empty_permuted);
   m.impl("scalar_tensor", &scalar_tensor);
   m.impl("lift_fresh", &lift_fresh);
   m.impl("_unsafe_view", &unsafe_view);

@@ -1,4 +1,4 @@
-// kernels/creation/conversion.cpp: to.dtype, _to_copy, clone, contiguous, copy_.
+// kernels/creation/conversion.cpp: to in its forms, _to_copy, clone, contiguous, copy_.
 //
 // Which strides a copy has is told in order.h [Copies], how numbers convert in copy.cpp
 // [Conversion].
@@ -6,6 +6,7 @@
 
 #include "common/block_functions.h"
 #include "common/copy.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "common/order.h"
 #include "common/symbolic_results.h"
@@ -74,6 +75,13 @@ Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional
 
 Tensor to_device_and_dtype(const Tensor& self, Device device, DType dtype, bool non_blocking,
                            bool copy, std::optional<MemoryFormat> memory_format) {
+  return to_device(self, device, dtype, non_blocking, copy, memory_format);
+}
+
+Tensor to_options(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+                  std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking,
+                  bool copy, std::optional<MemoryFormat> memory_format) {
+  require_plain("aten::to.dtype_layout", layout, pin_memory);
   return to_device(self, device, dtype, non_blocking, copy, memory_format);
 }
 
@@ -155,6 +163,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
       "to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, "
       "bool copy=False) -> Tensor(a)",
       &to_prim_device);
+  define(m,
+         "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+         "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
+         "MemoryFormat? memory_format=None) -> Tensor(a)",
+         Tagged::Overlapping);
+  m.impl("to.dtype_layout", &to_options);
   m.def("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor");
   m.def("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
         &contiguous_kernel);

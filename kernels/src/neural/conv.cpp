@@ -1,4 +1,5 @@
-// kernels/neural/conv.cpp: conv1d to conv3d and their transposed forms, which call convolution.
+// kernels/neural/conv.cpp: conv1d to conv3d, their transposed forms, and _convolution, which traced
+// TorchScript has; they call convolution.
 //
 // An input without a batch gets one of size 1. padding="same" puts the odd one of an even kernel at
 // the end.
@@ -111,7 +112,31 @@ Tensor conv_named_padding(const Tensor& input, const Tensor& weight, const Maybe
                     dilation, groups);
 }
 
+// The last arguments choose among PyTorch's libraries.
+Tensor convolve_as_traced(const Tensor& input, const Tensor& weight, const MaybeTensor& bias,
+                          IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+                          IntSpan output_padding, std::int64_t groups, bool /*benchmark*/,
+                          bool /*deterministic*/, bool /*cudnn_enabled*/, bool /*allow_tf32*/) {
+  constexpr const char* kOp = "aten::_convolution";
+  require_defined(kOp, "weight", weight);
+  const Call call{kOp,      weight.dim() - 2, stride,         padding,
+                  dilation, transposed,       output_padding, groups};
+  return convolve(call, input, weight, bias);
+}
+Tensor convolve_as_traced_before(const Tensor& input, const Tensor& weight, const MaybeTensor& bias,
+                                 IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+                                 IntSpan output_padding, std::int64_t groups, bool benchmark,
+                                 bool deterministic, bool cudnn_enabled) {
+  return convolve_as_traced(input, weight, bias, stride, padding, dilation, transposed,
+                            output_padding, groups, benchmark, deterministic, cudnn_enabled, true);
+}
+
 }  // namespace
+
+#define OPYARD_TRACED                                                                        \
+  "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] " \
+  "dilation, bool transposed, "
+#define OPYARD_CHOICES "SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled"
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(m,
@@ -138,6 +163,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
           "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str "
           "padding=\"valid\", SymInt[3] dilation=1, SymInt groups=1) -> Tensor"},
          Tagged::Overlapping);
+  define(m, "_convolution" OPYARD_TRACED "SymInt[] output_padding, " OPYARD_CHOICES
+            ", bool allow_tf32) -> Tensor");
+  define(m, "_convolution.deprecated" OPYARD_TRACED "int[] output_padding, " OPYARD_CHOICES
+            ") -> Tensor");
+  m.impl("_convolution", &convolve_as_traced);
+  m.impl("_convolution.deprecated", &convolve_as_traced_before);
   m.impl("conv1d", &conv<1>);
   m.impl("conv2d", &conv<2>);
   m.impl("conv3d", &conv<3>);
@@ -148,5 +179,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("conv_transpose2d.input", &conv_transposed<2>);
   m.impl("conv_transpose3d.input", &conv_transposed<3>);
 }
+#undef OPYARD_CHOICES
+#undef OPYARD_TRACED
 
 }  // namespace opyard::kernels

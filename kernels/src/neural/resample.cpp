@@ -1,8 +1,8 @@
 // kernels/neural/resample.cpp: images in another size: upsample_nearest and upsample_linear in one
-// to three dimensions, and grid_sampler_2d.
+// to three dimensions.
 //
-// Compositions of index_select along one dimension after another, or of gather, so that gradients
-// of every order are those of the parts.
+// Compositions of index_select along one dimension after another, so that gradients of every order
+// are those of the parts.
 #include <algorithm>
 #include <cmath>
 
@@ -146,81 +146,6 @@ Tensor linear_vec(const Tensor& input, std::optional<IntSpan> output_size, bool 
   return by_lists(kOp, Way::Linear, input, output_size, dims, align_corners, factors);
 }
 
-// Places between -1 and 1 as places in a line of `size` elements.
-Tensor in_pixels(const Tensor& place, std::int64_t size, std::int64_t padding_mode,
-                 bool align_corners) {
-  Tensor at = align_corners ? (place + 1) * (double(size - 1) / 2)
-                            : ((place + 1) * double(size) - Scalar(1)) / 2;
-  if (padding_mode == 2) {
-    const double low = align_corners ? 0 : -0.5,
-                 span = align_corners ? double(size - 1) : double(size);
-    if (span <= 0) return at * 0;
-    static constinit FoundOperator<Tensor(const Tensor&, const Scalar&)> remainder(
-        "aten::remainder.Scalar");
-    const Tensor along = remainder.call(abs(at - low), 2 * span);
-    at = where(along > span, Scalar(2 * span) - along, along) + low;
-  }
-  return padding_mode == 0 ? at : clamp(at, 0, size - 1);
-}
-
-struct Sampler {
-  Tensor flat;  // [n, c, height * width]
-  std::int64_t height, width, channels;
-
-  // The elements at whole places, which are zero outside.
-  Tensor at(const Tensor& x, const Tensor& y) const {
-    const Tensor inside = both(both(x >= 0, x <= width - 1), both(y >= 0, y <= height - 1));
-    const Tensor place = to(clamp(y, 0, height - 1) * width + clamp(x, 0, width - 1), DType::Int64);
-    const std::array row = {place.size(0), std::int64_t{1}, place.size(1) * place.size(2)};
-    const std::array spread = {place.size(0), channels, place.size(1) * place.size(2)};
-    const std::array sizes = {place.size(0), channels, place.size(1), place.size(2)};
-    const Tensor taken = reshape(gather(flat, 2, expand(reshape(place, row), spread)), sizes);
-    return masked(taken, unsqueeze(negation(inside), 1), 0);
-  }
-};
-
-// In float32 or float64.
-Tensor sampled(const Tensor& input, const Tensor& grid, bool nearest, std::int64_t padding_mode,
-               bool align_corners) {
-  const std::int64_t height = input.size(2), width = input.size(3);
-  const std::array rows = {input.size(0), input.size(1), height * width};
-  const Sampler from{reshape(input, rows), height, width, input.size(1)};
-  const Tensor x = in_pixels(select(grid, 3, 0), width, padding_mode, align_corners);
-  const Tensor y = in_pixels(select(grid, 3, 1), height, padding_mode, align_corners);
-  static constinit FoundOperator<Tensor(const Tensor&)> floor("aten::floor");
-  static constinit FoundOperator<Tensor(const Tensor&)> round("aten::round");
-  if (nearest) return from.at(round.call(detach(x)), round.call(detach(y)));
-  const Tensor left = floor.call(detach(x)), top = floor.call(detach(y));
-  const Tensor right_share = unsqueeze(x - left, 1), low_share = unsqueeze(y - top, 1);
-  const Tensor left_share = Scalar(1) - right_share, top_share = Scalar(1) - low_share;
-  return from.at(left, top) * left_share * top_share +
-         from.at(left + 1, top) * right_share * top_share +
-         from.at(left, top + 1) * left_share * low_share +
-         from.at(left + 1, top + 1) * right_share * low_share;
-}
-
-Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, std::int64_t interpolation_mode,
-                       std::int64_t padding_mode, bool align_corners) {
-  constexpr const char* kOp = "aten::grid_sampler_2d";
-  require_floats(kOp, "input", input);
-  require_dtype(kOp, "grid", grid, input.dtype());
-  require_dims(kOp, "input", input, 4, 4);
-  if (grid.dim() != 4 || grid.size(3) != 2 || grid.size(0) != input.size(0) || input.size(2) == 0 ||
-      input.size(3) == 0) {
-    refuse(ErrorKind::BadShape,
-           {kOp, ": input is ", input, " and grid is ", grid,
-            "; a grid with the batch of input, a height, a width and two places is needed"});
-  }
-  if (interpolation_mode < 0 || interpolation_mode > 1 || padding_mode < 0 || padding_mode > 2) {
-    refuse(ErrorKind::Unsupported,
-           {kOp, ": interpolation_mode is ", interpolation_mode, " and padding_mode is ",
-            padding_mode, "; accepted are 0 (bilinear) and 1 (nearest), and 0 to 2"});
-  }
-  return to(sampled(to(input, carrier_of(input.dtype())), to(grid, carrier_of(grid.dtype())),
-                    interpolation_mode == 1, padding_mode, align_corners),
-            input.dtype());
-}
-
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
@@ -234,16 +159,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
              "upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
              "scales_h=None, float? scales_w=None) -> Tensor",
              "upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? "
-             "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-             "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
-             "bool align_corners) -> Tensor"});
+             "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"});
   m.impl("upsample_nearest1d", &nearest1d);
   m.impl("upsample_nearest2d", &nearest2d);
   m.impl("upsample_nearest3d", &nearest3d);
   m.impl("upsample_linear1d", &linear1d);
   m.impl("upsample_bilinear2d", &bilinear2d);
   m.impl("upsample_trilinear3d", &trilinear3d);
-  m.impl("grid_sampler_2d", &grid_sampler_2d);
   for (const char* name : {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"}) {
     define(m,
            std::string(name) +

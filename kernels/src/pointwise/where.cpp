@@ -21,6 +21,32 @@ Tensor where_self(const Tensor& condition, const Tensor& self, const Tensor& oth
   return call.run({call.choose(loops().selection.where, dtype), dtype, dtype});
 }
 
+// A number as a tensor without dimensions, of the dtype that it meets the other operand in.
+template <typename Other>
+Tensor tensor_of(const Scalar& number, const Other& beside, const Tensor& condition) {
+  Promotion promotion;
+  promotion.add(number);
+  promotion.add(beside);
+  return ops::full(condition, {}, number, promotion.result());
+}
+Tensor where_other_number(const Tensor& condition, const Tensor& self, const Scalar& other) {
+  constexpr const char* kOp = "aten::where.ScalarOther";
+  require_defined(kOp, "condition", condition);
+  require_defined(kOp, "self", self);
+  return ops::where(condition, self, tensor_of(other, self, condition));
+}
+Tensor where_self_number(const Tensor& condition, const Scalar& self, const Tensor& other) {
+  constexpr const char* kOp = "aten::where.ScalarSelf";
+  require_defined(kOp, "condition", condition);
+  require_defined(kOp, "other", other);
+  return ops::where(condition, tensor_of(self, other, condition), other);
+}
+Tensor where_numbers(const Tensor& condition, const Scalar& self, const Scalar& other) {
+  require_defined("aten::where.Scalar", "condition", condition);
+  return ops::where(condition, tensor_of(self, other, condition),
+                    tensor_of(other, self, condition));
+}
+
 // The value is converted to self's dtype, and never changes it.
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
   Elementwise call("aten::masked_fill.Scalar");
@@ -47,6 +73,11 @@ Tensor masked_fill_by_tensor(const Tensor& self, const Tensor& mask, const Tenso
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor");
+  m.def("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+        &where_other_number);
+  m.def("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+        &where_self_number);
+  m.def("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", &where_numbers);
   m.def("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor");
   define_in_place(m, "masked_fill.Scalar", Form::WithFormula);
   m.def("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",

@@ -248,6 +248,12 @@ def forget(name: str) -> None:
         space._drop(base)
 
 
+# Python and others probe for dunder names; these alone are operators, of aten.
+_DUNDER = frozenset(
+    f"__{form}{name}__" for form in ("", "i") for name in ("and", "or", "xor", "lshift", "rshift")
+)
+
+
 class _OpNamespace(_C.NameSpace):
     """The operators of one namespace, as attributes."""
 
@@ -255,8 +261,8 @@ class _OpNamespace(_C.NameSpace):
         self.__name__ = name
 
     def _find(self, name: str) -> "_C.OpOverloadPacket":
-        # Called only for what is not cached yet. Python and others probe for dunder names.
-        if not name.startswith("__"):
+        # Called only for what is not cached yet.
+        if not name.startswith("__") or name in _DUNDER:
             packet = find_packet(f"{self.__name__}::{name}")
             if packet is not None:
                 return self._keep(name, packet)
@@ -284,8 +290,9 @@ class _OpNamespace(_C.NameSpace):
         names = {
             name[len(prefix) :].partition(".")[0]
             for name in _bind.operator_names()
-            if name.startswith(prefix) and not name.startswith("__", len(prefix))
+            if name.startswith(prefix)
         }
+        names = {name for name in names if not name.startswith("__") or name in _DUNDER}
         if self.__name__ == "aten":
             names |= while_loading(lambda: hooks["answered_names"]())
         return sorted(names)

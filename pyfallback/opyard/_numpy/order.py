@@ -175,19 +175,3 @@ def bincount(x: np.ndarray, weights: Any, minlength: int) -> np.ndarray:
     if weights is None:
         return made.astype(np.int64)
     return made.astype(np.float32) if weights.dtype == np.float32 else made
-
-
-@answer("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
-def histc(x: np.ndarray, bins: int, min: Any, max: Any) -> np.ndarray:
-    check(x.dtype.kind == "f", f"float32 or float64 is wanted, not {x.dtype.name}")
-    check(bins > 0, f"bins is at least 1, not {bins}")
-    low, high = float(min), float(max)
-    check(low <= high, f"min {min} is above max {max}")
-    if low == high and x.size:
-        low, high = float(x.min()), float(x.max())
-    if low == high:
-        low, high = low - 1, high + 1
-    check(np.isfinite(low) and np.isfinite(high), f"the range from {low} to {high} is not finite")
-    inside = x[(x >= low) & (x <= high)]
-    found = ((inside - low) * bins / (high - low)).astype(np.int64)
-    return np.bincount(np.minimum(found, bins - 1), minlength=bins).astype(x.dtype)

@@ -5,22 +5,12 @@ from typing import Any
 import numpy as np
 
 from .answers import answer, check, in_own_dtype
-from .promotion import category, complex_of, floating, real_of, together
+from .promotion import category, floating, together
 
 _BINARY = "(Tensor self, Tensor other) -> Tensor"
 _UNARY = "(Tensor self) -> Tensor"
 _LARGEST_BFLOAT16 = float(2 - 2**-7) * 2.0**127
 _SMALLEST_BFLOAT16 = np.float32(2.0**-133)
-
-
-def _number(value: Any, beside: np.ndarray) -> np.ndarray:
-    """A number as an array without dimensions, which counts by its category alone."""
-    array = np.asarray(value)
-    if isinstance(value, float):
-        return array.astype(np.float32 if category(beside.dtype) < 2 else real_of(beside.dtype))
-    if isinstance(value, complex):
-        return array.astype(complex_of(real_of(floating(beside).dtype)))
-    return array.astype(beside.dtype) if category(beside.dtype) == 1 else array
 
 
 def _no_complex(*arrays: np.ndarray) -> None:
@@ -111,32 +101,3 @@ def logaddexp2(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     x, other = together(x, other)
     check(category(x.dtype) == 2, f"floating point numbers are wanted, not {x.dtype.name}")
     return np.logaddexp2(x, other)
-
-
-def _shifted(shift: Any, x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """By less than nothing, or by all bits and more: no bit is left, but for copies of the sign."""
-    x, other = _integers(x, other)
-    bits = x.dtype.itemsize * 8
-    outside = (other < 0) | (other >= bits)
-    gone = (x >> (bits - 1)) if shift is np.right_shift else np.zeros_like(x)
-    return np.where(outside, gone, shift(x, np.where(outside, 0, other)))
-
-
-@answer("bitwise_left_shift.Tensor" + _BINARY)
-def left_shift(x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return _shifted(np.left_shift, x, other)
-
-
-@answer("bitwise_right_shift.Tensor" + _BINARY)
-def right_shift(x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return _shifted(np.right_shift, x, other)
-
-
-@answer("bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor")
-def left_shift_number(x: np.ndarray, other: Any) -> np.ndarray:
-    return _shifted(np.left_shift, x, _number(other, x))
-
-
-@answer("bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor")
-def right_shift_number(x: np.ndarray, other: Any) -> np.ndarray:
-    return _shifted(np.right_shift, x, _number(other, x))

@@ -1,7 +1,8 @@
-// kernels/composition/special_names.cpp: operators of torch.special that are another name of one
-// that is here. They call it with what they get.
+// kernels/composition/other_names.cpp: operators that are another name of one that is here: those of
+// torch.special, of Python's operators on bits, and of NumPy. They call it with what they get.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,16 @@ namespace {
 struct Name {
   std::string_view schema, of;
 };
+// `a & b`, and `a &= b`, by a tensor or by a number.
+#define OPYARD_BITS(name, of, of_number)                                                       \
+  {"__" name "__.Tensor(Tensor self, Tensor other) -> Tensor", "aten::" of ".Tensor"},         \
+      {"__" name "__.Scalar(Tensor self, Scalar other) -> Tensor", "aten::" of "." of_number}, \
+      {"__i" name "__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",                    \
+       "aten::" of "_.Tensor"},                                                                \
+  {                                                                                            \
+    "__i" name "__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",                       \
+        "aten::" of "_." of_number                                                             \
+  }
 constexpr std::array kNames = std::to_array<Name>({
     {"special_digamma(Tensor self) -> Tensor", "aten::digamma"},
     {"special_erf(Tensor self) -> Tensor", "aten::erf"},
@@ -34,7 +45,18 @@ constexpr std::array kNames = std::to_array<Name>({
     {"special_xlogy(Tensor self, Tensor other) -> Tensor", "aten::xlogy.Tensor"},
     {"special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", "aten::xlogy.Scalar_Other"},
     {"special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", "aten::xlogy.Scalar_Self"},
+    {"swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "aten::transpose.int"},
+    {"swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "aten::transpose.int"},
+    {"moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+     "aten::movedim.intlist"},
+    {"moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "aten::movedim.int"},
+    OPYARD_BITS("and", "bitwise_and", "Scalar"),
+    OPYARD_BITS("or", "bitwise_or", "Scalar"),
+    OPYARD_BITS("xor", "bitwise_xor", "Scalar"),
+    OPYARD_BITS("lshift", "bitwise_left_shift", "Tensor_Scalar"),
+    OPYARD_BITS("rshift", "bitwise_right_shift", "Tensor_Scalar"),
 });
+#undef OPYARD_BITS
 
 std::string_view operator_name(const Name& each) {
   return each.schema.substr(0, each.schema.find('('));
