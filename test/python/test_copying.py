@@ -317,3 +317,75 @@ def test_a_deep_copy_of_a_tensor_that_leads_to_itself():
     assert made.name[0] is made
     made = pickle.loads(pickle.dumps(tensor))
     assert made.name[0] is made
+
+
+# ---- several on one memory
+
+
+SAME = {
+    "deepcopy": copy.deepcopy,
+    **{f"pickle {n}": lambda whole, n=n: pickle.loads(pickle.dumps(whole, n)) for n in PROTOCOLS},
+}
+ON_ONE_MEMORY = {
+    "a row": lambda x: x[1],
+    "every other": lambda x: x[:, ::2],
+    "transposed": lambda x: x.T,
+    "expanded": lambda x: x[:1].expand(4, 3),
+    "detached": lambda x: x.detach(),
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+@pytest.mark.parametrize("view", ON_ONE_MEMORY)
+def test_tensors_on_one_memory_are_on_one_memory_afterwards(view, way):
+    tensor = opyard.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    other = ON_ONE_MEMORY[view](tensor)
+    for pair in ([tensor, other], (other, tensor), {"a": tensor, "b": [other]}):
+        made = SAME[way](pair)
+        one, two = made if isinstance(made, list | tuple) else (made["a"], made["b"][0])
+        if type(pair) is tuple:
+            one, two = two, one
+        check_same(one, tensor)
+        check_same(two, other)
+        assert (one.strides, two.strides) == (tensor.strides, other.strides)
+        assert one.data_ptr() != tensor.data_ptr()
+        assert two.data_ptr() - one.data_ptr() == other.data_ptr() - tensor.data_ptr()
+        one.fill_(7.0)
+        assert two.tolist() == ON_ONE_MEMORY[view](opyard.full([2, 3], 7.0)).tolist()
+        assert tensor[0, 0].item() == 1.0
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_one_that_is_alone_on_its_memory_takes_its_elements_only(way):
+    row = opyard.zeros([1000, 4])[3].clone()
+    assert len(pickle.dumps(row)) < 500
+    assert SAME[way](row).tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_a_gradient_is_kept(way):
+    leaf = opyard.tensor([1.0, 2.0], requires_grad=True)
+    (leaf * leaf).sum().backward()
+    made = SAME[way](leaf)
+    assert made.requires_grad and made.is_leaf
+    assert made.grad.tolist() == leaf.grad.tolist() == [2.0, 4.0]
+    assert made.grad.data_ptr() != leaf.grad.data_ptr()
+    layer = opyard.nn.Linear(2, 1)
+    layer(opyard.ones([1, 2])).sum().backward()
+    assert SAME[way](layer).weight.grad.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("way", [*SAME, "copy"])
+def test_what_has_a_history_is_refused_by_all_alike(way):
+    result = opyard.tensor([1.0], requires_grad=True) * 2
+    with pytest.raises(ValueError, match=r"has a history of gradients.*detach\(\)"):
+        {**SAME, "copy": copy.copy}[way](result)
+
+
+@pytest.mark.parametrize("strides, offset", [((2, 1), 5), ((1 << 62, 1), 0), ((1, 1), -1)])
+def test_geometry_that_leaves_the_memory_of_a_pickle_is_refused(strides, offset):
+    from opyard._tensor.copying import rebuild_on_memory
+
+    memory = opyard.zeros([16], dtype=opyard.uint8)
+    with pytest.raises(ValueError):
+        rebuild_on_memory(opyard.Tensor, memory, opyard.float32, (2, 2), strides, offset)

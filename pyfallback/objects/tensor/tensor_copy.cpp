@@ -47,6 +47,8 @@ std::vector<std::int64_t> dense_strides(const Tensor& tensor) {
   return strides;
 }
 
+constexpr std::int64_t kOne = 1;
+
 // Copies the elements in row-major order; gives the place behind the last one.
 std::byte* gather(const Tensor& tensor, std::size_t dim, const std::byte* from, std::byte* to) {
   const std::size_t item = item_size(tensor.dtype());
@@ -80,13 +82,19 @@ Tensor duplicate(const Tensor& tensor, const char* what) {
   return copy;
 }
 
+std::vector<std::int64_t> to_ints(PyObject* tuple) {
+  std::vector<std::int64_t> ints;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    const long long each = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
+    if (each == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    ints.push_back(each);
+  }
+  return ints;
+}
 std::vector<std::int64_t> to_sizes(PyObject* shape) {
-  std::vector<std::int64_t> sizes;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
-    const long long size = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
-    if (size == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  std::vector<std::int64_t> sizes = to_ints(shape);
+  for (const std::int64_t size : sizes) {
     if (size < 0) fail(ErrorKind::BadValue, "a pickled tensor has a size below zero");
-    sizes.push_back(size);
   }
   return sizes;
 }
@@ -198,6 +206,60 @@ PyObject* typed_tensor(PyObject* self, PyObject* args) {
                              const_cast<void*>(bytes.raw()), sizes, strides, type, {}, held,
                              [](void* owner) { delete static_cast<Tensor*>(owner); },
                              bytes.impl()->storage()->read_only()))
+        .release();
+  });
+}
+
+// tensor._memory_key(): what the tensors on one memory have in common, an int; None for memory that
+// no other tensor is on, or that is not the tensor's own to copy.
+PyObject* memory_key(PyObject* self, PyObject*) {
+  return enter_from_python([&]() -> PyObject* {
+    const Tensor& tensor = tensor_unchecked(self);
+    const Storage& storage = *tensor.impl()->storage();
+    const bool is_shared = storage.owner_count() > 1 && storage.data() != nullptr &&
+                           storage.device().is_cpu() && !storage.is_borrowed();
+    if (!is_shared) Py_RETURN_NONE;
+    return PyLong_FromVoidPtr(const_cast<Storage*>(&storage));
+  });
+}
+
+// tensor._memory(): the whole memory, as a tensor of uint8 on it.
+PyObject* whole_memory(PyObject* self, PyObject*) {
+  return enter_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    static_cast<void>(require_readable(tensor, "pickle"));
+    const CountedPtr<Storage>& storage = tensor.impl()->storage();
+    const std::int64_t bytes = std::int64_t(storage->bytes());
+    return wrap(here(), Tensor(make_counted<TensorImpl>(storage, DType::UInt8, IntSpan(&bytes, 1),
+                                                        IntSpan(&kOne, 1), 0,
+                                                        Tensor::empty({}, DType::UInt8).keys())))
+        .release();
+  });
+}
+
+// memory._elements(dtype, shape, strides, offset): such elements on the memory of another tensor.
+PyObject* elements_on_memory(PyObject* self, PyObject* args) {
+  return enter_from_python([&] {
+    Runtime& runtime = here();
+    PyObject* dtype = nullptr;
+    PyObject* shape = nullptr;
+    PyObject* steps = nullptr;
+    long long offset = 0;
+    if (PyArg_ParseTuple(args, "O!O!O!L", runtime.dtype_type, &dtype, &PyTuple_Type, &shape,
+                         &PyTuple_Type, &steps, &offset) == 0) {
+      throw PythonErrorSet();
+    }
+    const DType type = reinterpret_cast<DTypeObject*>(dtype)->dtype;
+    const std::vector<std::int64_t> sizes = to_sizes(shape);
+    const std::vector<std::int64_t> strides = to_ints(steps);
+    const CountedPtr<Storage>& storage = tensor_unchecked(self).impl()->storage();
+    if (reinterpret_cast<std::uintptr_t>(storage->data()) %
+            std::min<std::size_t>(item_size(type), 8) !=
+        0) {
+      fail(ErrorKind::BadValue, "a pickled tensor is at an address that is none of its elements");
+    }
+    return wrap(runtime, Tensor(make_counted<TensorImpl>(storage, type, sizes, strides, offset,
+                                                         Tensor::empty({}, type).keys())))
         .release();
   });
 }

@@ -364,6 +364,9 @@ PyMethodDef tensor_methods[] = {
     {"_duplicate", duplicate_tensor, METH_NOARGS, nullptr},
     {"_bytes", bytes_of_tensor, METH_NOARGS, nullptr},
     {"_typed", typed_tensor, METH_VARARGS, nullptr},
+    {"_memory_key", memory_key, METH_NOARGS, nullptr},
+    {"_memory", whole_memory, METH_NOARGS, nullptr},
+    {"_elements", elements_on_memory, METH_VARARGS, nullptr},
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
      "NotImplementedError for other devices."},

@@ -112,6 +112,9 @@ PyObject* untagged_alias(PyObject* self, PyObject*);
 PyObject* alias_tensor(PyObject* self, PyObject*);
 PyObject* bytes_of_tensor(PyObject* self, PyObject*);
 PyObject* typed_tensor(PyObject* self, PyObject* args);
+PyObject* memory_key(PyObject* self, PyObject*);
+PyObject* whole_memory(PyObject* self, PyObject*);
+PyObject* elements_on_memory(PyObject* self, PyObject* args);
 PyObject* empty_meta(PyObject* module, PyObject* args);
 
 // tensor_dlpack.cpp: handing out and taking in.

@@ -6,15 +6,17 @@
 
 An instance of a subclass stays one, made by Tensor.make_subclass(), not by its __new__ or
 __init__; its attributes are those of __getstate__() if the class has that, else __dict__ and
-__slots__. Tensors that share memory no longer do after deepcopy and pickle. Memory that is
-read-only stays so if an unpickled tensor uses the bytes of the pickle. A leaf that requires a
-gradient does so afterwards, too, without the gradient that it has; what has a history is refused by
-deepcopy, and is pickled without it.
+__slots__. Tensors on one memory are on one memory afterwards, too: a tensor that is not alone on
+its memory takes the whole of it along, strides and all, and clone() leaves the rest behind. Memory
+that is read-only stays so if an unpickled tensor uses the bytes of the pickle. A leaf that requires
+a gradient does so afterwards, too, and keeps the gradient that it has; what has a history is
+refused.
 """
 
 import copyreg
 from pickle import PickleBuffer
-from typing import Any
+from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 from .. import _C
 from .._C import Tensor, from_numpy
@@ -56,14 +58,37 @@ def _instance(cls: type, tensor: Tensor) -> Tensor:
     return tensor if cls is Tensor else Tensor.make_subclass(cls, tensor)
 
 
-def _is_required(tensor: Tensor) -> bool:
-    """Whether it is a leaf that requires a gradient."""
-    return tensor.requires_grad and tensor.is_leaf
+def _refuse_history(what: str) -> NoReturn:
+    raise ValueError(
+        f"{what}: the tensor has a history of gradients, which a copy would not have; copy "
+        f"tensor.detach(), or call clone(), through which gradients flow"
+    )
+
+
+# The whole memory that tensors share, by its address. As long as such a tensor lives the memory
+# does; copy and pickle hold what they have met until they end.
+_memories: "WeakValueDictionary[int, Tensor]" = WeakValueDictionary()
+
+
+def _memory_of(tensor: Tensor) -> Tensor | None:
+    """The whole memory if other tensors may be on it, too, the same object for each of them.
+
+    None for a tensor that is alone on its memory, and for the whole memory itself.
+    """
+    key = tensor._memory_key()
+    if key is None:
+        return None
+    memory = _memories.get(key)
+    if memory is None:
+        memory = _memories[key] = tensor._memory()
+    return None if memory is tensor else memory
 
 
 def copy(tensor: Tensor) -> Tensor:
+    if not tensor.is_leaf:
+        _refuse_history("copy")
     made = _instance(type(tensor), tensor._alias())
-    if _is_required(tensor):
+    if tensor.requires_grad:
         made.requires_grad_()
     _set_attributes(made, _attributes(tensor))
     return made
@@ -94,6 +119,10 @@ def _cloned(tensor: Tensor) -> Tensor:
     return made
 
 
+def _geometry(tensor: Tensor) -> tuple[_C.dtype, tuple[int, ...], tuple[int, ...], int]:
+    return tensor.dtype, tensor.shape, tensor.strides, tensor.storage_offset()
+
+
 def deepcopy(tensor: Tensor, memo: dict) -> Tensor:
     from copy import deepcopy
 
@@ -101,16 +130,21 @@ def deepcopy(tensor: Tensor, memo: dict) -> Tensor:
     if known is not _MISSING:
         return known
     if not tensor.is_leaf:
-        raise ValueError(
-            "deepcopy: the tensor has a history of gradients, which a copy would not have; copy "
-            "tensor.detach(), or call clone(), through which gradients flow"
-        )
+        _refuse_history("deepcopy")
     if _is_wrapper(tensor):
         made = memo[id(tensor)] = _cloned(tensor)
     else:
-        made = memo[id(tensor)] = _instance(type(tensor), tensor._duplicate())
+        memory = _memory_of(tensor)
+        plain = (
+            tensor._duplicate()
+            if memory is None
+            else deepcopy(memory, memo)._elements(*_geometry(tensor))
+        )
+        made = memo[id(tensor)] = _instance(type(tensor), plain)
         if tensor.requires_grad:
             made.requires_grad_()
+            if tensor.grad is not None:
+                made.grad = deepcopy(tensor.grad, memo)
     _set_attributes(made, deepcopy(_attributes(tensor), memo))
     return made
 
@@ -131,6 +165,25 @@ def rebuild(
     return _instance(cls, flat._typed(dtype, shape))
 
 
+def rebuild_on_memory(
+    cls: type,
+    memory: Tensor,
+    dtype: _C.dtype,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+) -> Tensor:
+    """A tensor on a memory that others are on, too."""
+    return _instance(cls, memory._elements(dtype, shape, strides, offset))
+
+
+def rebuild_leaf(function: Any, made_of: tuple, grad: "Tensor | None") -> Tensor:
+    """What one of these functions makes, with a gradient."""
+    tensor: Tensor = function(*made_of).requires_grad_()
+    tensor.grad = grad
+    return tensor
+
+
 def reduce(tensor: Tensor, protocol: int) -> "str | tuple[Any, ...]":
     if type(tensor).__reduce__ is not object.__reduce__:
         return tensor.__reduce__()
@@ -140,14 +193,23 @@ def reduce(tensor: Tensor, protocol: int) -> "str | tuple[Any, ...]":
             f"a {kind} cannot be pickled: it has no memory of its own. Define __reduce__(self) in "
             f"{kind}, which returns ({kind}, (what it wraps, …))"
         )
+    if not tensor.is_leaf:
+        _refuse_history("pickle")
+    function, made_of = _parts(tensor, protocol)
+    if tensor.requires_grad:
+        function, made_of = rebuild_leaf, (function, made_of, tensor.grad)
+    return function, made_of, _attributes(tensor)
+
+
+def _parts(tensor: Tensor, protocol: int) -> tuple[Any, tuple]:
+    """What makes it, and what of."""
     if tensor.device.type == "meta":
-        data = None
-    else:
-        data = PickleBuffer(tensor._bytes())
-        if protocol < 5:
-            view = memoryview(data)
-            data = bytes(view) if view.readonly else bytearray(view)
-    made_of = (type(tensor), tensor.dtype, tensor.shape, data)
-    if _is_required(tensor):
-        made_of = (*made_of, True)
-    return rebuild, made_of, _attributes(tensor)
+        return rebuild, (type(tensor), tensor.dtype, tensor.shape, None)
+    memory = _memory_of(tensor)
+    if memory is not None:
+        return rebuild_on_memory, (type(tensor), memory, *_geometry(tensor))
+    data: Any = PickleBuffer(tensor._bytes())
+    if protocol < 5:
+        view = memoryview(data)
+        data = bytes(view) if view.readonly else bytearray(view)
+    return rebuild, (type(tensor), tensor.dtype, tensor.shape, data)
