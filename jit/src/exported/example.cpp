@@ -1,6 +1,8 @@
 // exported/example.cpp: a decoded example, flattened as the model's inputs are nested.
 #include "exported/example.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "exported/pickle.h"
@@ -10,18 +12,26 @@
 namespace opyard::jit {
 namespace {
 
-const PickleItem* find_pickle_item(const PickleItem& dict, const Json& key) {
-  const PickleItem* found = nullptr;
-  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    const opyard::Value& name = dict.items[i]->value;
-    const bool is_it =
-        key.is_string()
-            ? name.is_string() && name.to_string_view() == key.get_ref<const std::string&>()
-            : key.is_number_integer() && name.is_int() && name.to_int() == key.get<std::int64_t>();
-    if (is_it) found = dict.items[i + 1];  // the last one counts
+// The items of a dict by their keys, texts or ints as JSON.
+class KeyedItems {
+ public:
+  explicit KeyedItems(const PickleItem& dict) {
+    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+      const opyard::Value& name = dict.items[i]->value;
+      const PickleItem* const item = dict.items[i + 1];
+      // The last one counts.
+      if (name.is_string()) items_.insert_or_assign(Json(name.to_string_view()), item);
+      if (name.is_int()) items_.insert_or_assign(Json(name.to_int()), item);
+    }
   }
-  return found;
-}
+  const PickleItem* find(const Json& key) const {
+    const auto found = items_.find(key);
+    return found == items_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::map<Json, const PickleItem*> items_;
+};
 
 // Along the tree, whose nesting is bounded; false for an item that is nested in another way.
 bool flatten(const Json& tree, const PickleItem& item, std::vector<opyard::Value>& flat) {
@@ -37,9 +47,10 @@ bool flatten(const Json& tree, const PickleItem& item, std::vector<opyard::Value
                                              : PickleKind::Tuple;
   const std::size_t count = wanted == PickleKind::Dict ? item.items.size() / 2 : item.items.size();
   if (item.kind != wanted || count != parts.size()) return false;
+  const KeyedItems keyed(wanted == PickleKind::Dict ? item : PickleItem());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const PickleItem* const part =
-        wanted == PickleKind::Dict ? find_pickle_item(item, parts[i][0]) : item.items[i];
+        wanted == PickleKind::Dict ? keyed.find(parts[i][0]) : item.items[i];
     const Json& inner = wanted == PickleKind::Dict ? parts[i][1] : parts[i];
     if (part == nullptr || !flatten(inner, *part, flat)) return false;
   }

@@ -1,8 +1,8 @@
-// files/json.cpp: nlohmann's parser, which does not recurse, with limits of ours in its callback.
+// files/json.cpp: nlohmann's reader, which does not recurse, with values and limits of ours.
 #include "files/json.h"
 
 #include <limits>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,49 +18,76 @@ namespace {
                    value.is_array() || value.is_object() ? "an" : "a", value.type_name(), wanted));
 }
 
-// Counts levels, and the names of each object that is open.
-class Limits {
+// Builds the values while they are read, and keeps the limits. nlohmann's own parser with a callback
+// goes through all members of an object again whenever one of them ends: a time that grows with the
+// square of their number.
+class LimitedReader final : public nlohmann::json_sax<Json> {
  public:
-  explicit Limits(const std::string& what) : what_(what) {}
+  explicit LimitedReader(const std::string& what) : what_(what) {}
 
-  bool operator()(int, Json::parse_event_t event, Json& value) {
-    switch (event) {
-      case Json::parse_event_t::object_start:
-      case Json::parse_event_t::array_start:
-        open_.emplace_back();
-        OPYARD_CHECK(open_.size() <= std::size_t(kMostJsonNesting), BadValue,
-                     fmt::format("{} is nested deeper than {} levels", what_, kMostJsonNesting));
-        break;
-      case Json::parse_event_t::object_end:
-      case Json::parse_event_t::array_end:
-        open_.pop_back();
-        break;
-      case Json::parse_event_t::key:
-        OPYARD_CHECK(open_.back().insert(value.get<std::string>()).second, BadValue,
-                     fmt::format("{} has the name \"{}\" twice", what_, value.get<std::string>()));
-        break;
-      case Json::parse_event_t::value:
-        break;
-    }
+  Json take() { return std::move(root_); }
+
+  bool null() override { return put(Json()); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(std::int64_t value) override { return put(value); }
+  bool number_unsigned(std::uint64_t value) override { return put(value); }
+  bool number_float(double value, const std::string&) override { return put(value); }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(Json::binary_t&) override { return false; }  // not in JSON
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(std::string& name) override {
+    auto& members = open_.back()->get_ref<Json::object_t&>();
+    const auto [place, is_new] = members.try_emplace(name);
+    OPYARD_CHECK(is_new, BadValue, fmt::format("{} has the name \"{}\" twice", what_, name));
+    member_ = &place->second;
     return true;
   }
 
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+    const auto* const place = dynamic_cast<const Json::parse_error*>(&error);
+    fail(ErrorKind::BadValue, place != nullptr
+                                  ? fmt::format("{} is no JSON: byte {}", what_, place->byte)
+                                  : fmt::format("{} is no JSON: {}", what_, error.what()));
+  }
+
  private:
+  Json& place() {
+    if (open_.empty()) return root_;
+    return open_.back()->is_array() ? open_.back()->emplace_back() : *member_;
+  }
+  bool put(Json value) {
+    place() = std::move(value);
+    return true;
+  }
+  bool open(Json empty) {
+    OPYARD_CHECK(open_.size() < std::size_t(kMostJsonNesting), BadValue,
+                 fmt::format("{} is nested deeper than {} levels", what_, kMostJsonNesting));
+    Json& value = place();
+    value = std::move(empty);
+    open_.push_back(&value);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
   const std::string& what_;
-  std::vector<std::set<std::string>> open_;
+  Json root_;
+  std::vector<Json*> open_;  // whose addresses stay: what is around them does not grow meanwhile
+  Json* member_ = nullptr;   // what the last name of an object is the name of
 };
 
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& what) {
-  try {
-    Limits limits(what);
-    return Json::parse(text.begin(), text.end(), std::ref(limits));
-  } catch (const Json::parse_error& error) {
-    fail(ErrorKind::BadValue, fmt::format("{} is no JSON: byte {}", what, error.byte));
-  } catch (const Json::exception& error) {  // a number out of every range
-    fail(ErrorKind::BadValue, fmt::format("{} is no JSON: {}", what, error.what()));
-  }
+  LimitedReader reader(what);
+  Json::sax_parse(text.begin(), text.end(), &reader);
+  return reader.take();
 }
 
 const Json* find_member(const Json& object, const char* name) {

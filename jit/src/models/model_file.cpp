@@ -6,6 +6,7 @@
 #include <cctype>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -61,16 +62,19 @@ std::vector<Tensor> constants_of(const Graph& graph) {
   return all;
 }
 
-// The first of the state with this tensor, itself not later than `each`.
-const StateTensor& first_with(const Model& model, const StateTensor& each) {
-  return *std::ranges::find_if(
-      model.state, [&](const StateTensor& one) { return one.tensor.impl() == each.tensor.impl(); });
+// The first of the state with each tensor.
+using FirstNames = std::unordered_map<const TensorImpl*, const StateTensor*>;
+FirstNames first_names_of(const Model& model) {
+  FirstNames first;
+  for (const StateTensor& each : model.state) first.try_emplace(each.tensor.impl().get(), &each);
+  return first;
 }
 
-std::string description_of(const Model& model, std::size_t constants) {
+std::string description_of(const Model& model, const FirstNames& first_names,
+                           std::size_t constants) {
   Json state = Json::array();
   for (const StateTensor& each : model.state) {
-    const StateTensor& first = first_with(model, each);
+    const StateTensor& first = *first_names.at(each.tensor.impl().get());
     Json said = Json::array();
     said.push_back(each.name);
     said.push_back(each.is_parameter);
@@ -221,8 +225,10 @@ void save_model(const Model& model, const std::string& path) {
   const std::string text = to_string(*model.graph);
   const std::vector<Tensor> constants = constants_of(*model.graph);
   std::vector<NamedTensor> tensors;
+  const FirstNames first_names = first_names_of(model);
   for (const StateTensor& each : model.state) {
-    if (&first_with(model, each) == &each) tensors.push_back({each.name, each.tensor});
+    if (first_names.at(each.tensor.impl().get()) == &each)
+      tensors.push_back({each.name, each.tensor});
   }
   for (std::size_t i = 0; i < constants.size(); ++i)
     tensors.push_back({constant_name(i), constants[i]});
@@ -240,7 +246,7 @@ void save_model(const Model& model, const std::string& path) {
   save_tensors(path, tensors,
                {{kFormatKey, std::string(kFormats.back())},
                 {kGraphKey, text},
-                {kModelKey, description_of(model, constants.size())}});
+                {kModelKey, description_of(model, first_names, constants.size())}});
 }
 
 }  // namespace opyard::jit
