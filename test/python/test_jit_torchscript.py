@@ -307,3 +307,100 @@ def test_a_shift_wraps_around_as_all_ints_do(by, wanted):
         "graph(%n : int, %by : int):\n  %y : int = aten::__lshift__(%n, %by)\n  return (%y)"
     )
     assert graph(1, by) == wanted
+
+
+# What tracing and freezing print, and scripts seldom do.
+PRINTED = {
+    "a hyphen in a name": """graph(%x : Tensor):
+  %self.block4-5.f.bias : int = prim::Constant[value=2]()
+  %a--b.-1 : Tensor = aten::mul(%x, %self.block4-5.f.bias)
+  return (%a--b.-1)
+""",
+    "a generator": """graph(%x : Tensor):
+  %g : Generator = prim::Constant[value=torch.Generator(device="cpu", seed=7)]()
+  %y : Tensor = aten::bernoulli(%x, %g)
+  return (%y)
+""",
+    "the type None": """graph(%x : Tensor):
+  %n : None = prim::Constant()
+  %y : Tensor = aten::clone(%x, %n)
+  return (%y)
+""",
+    "the type string": """graph():
+  %s : string = prim::Constant[value="a"]()
+  return (%s)
+""",
+    "dict()": """graph(%x : Tensor):
+  %d : Dict(str, Tensor) = aten::dict()
+  return (%d)
+""",
+    "a dict of a dict": """graph(%d : Dict(str, Tensor)):
+  %e : Dict(str, Tensor) = aten::dict(%d)
+  return (%e)
+""",
+    "a dict of items": """graph(%x : Tensor):
+  %a : str = prim::Constant[value="a"]()
+  %p : (str, Tensor) = prim::TupleConstruct(%a, %x)
+  %l : (str, Tensor)[] = prim::ListConstruct(%p, %p)
+  %d : Dict(str, Tensor) = aten::dict(%l)
+  return (%d)
+""",
+    "autocast": """graph():
+  %a : bool = aten::is_autocast_enabled()
+  %b : bool = aten::is_autocast_cpu_enabled()
+  %c : (bool, bool) = prim::TupleConstruct(%a, %b)
+  return (%c)
+""",
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_H10_what_tracing_prints_is_read_and_printed_again(name):
+    graph = jit.parse_ir(PRINTED[name])
+    again = jit.parse_ir(str(graph))
+    assert str(again) == str(graph)
+    if name not in ("the type None", "the type string"):  # printed by their other names
+        assert str(graph).splitlines()[1:] == PRINTED[name].splitlines()[1:]
+
+
+def test_H10_names_with_hyphens_are_names_of_values():
+    graph = jit.parse_ir(PRINTED["a hyphen in a name"])
+    assert graph(opyard.tensor([1.5])).tolist() == [3.0]
+    value = graph.inputs()[0]
+    value.debug_name = "in-put"
+    assert "%in-put" in str(graph) and str(jit.parse_ir(str(graph))) == str(graph)
+    for wrong in ("-a", "a-", "a>b"):
+        with pytest.raises(ValueError, match="is no name of a value"):
+            value.debug_name = wrong
+
+
+def test_H10_a_generator_begins_with_its_seed():
+    chances = opyard.full([100], 0.5)
+    generator = opyard.Generator().manual_seed(7)
+    graph = jit.parse_ir(PRINTED["a generator"])
+    wanted = [opyard.ops.aten.bernoulli(chances, generator=generator) for _ in range(2)]
+    assert [graph(chances).tolist() for _ in range(2)] == [each.tolist() for each in wanted]
+    with pytest.raises(ValueError, match="expected a seed, which is a number"):
+        jit.parse_ir(PRINTED["a generator"].replace("seed=7", "seed=-7"))
+    with pytest.raises(ValueError, match="cuda"):
+        jit.parse_ir(PRINTED["a generator"].replace('"cpu"', '"cuda"'))
+
+
+def test_H13_dicts_are_made_and_copied():
+    x = opyard.tensor([1.0])
+    assert jit.parse_ir(PRINTED["dict()"])(x) == {}
+    given = {"b": x}
+    made = jit.parse_ir(PRINTED["a dict of a dict"])(given)
+    assert list(made) == ["b"] and made is not given
+    made = jit.parse_ir(PRINTED["a dict of items"])(x)
+    assert list(made) == ["a"] and made["a"].tolist() == [1.0]
+
+
+def test_H13_autocast_is_asked_at_each_run():
+    graph = jit.parse_ir(PRINTED["autocast"])
+    jit.passes.propagate_constants(graph)
+    assert graph() == (False, False)
+    with opyard.autocast("cpu"):
+        assert graph() == (False, True)
+    with opyard.autocast("cuda"):
+        assert graph() == (True, False)

@@ -111,10 +111,15 @@ Token Lexer::name() {
   return too_long(end) ? refuse_length(end) : token(TokenKind::Name, end);
 }
 
-// A point belongs to the variable if more of its name follows: %x.1, but "%x." ends before it.
+// Points and hyphens belong to the variable if more of its name follows: %x.1, %block4-5.f, but
+// "%x." ends before the point.
 Token Lexer::variable() {
   std::size_t end = offset_ + 1;
-  while (continues_name(at(end)) || (at(end) == '.' && continues_name(at(end + 1)))) ++end;
+  for (std::size_t next = end; continues_name(at(next));) {
+    while (continues_name(at(next))) ++next;
+    end = next;
+    while (at(next) == '.' || at(next) == '-') ++next;
+  }
   return too_long(end) ? refuse_length(end) : token(TokenKind::Variable, end);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -62,7 +63,9 @@ std::span<const Builtin* const> find_builtins(std::string_view name) {
 }
 
 bool has_effects(const Builtin& builtin) noexcept {
-  return builtin.run == &print_values || builtin.run == &warn_of_text;
+  constexpr BuiltinFunction kWithEffects[] = {&print_values, &warn_of_text, &is_cuda_autocast,
+                                              &is_cpu_autocast};
+  return std::ranges::find(kWithEffects, builtin.run) != std::end(kWithEffects);
 }
 
 void refuse_zero() { fail(ErrorKind::BadValue, "division by zero"); }

@@ -26,7 +26,8 @@ struct Builtin {
 
 namespace detail {
 
-// Whether calls of it have effects beyond what the schema says of its arguments: it prints.
+// Whether calls of it have effects beyond what the schema says of its arguments, it prints, or
+// depend on more than these.
 bool has_effects(const Builtin& builtin) noexcept;
 
 // Those of a name such as "aten::add", in order; none for an unknown one.

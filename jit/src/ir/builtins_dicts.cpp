@@ -91,6 +91,20 @@ void delete_key(const opyard::Value* const* arguments, opyard::Value*) {
 void clear_dict(const opyard::Value* const* arguments, opyard::Value*) {
   dict_of(*arguments[0]).clear();
 }
+void empty_dict(const opyard::Value* const*, opyard::Value* result) {
+  *result = opyard::Value::dict({});
+}
+void dict_of_items(const opyard::Value* const* arguments, opyard::Value* result) {
+  const std::vector<opyard::Value>& items = arguments[0]->to_list();
+  opyard::Value made = opyard::Value::dict({});
+  DictObject& dict = dict_of(made);
+  dict.reserve(items.size());
+  for (const opyard::Value& item : items) {
+    const std::vector<opyard::Value>& pair = item.to_tuple();
+    dict.insert_or_assign(pair[0], pair[1]);
+  }
+  *result = std::move(made);
+}
 void copy_of_dict(const opyard::Value* const* arguments, opyard::Value* result) {
   const DictObject& dict = arguments[0]->to_dict();
   std::vector<std::pair<opyard::Value, opyard::Value>> entries;

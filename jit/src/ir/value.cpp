@@ -17,10 +17,10 @@ bool is_name(std::string_view text) {
   for (const char c : text) {
     const bool digit = c >= '0' && c <= '9';
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
-    if (!digit && !letter) return false;
+    if (!digit && !letter && c != '-') return false;
     only_digits = only_digits && digit;
   }
-  return !only_digits;
+  return !only_digits && !text.starts_with('-') && !text.ends_with('-');
 }
 
 }  // namespace
@@ -29,11 +29,10 @@ std::string Value::printed_name() const { return name_.empty() ? std::to_string(
 
 Value* Value::set_debug_name(std::string_view name) {
   OPYARD_CHECK(!is_erased(), BadValue, fmt::format("value %{} was erased", unique_));
-  OPYARD_CHECK(
-      name.empty() || is_name(name), BadValue,
-      fmt::format("'{}' is no name of a value; use letters, digits, '_' and '.', not digits "
-                  "alone, and at most {} bytes",
-                  name.substr(0, 200), kLongestName));
+  OPYARD_CHECK(name.empty() || is_name(name), BadValue,
+               fmt::format("'{}' is no name of a value; use letters, digits, '_', '.' and, inside, "
+                           "'-', not digits alone, and at most {} bytes",
+                           name.substr(0, 200), kLongestName));
   graph().rename(this, name);
   return this;
 }

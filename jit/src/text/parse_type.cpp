@@ -17,7 +17,10 @@ TypePtr find_base(std::string_view name) {
   if (name == text) return base_type(TypeKind::kind);
 #include "opyard/schema/types.def"
 #undef OPYARD_BASE_TYPE
+  // Other names, which TorchScript prints or reads.
   if (name == "number") return base_type(TypeKind::Scalar);
+  if (name == "None") return base_type(TypeKind::None);
+  if (name == "string") return base_type(TypeKind::Str);
   if (name == "Handle") return handle_type();
   return {};
 }
@@ -228,7 +231,7 @@ TypePtr parse_type(Cursor& cursor, std::size_t depth) {
 }
 
 bool begins_type(const Token& token) {
-  if (token.kind != TokenKind::Name) return false;
+  if (token.kind != TokenKind::Name || token.text == "None") return false;  // None is a value
   return find_base(token.text) != nullptr || find_compound(token.text) ||
          find_element_name(token.text);
 }
