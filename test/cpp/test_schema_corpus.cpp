@@ -58,7 +58,6 @@ constexpr Refused kRefused[] = {
     {"a::b::foo(Tensor x) -> Tensor",
      "1:5: found a second '::'; an operator name has one namespace"},
     {"foo(Enum x) -> ()", "1:5: unknown type 'Enum'"},
-    {"foo(str[] x=['a']) -> int", "1:14: texts are written in double quotes"},
     {"foo(__torch__.torch.classes.a.B x) -> ()",
      "1:5: Unknown custom class type a.B. Please ensure it is registered."},
 };

@@ -30,6 +30,30 @@ def test_names(schema):
     assert parse("f() -> ()").overload_name == ""
 
 
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [
+        ("f(Tensor x, str how='sum') -> Tensor", 'f(Tensor x, str how="sum") -> Tensor'),
+        ("f(str? how='a') -> ()", 'f(str? how="a") -> ()'),
+        ("f(str[] x=['a', \"b\"]) -> ()", 'f(str[] x=["a", "b"]) -> ()'),
+        ("f(Device x='cuda:0') -> ()", 'f(Device x="cuda:0") -> ()'),
+        ("f(str x='say \"yes\"') -> ()", r'f(str x="say \"yes\"") -> ()'),
+        (r"f(str x='it\'s') -> ()", 'f(str x="it\'s") -> ()'),
+        ("f(str x='') -> ()", 'f(str x="") -> ()'),
+    ],
+)
+def test_C11_texts_in_single_quotes_are_printed_in_double_ones(written, printed):
+    assert str(parse(written)) == printed
+    assert parse(printed) == parse(written)
+
+
+def test_C16_names_that_are_missing_or_double_stay_refused():
+    with pytest.raises(ValueError, match="a second argument is named 'a'"):
+        parse("f(Tensor a, Tensor a) -> Tensor")
+    with pytest.raises(ValueError, match="expected an argument name"):
+        parse("f(Tensor!) -> ()")
+
+
 def test_text_round_trips(schema):
     assert str(schema) == TEXT
     assert parse(str(schema)) == schema

@@ -251,19 +251,15 @@ Obstacle Fitter::why_not(const Type& type, const Literal& literal) {
   return obstacle;
 }
 
-// Reports texts in single quotes and with unknown escapes; they are read all the same.
+// Reports texts with unknown escapes; they are read all the same.
 void check_texts(SchemaCursor& cursor, const Literal& literal) {
   for (const Literal& item : literal.items) check_texts(cursor, item);
   if (literal.list || literal.token.kind != TokenKind::Text) return;
-  const Token& token = literal.token;
-  const Unquoted unquoted = unquote(token);
+  const Unquoted unquoted = unquote(literal.token);
   if (unquoted.wrong) {
     cursor.report(*unquoted.wrong,
                   "unknown escape; known are \\\\ \\\" \\' \\? \\a \\b \\f \\n \\r \\t "
                   "\\v, \\x with two digits from 00 to 7f and \\ with octal digits up to 177");
-  } else if (token.text.front() == '\'') {
-    cursor.report(token.span(), "texts are written in double quotes",
-                  SchemaFix{token.offset, token.end(), in_double_quotes(unquoted.text)});
   }
 }
 
