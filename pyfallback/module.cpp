@@ -40,6 +40,7 @@
 #include "registering/callbacks.h"
 #include "registering/finder.h"
 #include "registering/library.h"
+#include "runtime/file_errors.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
 #include "runtime/types.h"
@@ -262,6 +263,7 @@ int execute(PyObject* module) {
     runtime.handler_calls = &handler_calls;
     set_warning_handler(warn_in_python);
     NamedError::set_raise(raise_named_error);
+    FileError::set_raise(raise_file_error);
     set_late_warning_handler(warn_late_in_python);
     offer_gil();
     offer_finder();

@@ -29,6 +29,8 @@
 namespace opyard::python {
 
 void set_tracer_error(const Error& error) {
+  const CarriedException* const carried = error.carried().get();
+  if (carried != nullptr && carried->restore_with_lock_held()) return;
   PyObject* type = PyExc_RuntimeError;
   switch (error.kind()) {
 #define OPYARD_ERROR_KIND(kind, python, meaning) \

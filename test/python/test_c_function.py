@@ -132,7 +132,7 @@ def test_what_cannot_be_registered_is_refused(library, c_file):
         library.impl_c("f", c_file, "c_counter")
     with pytest.raises(LookupError, match="h is not defined"):
         library.impl_c("h", c_file, "c_nothing")
-    with pytest.raises(OSError, match="cannot load /no/such.so"):
+    with pytest.raises(FileNotFoundError, match="/no/such.so"):
         library.impl_c("f", "/no/such.so", "c_nothing")
     with pytest.raises(NotImplementedError, match="argument 'n' at position 0 is of type Scalar"):
         library.impl_c("g", c_file, "c_nothing")

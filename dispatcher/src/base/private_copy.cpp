@@ -16,12 +16,11 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include "opyard/base/error.h"
+#include "opyard/base/file_error.h"
 #include "opyard/detail/base/descriptor.h"
 
 namespace opyard {
@@ -93,10 +92,11 @@ PrivateCopy::PrivateCopy(const std::string& original) {
     reason = errno;
     if (target.number() >= 0) unlink(path_.c_str());
   }
-  fail(ErrorKind::BadPlugin,
-       fmt::format("{} has changed since it was loaded, and no private copy of it can be made to "
-                   "load it anew: {}",
-                   original, std::strerror(reason)));
+  fail_file(reason, original,
+            fmt::format("{} has changed since it was loaded, and no private copy of it can be made "
+                        "to load it anew",
+                        original),
+            ErrorKind::BadPlugin);
 }
 
 PrivateCopy::~PrivateCopy() {

@@ -9,11 +9,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -21,6 +23,8 @@
 
 #include "base/private_copy.h"
 #include "opyard/base/error.h"
+#include "opyard/base/file_error.h"
+#include "opyard/detail/base/descriptor.h"
 #include "opyard/detail/base/mutex.h"
 
 namespace opyard {
@@ -94,11 +98,27 @@ void check_whole(const std::string& file, const std::string& path) {
   }
 }
 
+// Why the system does not open the file itself; 0 if it does, and something else is wrong, such as
+// a library that it needs. The dynamic linker looks for a name without a slash in many places.
+int number_of_failure(const std::string& file, std::string_view said) {
+  if (file.find('/') == std::string::npos) {
+    return said.starts_with(file + ": cannot open shared object file") ? ENOENT : 0;
+  }
+  const detail::Descriptor opened(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (opened.number() < 0) return errno;
+  struct stat status{};
+  return fstat(opened.number(), &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
+}
+
 void* open_file(const std::string& file, const std::string& path) {
   check_whole(file, path);
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
-    fail(ErrorKind::BadPlugin, fmt::format("cannot load {}: {}", path, dlerror()));
+    const std::string said = dlerror();
+    const std::string what = fmt::format("cannot load {}", path);
+    const int number = number_of_failure(file, said);
+    if (number != 0) fail_file(number, path, what, ErrorKind::BadPlugin);
+    fail(ErrorKind::BadPlugin, fmt::format("{}: {}", what, said));
   }
   return handle;
 }

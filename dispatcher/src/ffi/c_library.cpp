@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/shared_library.h"
+#include "opyard/base/file_error.h"
 #include "opyard/ffi/c_function.h"
 
 namespace opyard {
@@ -90,7 +91,11 @@ const void* require_c_function(const Operator& op, const std::string& file,
   try {
     return require_function(file, symbol);
   } catch (const Error& error) {
-    fail(error.kind(), fmt::format("{}: {}", to_string(op.name()), error.what()));
+    const std::string text = fmt::format("{}: {}", to_string(op.name()), error.what());
+    const FileError* const failed = find_file_error(error);
+    if (failed == nullptr) fail(error.kind(), text);
+    throw Error(error.kind(), text,
+                make_counted<FileError>(failed->number(), failed->path(), text));
   }
 }
 

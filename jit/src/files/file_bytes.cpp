@@ -16,6 +16,7 @@
 
 #include "opyard/base/alloc.h"
 #include "opyard/base/error.h"
+#include "opyard/base/file_error.h"
 #include "opyard/detail/base/descriptor.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/interpreter/interruption.h"
@@ -25,7 +26,10 @@ namespace {
 
 using opyard::detail::Descriptor;
 
-std::string reason() { return std::strerror(errno); }
+[[noreturn]] OPYARD_COLD void refuse(const char* what, const std::string& path) {
+  const int number = errno;  // before anything else sets it
+  fail_file(number, path, fmt::format("cannot {} {}", what, path));
+}
 
 DimVector contiguous_strides(IntSpan sizes) {
   DimVector strides(sizes.size(), 1);
@@ -43,7 +47,7 @@ void read_piece(int file, char* to, std::size_t bytes, const std::string& path) 
   while (bytes > 0) {
     const ssize_t count = ::read(file, to, bytes);
     if (count < 0 && errno == EINTR) continue;
-    OPYARD_CHECK(count >= 0, BadValue, fmt::format("cannot read {}: {}", path, reason()));
+    if (count < 0) refuse("read", path);
     OPYARD_CHECK(
         count > 0, BadValue,
         fmt::format("{} was made shorter while it was read: {} bytes are missing", path, bytes));
@@ -65,7 +69,7 @@ void read_all(int file, char* to, std::size_t bytes, const std::string& path) {
 char* map_all(int file, std::size_t bytes, const std::string& path) {
   void* const data =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
-  OPYARD_CHECK(data != MAP_FAILED, BadValue, fmt::format("cannot map {}: {}", path, reason()));
+  if (data == MAP_FAILED) refuse("map", path);
   return static_cast<char*>(data);
 }
 
@@ -73,7 +77,8 @@ void write_all(int file, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    OPYARD_CHECK(written > 0, BadValue, fmt::format("cannot write {}: {}", path, reason()));
+    if (written == 0) errno = EIO;
+    if (written <= 0) refuse("write", path);
     bytes.remove_prefix(std::size_t(written));
   }
 }
@@ -84,13 +89,9 @@ CountedPtr<FileBytes> FileBytes::open(const std::string& path, FileAccess access
   OPYARD_CHECK(path.find('\0') == std::string::npos, BadValue, "a path has no zero byte");
   // Not blocking, so that a pipe that no one writes is refused and not waited for.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number() < 0) {
-    const ErrorKind kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::BadValue;
-    fail(kind, fmt::format("cannot open {}: {}", path, reason()));
-  }
   struct stat status = {};
-  OPYARD_CHECK(::fstat(file.number(), &status) == 0, BadValue,
-               fmt::format("cannot open {}: {}", path, reason()));
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) refuse("open", path);
+  if (S_ISDIR(status.st_mode)) fail_file(EISDIR, path, "cannot open " + path);
   OPYARD_CHECK(S_ISREG(status.st_mode), BadValue, fmt::format("{} is no plain file", path));
   CountedPtr<FileBytes> opened = CountedPtr<FileBytes>::steal(new FileBytes(path));
   if (status.st_size == 0) return opened;
@@ -115,6 +116,15 @@ CountedPtr<FileBytes> FileBytes::part(CountedPtr<FileBytes> whole, std::size_t o
   part->size_ = bytes;
   part->whole_ = std::move(whole);
   return part;
+}
+
+CountedPtr<FileBytes> FileBytes::copy(std::string_view bytes, std::string path) {
+  CountedPtr<FileBytes> copy = CountedPtr<FileBytes>::steal(new FileBytes(std::move(path)));
+  if (bytes.empty()) return copy;
+  copy->data_ = static_cast<char*>(allocate(bytes.size(), kBlockAlignment));
+  copy->size_ = bytes.size();
+  std::memcpy(copy->data_, bytes.data(), bytes.size());
+  return copy;
 }
 
 FileBytes::~FileBytes() {
@@ -158,9 +168,7 @@ Tensor FileBytes::strided_at(const std::string& what, std::size_t offset, std::s
                            "bytes have {}",
                            what, name_of(dtype), describe_sizes(sizes), describe_sizes(strides),
                            std::uint64_t(last) + 1, room, room / item_size(dtype)));
-  OPYARD_CHECK(reinterpret_cast<std::uintptr_t>(data_ + offset) % item_size(dtype) == 0,
-               Unsupported,
-               fmt::format("{} is at a byte that is no address of its elements", what));
+  OPYARD_ASSERT(reinterpret_cast<std::uintptr_t>(data_ + offset) % item_size(dtype) == 0);
   const Storage::Deleter drop = [](void* context) {
     CountedPtr<FileBytes>::steal(static_cast<FileBytes*>(context)).reset();
   };
@@ -192,11 +200,12 @@ void write_file(const std::string& path, std::span<const std::string_view> piece
   static std::atomic<std::uint64_t> number{0};
   const std::string beside = fmt::format("{}.{}.{}.part", path, ::getpid(), number++);
   Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  OPYARD_CHECK(file.number() >= 0, BadValue, fmt::format("cannot write {}: {}", path, reason()));
+  if (file.number() < 0) refuse("write", path);
   try {
     for (const std::string_view piece : pieces) write_all(file.number(), piece, path);
-    OPYARD_CHECK(::close(file.release()) == 0 && ::rename(beside.c_str(), path.c_str()) == 0,
-                 BadValue, fmt::format("cannot write {}: {}", path, reason()));
+    if (::close(file.release()) != 0 || ::rename(beside.c_str(), path.c_str()) != 0) {
+      refuse("write", path);
+    }
   } catch (...) {
     ::unlink(beside.c_str());
     throw;

@@ -20,20 +20,23 @@ namespace opyard::jit {
 
 class FileBytes final : public Counted {
  public:
-  // Raises NotFound for a file that is not there, BadValue for one that is no plain file or cannot
-  // be read. While it is read other threads of an interpreter may run, and it may be interrupted.
+  // Raises as fail_file() for a file that is not there, is a folder or cannot be read, BadValue for
+  // another one that is no plain file. While it is read other threads of an interpreter may run, and it may be interrupted.
   static CountedPtr<FileBytes> open(const std::string& path, FileAccess access);
 
   // Some of a file's bytes as a file of its own, which keeps the whole; the caller has checked that
   // they are in it.
   static CountedPtr<FileBytes> part(CountedPtr<FileBytes> whole, std::size_t offset,
                                     std::size_t bytes, std::string path);
+  // A file of its own with a copy of these bytes, at an address for elements of every dtype.
+  static CountedPtr<FileBytes> copy(std::string_view bytes, std::string path);
 
   const std::string& path() const noexcept { return path_; }
   std::string_view bytes() const noexcept { return {data_, size_}; }
 
   // A tensor of any geometry that stays within `room` bytes from `offset`, which the caller has
-  // checked to be in the file. Raises BadValue for geometry that does not; `what` names the tensor.
+  // checked to be in the file, at an address for its elements. Raises BadValue for geometry that
+  // does not; `what` names the tensor.
   Tensor strided_at(const std::string& what, std::size_t offset, std::size_t room, DType dtype,
                     IntSpan sizes, IntSpan strides);
   // A contiguous tensor on the bytes from `offset`, which the caller has checked to be in the file.
@@ -59,7 +62,7 @@ Tensor tensor_of_bytes(std::string_view bytes, DType dtype, IntSpan sizes);
 std::size_t byte_count(const std::string& what, DType dtype, IntSpan sizes);
 
 // The pieces one behind the other as the file's new contents: written beside it and renamed, so
-// that who has the old file open or mapped keeps it, and a failure leaves it. Raises BadValue.
+// that who has the old file open or mapped keeps it, and a failure leaves it. Raises as fail_file().
 void write_file(const std::string& path, std::span<const std::string_view> pieces);
 
 }  // namespace opyard::jit

@@ -11,6 +11,7 @@
 
 #include "files/file_bytes.h"
 #include "files/file_dtypes.h"
+#include "files/foreign.h"
 #include "files/json.h"
 #include "files/tensor_file.h"
 #include "opyard/base/error.h"
@@ -119,21 +120,34 @@ void check_bools(const TensorEntry& entry, std::string_view data, const std::str
                   entry.name, int(static_cast<unsigned char>(*other)), other - bools.begin()));
 }
 
+// A file of another format may begin as one of ours does: only what is refused is named.
+[[noreturn]] OPYARD_COLD void refuse_file(const FileBytes& file, std::string text) {
+  const std::string foreign = describe_foreign(file);
+  fail(ErrorKind::BadValue,
+       foreign.empty() ? std::move(text)
+                       : fmt::format("{} is no safetensors file, but {}", file.path(), foreign));
+}
+
 std::string_view safetensors_header(const FileBytes& file) {
   const std::string_view bytes = file.bytes();
-  OPYARD_CHECK(bytes.size() >= kLengthBytes, BadValue,
-               fmt::format("{} is no safetensors file: it has {} bytes, and its header needs more",
-                           file.path(), bytes.size()));
+  if (bytes.size() < kLengthBytes) {
+    refuse_file(file,
+                fmt::format("{} is no safetensors file: it has {} bytes, and its header needs "
+                            "more",
+                            file.path(), bytes.size()));
+  }
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
-  OPYARD_CHECK(
-      length <= kMostHeaderBytes, BadValue,
-      fmt::format("{} is no safetensors file, or a broken one: a header of {} bytes, and at "
-                  "most {} are read",
-                  file.path(), length, kMostHeaderBytes));
-  OPYARD_CHECK(length <= bytes.size() - kLengthBytes, BadValue,
-               fmt::format("{} is cut: its header has {} bytes, and behind the length are {}",
-                           file.path(), length, bytes.size() - kLengthBytes));
+  if (length > kMostHeaderBytes) {
+    refuse_file(file, fmt::format("{} is no safetensors file, or a broken one: a header of {} "
+                                  "bytes, and at most {} are read",
+                                  file.path(), length, kMostHeaderBytes));
+  }
+  if (length > bytes.size() - kLengthBytes) {
+    refuse_file(file,
+                fmt::format("{} is cut: its header has {} bytes, and behind the length are {}",
+                            file.path(), length, bytes.size() - kLengthBytes));
+  }
   return bytes.substr(kLengthBytes, std::size_t(length));
 }
 

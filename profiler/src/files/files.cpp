@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "files/journal_reader.h"
-#include "opyard/base/error.h"
+#include "opyard/base/file_error.h"
 
 namespace opyard::profiler {
 namespace {
@@ -126,8 +126,8 @@ std::vector<Journal> read_journals(const std::string& folder) {
   std::error_code failure;
   fs::directory_iterator entries(folder, failure);
   if (failure) {
-    fail(ErrorKind::BadValue, folder + " cannot be read: " + failure.message() +
-                                  ". A recording is a folder of files of its processes");
+    fail_file(failure.value(), folder,
+              "cannot read " + folder + ", and a recording is a folder of files of its processes");
   }
   for (const fs::directory_entry& entry : entries) {
     if (entry.path().extension() != kJournalEnding) continue;

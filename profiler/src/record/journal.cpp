@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "opyard/base/error.h"
+#include "opyard/base/file_error.h"
 #include "opyard/profiler/files.h"
 
 namespace opyard::profiler {
@@ -85,8 +85,7 @@ void open_files() {
     file = ::open((path + kJournalEnding).c_str(),
                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (file < 0 && errno != EEXIST) {
-      fail(ErrorKind::BadValue, "a file for what is recorded cannot be made in " + *the_folder +
-                                    ": " + std::strerror(errno));
+      fail_file(errno, *the_folder, "a file for what is recorded cannot be made in " + *the_folder);
     }
   }
   journal.store(file);

@@ -7,17 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-#include "opyard/base/error.h"
+#include "opyard/base/file_error.h"
 
 namespace opyard::profiler {
 
 std::unique_ptr<MappedBlocks> MappedBlocks::create(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  OPYARD_CHECK(
-      file >= 0, BadValue,
-      "the file " + path + " for what is recorded cannot be made: " + std::strerror(errno));
+  if (file < 0) fail_file(errno, path, "the file " + path + " for what is recorded cannot be made");
   return std::unique_ptr<MappedBlocks>(new MappedBlocks(file));
 }
 

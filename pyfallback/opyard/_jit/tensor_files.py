@@ -16,8 +16,8 @@ def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None
 
     Values are Tensors, or arrays of other libraries. The file is replaced when all is written, so
     that a failure leaves the old one, and tensors that were loaded from it keep what they are.
-    Raises TypeError for a name that is no str and a value that is no tensor, ValueError for a file
-    that cannot be written.
+    Raises TypeError for a name that is no str and a value that is no tensor, OSError as
+    open() does for a file that cannot be written.
     """
     if not isinstance(state_dict, Mapping):
         kind = type(state_dict).__name__
@@ -38,7 +38,7 @@ def load(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Ten
     file that is made shorter ends the process with a bus error. (save() writes a new file and
     renames it, which does no harm.) Nothing in the file is run.
 
-    Raises LookupError if there is no file, and ValueError, saying what is wrong, for one that is
-    not of the format: cut, overlapping, of sizes that do not fit.
+    Raises OSError as open() does, FileNotFoundError if there is no file, and ValueError, saying
+    what is wrong, for one that is not of the format: cut, overlapping, of sizes that do not fit.
     """
     return _graphs.load_tensors(os.fsencode(path), mapped)

@@ -1,0 +1,16 @@
+// runtime/file_errors.h: failures of files as the OSErrors that open() raises.
+//
+// Depends on: base/file_error.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include "opyard/base/file_error.h"
+
+namespace opyard::python {
+
+// A handler for FileError::set_raise(): sets the class of its number, FileNotFoundError for ENOENT,
+// with `filename`; the error's text is a note of it.
+bool raise_file_error(const FileError& error) noexcept;
+
+}  // namespace opyard::python
