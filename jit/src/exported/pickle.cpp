@@ -306,11 +306,11 @@ class Machine {
     const std::int64_t first = int_of(arguments[1]);
     const DimVector sizes = ints_of(arguments[2]);
     const DimVector strides = ints_of(arguments[3]);
-    const ZipEntry& entry = archive_.require(arguments[0]->name);
-    check(first >= 0 && std::uint64_t(first) <= entry.bytes / item_size(dtype));
+    const CountedPtr<FileBytes> entry = archive_.aligned(arguments[0]->name);
+    const std::size_t bytes = entry->bytes().size();
+    check(first >= 0 && std::uint64_t(first) <= bytes / item_size(dtype));
     const std::size_t skipped = std::size_t(first) * item_size(dtype);
-    return archive_.file()->strided_at(what_ + ": a tensor", entry.offset + skipped,
-                                       entry.bytes - skipped, dtype, sizes, strides);
+    return entry->strided_at(what_ + ": a tensor", skipped, bytes - skipped, dtype, sizes, strides);
   }
 
   const ZipArchive& archive_;

@@ -8,6 +8,7 @@
 
 #include "exported/example.h"
 #include "files/file_dtypes.h"
+#include "files/foreign.h"
 #include "opyard/base/error.h"
 
 namespace opyard::jit {
@@ -25,12 +26,9 @@ std::string program_folder(const ZipArchive& archive) {
       return name.substr(0, slash + 1);
     }
   }
-  const bool is_old = archive.find("serialized_exported_program.json") != nullptr;
   fail(ErrorKind::Unsupported,
-       fmt::format("{} is {}; {}", archive.file()->path(),
-                   is_old ? "an exported program of PyTorch before 2.7, with pickled weights"
-                          : "an archive, but no exported program",
-                   kExportAgain));
+       fmt::format("{} is no program of torch.export.save(), but {}", archive.file()->path(),
+                   describe_foreign(*archive.file())));
 }
 
 std::string only_model(const ZipArchive& archive, const std::string& folder) {
@@ -95,12 +93,12 @@ class Weights {
     const DimVector strides = ints_of(require_member(meta, "strides", what), what + ": strides");
     const std::int64_t first = require_int(
         require_member(require_member(meta, "storage_offset", what), "as_int", what), what);
-    const ZipEntry& entry = archive_.require(folder_ + path);
-    OPYARD_CHECK(first >= 0 && std::uint64_t(first) <= entry.bytes / item_size(dtype), BadValue,
-                 fmt::format("{} begins at element {} of {} bytes", what, first, entry.bytes));
+    const CountedPtr<FileBytes> entry = archive_.aligned(folder_ + path);
+    const std::size_t bytes = entry->bytes().size();
+    OPYARD_CHECK(first >= 0 && std::uint64_t(first) <= bytes / item_size(dtype), BadValue,
+                 fmt::format("{} begins at element {} of {} bytes", what, first, bytes));
     const std::size_t skipped = std::size_t(first) * item_size(dtype);
-    return archive_.file()->strided_at(what, entry.offset + skipped, entry.bytes - skipped, dtype,
-                                       sizes, strides);
+    return entry->strided_at(what, skipped, bytes - skipped, dtype, sizes, strides);
   }
 
   const ZipArchive& archive_;

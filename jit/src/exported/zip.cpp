@@ -178,6 +178,19 @@ const ZipEntry& ZipArchive::require(const std::string& name) const {
   return *entry;
 }
 
+CountedPtr<FileBytes> ZipArchive::aligned(const std::string& name) const {
+  CountedPtr<FileBytes>& known = aligned_[name];
+  if (known != nullptr) return known;
+  constexpr std::size_t kAlignment = 16;
+  const ZipEntry& entry = require(name);
+  const std::string_view bytes = file_->bytes().substr(entry.offset, entry.bytes);
+  const std::string path = file_->path() + ": " + name;
+  known = reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment == 0
+              ? FileBytes::part(file_, entry.offset, entry.bytes, path)
+              : FileBytes::copy(bytes, path);
+  return known;
+}
+
 std::string_view ZipArchive::text(const std::string& name) const {
   const ZipEntry& entry = require(name);
   return file_->bytes().substr(entry.offset, entry.bytes);

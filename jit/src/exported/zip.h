@@ -33,10 +33,14 @@ class ZipArchive {
   // Raises BadValue if there is none of this name, or its bytes have another checksum.
   const ZipEntry& require(const std::string& name) const;
   std::string_view text(const std::string& name) const;
+  // The bytes of an entry at an address for elements of every dtype, the same each time: where they
+  // are in the file, as PyTorch pads its archives for that, else a copy. Raises as require().
+  CountedPtr<FileBytes> aligned(const std::string& name) const;
 
  private:
   CountedPtr<FileBytes> file_;
   std::map<std::string, ZipEntry> entries_;
+  mutable std::map<std::string, CountedPtr<FileBytes>> aligned_;  // those that were asked for
 };
 
 }  // namespace opyard::jit

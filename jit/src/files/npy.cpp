@@ -111,7 +111,12 @@ Tensor load_npy(const std::string& path) {
     strides.push_back(stride);
     stride *= size;
   }
-  return file->strided_at(path, begin, there, dtype, sizes, strides);
+  // NumPy pads the header so that the elements can be used where they are; others may not.
+  if (begin % item_size(dtype) == 0) {
+    return file->strided_at(path, begin, there, dtype, sizes, strides);
+  }
+  return FileBytes::copy(file->bytes().substr(begin), path)
+      ->strided_at(path, 0, there, dtype, sizes, strides);
 }
 
 void save_npy(const Tensor& tensor, const std::string& path) {
