@@ -4,13 +4,19 @@ it is not.
 python export.py [name ...]
 """
 
+import collections
+import dataclasses
 import re
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
+from torch._higher_order_ops.map import map as map_rows
+from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
+from torch.utils import _pytree
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -83,6 +89,63 @@ class IntAndSize(torch.nn.Module):
         return x + torch.zeros(k * 2)
 
 
+class Scan(torch.nn.Module):
+    """Sums of what came before, and products with them, along the first dimension."""
+
+    def forward(self, start, steps):
+        return scan(lambda sum, x: (sum + x, sum * x), start, steps, dim=0)
+
+
+class Map(torch.nn.Module):
+    """A function of each row."""
+
+    def forward(self, rows, offset):
+        return map_rows(lambda row, offset: (row + offset).sin(), rows, offset)
+
+
+@dataclasses.dataclass
+class Fields:
+    first: torch.Tensor
+    missing: torch.Tensor | None = None
+    last: torch.Tensor | None = None
+
+
+class Pair(NamedTuple):
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+class Output(collections.OrderedDict):
+    """As transformers' ModelOutput is registered."""
+
+
+torch.export.register_dataclass(Fields, serialized_type_name="models.Fields")
+_pytree._register_namedtuple(Pair, serialized_type_name="models.Pair")
+_pytree.register_pytree_node(
+    Output,
+    lambda output: (list(output.values()), list(output.keys())),
+    lambda values, keys: Output(zip(keys, values, strict=True)),
+    serialized_type_name="models.Output",
+    flatten_with_keys_fn=lambda output: (
+        [(_pytree.MappingKey(key), value) for key, value in output.items()],
+        list(output.keys()),
+    ),
+)
+
+
+class Classes(torch.nn.Module):
+    """Inputs and outputs in classes that were registered."""
+
+    def forward(self, fields, pair):
+        return (
+            Fields(fields.first + 1, None, fields.last * 2),
+            Pair(pair.x, pair.y * 3),
+            Output(loss=fields.first.sum(), scores=[pair.x - 1]),
+            collections.deque([pair.x + 7]),
+            collections.defaultdict(list, {"z": pair.y * 9}),
+        )
+
+
 def programs():
     n = Dim("n", min=2, max=9)
     x = torch.tensor([1.0, 2.0, 3.0])
@@ -91,6 +154,9 @@ def programs():
     yield "while", While(), (torch.tensor(3), x), None
     yield "no_grad", NoGrad(), (x,), None
     yield "item", Item(), (x, torch.tensor(4)), None
+    yield "scan", Scan(), (torch.zeros(3), torch.ones(4, 3)), None
+    yield "map", Map(), (torch.ones(4, 3), x), None
+    yield "classes", Classes(), (Fields(x, None, x + 1), Pair(x + 2, x + 3)), None
     sizes = ({0: Dim.DYNAMIC}, Dim.DYNAMIC)
     yield "int_and_size", IntAndSize(), (torch.ones(6), 3), sizes
     yield "twice", Twice(), (torch.ones(6), torch.ones(3)), ({0: 2 * n}, {0: n})

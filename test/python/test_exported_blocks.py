@@ -170,7 +170,7 @@ def test_X32_what_cannot_run_in_blocks_behind_other_refusals_is_listed(tmp_path)
 
 def test_X32_an_unknown_operator_on_graphs_says_which_are_taken(tmp_path):
     def change(graph):
-        node_of(graph, ".cond")["target"] = "torch.ops.higher_order.scan"
+        node_of(graph, ".cond")["target"] = "torch.ops.higher_order.associative_scan"
 
     with pytest.raises(NotImplementedError, match=r"scan, 1 time.*: of the operators on graphs"):
         jit.load(changed(tmp_path, "cond", change))
@@ -369,3 +369,50 @@ def test_X32_a_detach_in_place_is_taken_of_constants_alone(tmp_path):
     assert "aten::clone" in str(model.graph)
     with pytest.raises(NotImplementedError, match="detach_.*no constant of forward"):
         jit.load(changed(tmp_path, "cond", calls("detach_")))
+
+
+def test_X32_a_scan_is_a_loop(tmp_path):
+    model = load("scan")
+    assert str(model.graph).count("prim::Loop") == 1
+    start = array(1, 0, -1)
+    steps = np.arange(12, dtype=np.float32).reshape(4, 3)
+    sums = start + np.vstack([np.zeros(3, np.float32), steps]).cumsum(0)
+    jit.save(model, tmp_path / "scan")
+    for each in (model, jit.load(tmp_path / "scan")):
+        last, products = each(start, steps)
+        np.testing.assert_allclose(last.numpy(), sums[-1])
+        np.testing.assert_allclose(products.numpy(), sums[:-1] * steps)
+
+
+def test_X32_gradients_flow_through_a_scan():
+    start = opyard.tensor([1.0, 0.0, -1.0], requires_grad=True)
+    last, products = load("scan")(start, opyard.ones([4, 3]))
+    (last.sum() + products.sum()).backward()
+    assert start.grad.tolist() == [5.0, 5.0, 5.0]
+
+
+def test_X32_a_map_is_a_loop():
+    model = load("map")
+    rows = np.arange(12, dtype=np.float32).reshape(4, 3)
+    given = model(rows, WEIGHT)
+    given = given[0] if isinstance(given, tuple | list) else given
+    np.testing.assert_allclose(given.numpy(), np.sin(rows + WEIGHT), rtol=1e-6)
+
+
+class Fields:
+    def __init__(self, first, last):
+        self.first, self.last = first, last
+
+
+def test_X32_registered_classes_are_dicts_by_their_fields():
+    x, y = array(1, 2, 3), array(4, 5, 6)
+    model = load("classes")
+    for fields in ({"first": x, "last": y}, Fields(x, y)):
+        first, pair, output, several, other = model(fields, (x, y))
+        assert list(first) == ["first", "last"] and first["last"].tolist() == [8.0, 10.0, 12.0]
+        assert type(pair) is tuple and pair[1].tolist() == [12.0, 15.0, 18.0]
+        assert output["loss"].item() == 6.0 and output["scores"][0].tolist() == [0.0, 1.0, 2.0]
+        assert type(several) is tuple and several[0].tolist() == [8.0, 9.0, 10.0]
+        assert list(other) == ["z"] and other["z"].tolist() == [36.0, 45.0, 54.0]
+    with pytest.raises(TypeError, match="is a dict, and int was given"):
+        model(5, (x, y))

@@ -1,4 +1,4 @@
-// exported/control.cpp: cond, while_loop and gradient modes; see [Control flow].
+// exported/control.cpp: cond, while_loop, scan, map and gradient modes; see [Control flow].
 #include <limits>
 
 #include <fmt/format.h>
@@ -35,8 +35,8 @@ void register_outputs(Block* block, std::span<Value* const> outputs) {
 bool NodeConverter::is_control_flow(const std::string& target) {
   const std::string_view name = target;
   return name.starts_with(kHigherOrder) &&
-         (name.ends_with(".cond") || name.ends_with(".while_loop") ||
-          name.ends_with(".wrap_with_set_grad_enabled"));
+         (name.ends_with(".cond") || name.ends_with(".while_loop") || name.ends_with(".scan") ||
+          name.ends_with(".map_impl") || name.ends_with(".wrap_with_set_grad_enabled"));
 }
 
 // False for a target that is no operator on graphs.
@@ -52,11 +52,16 @@ bool NodeConverter::convert_control_flow(const std::string& target, const Json& 
     convert_cond(arguments, node, place, values);
   } else if (name == "while_loop") {
     convert_while(arguments, node, place, values);
+  } else if (name == "scan") {
+    convert_scan(arguments, 1, node, place, values);
+  } else if (name == "map_impl") {
+    convert_scan(arguments, 0, node, place, values);
   } else if (name == "wrap_with_set_grad_enabled") {
     convert_grad_mode(arguments, node, values);
   } else {
     fail(ErrorKind::Unsupported,
-         "of the operators on graphs, cond, while_loop and wrap_with_set_grad_enabled are taken");
+         "of the operators on graphs, cond, while_loop, scan, map and wrap_with_set_grad_enabled "
+         "are taken");
   }
   return true;
 }
@@ -126,6 +131,63 @@ void NodeConverter::convert_while(const std::vector<const Json*>& arguments, con
   body->register_output(goes_on);
   register_outputs(body, next);
   define_outputs(loop->outputs(), node, values);
+}
+
+// scan(graph, [carried], [scanned], [further]), map_impl(graph, [scanned], [further])
+void NodeConverter::convert_scan(const std::vector<const Json*>& arguments,
+                                 std::size_t carried_lists, const Json& node,
+                                 const SourceRange& place, ExportedValues& values) {
+  check_count(arguments, 2 + carried_lists);
+  std::vector<Value*> carried;
+  if (carried_lists > 0) carried = operands_of(*arguments[1], values);
+  const std::vector<Value*> scanned = operands_of(*arguments[1 + carried_lists], values);
+  std::vector<Value*> further;
+  if (arguments.size() > 2 + carried_lists) {
+    further = operands_of(*arguments[2 + carried_lists], values);
+  }
+  OPYARD_CHECK(!scanned.empty(), Unsupported, "has nothing to go through");
+  const std::size_t results = require_array(member(node, "outputs"), what_).size();
+  OPYARD_CHECK(results >= carried.size(), Unsupported, "gives fewer results than it carries");
+  std::vector<Value*> lists;
+  for (std::size_t i = carried.size(); i < results; ++i) {
+    Node* const list = graph_.create(prim::ListConstruct, {}, 1);
+    list->output()->set_type(list_of(base_type(TypeKind::Tensor)));
+    lists.push_back(graph_.insert_node(list)->output());
+  }
+  Value* const first = graph_.insert_constant(std::int64_t{0});
+  Value* const count = insert("aten::size", {scanned.front(), first});
+  Node* const loop =
+      graph_.create(prim::Loop, {count, graph_.insert_constant(opyard::Value(true))}, 0);
+  loop->set_source_range(place);
+  graph_.insert_node(loop);
+  Block* const body = loop->add_block();
+  std::vector<Value*> inside;
+  Value* const at = body->add_input({}, base_type(TypeKind::Int));
+  for (Value* const value : carried) {
+    loop->add_input(value);
+    loop->add_output(value->type());
+    inside.push_back(body->add_input({}, value->type()));
+  }
+  std::vector<Value*> next;
+  {
+    const InsertPointGuard guard(body);
+    for (Value* const value : scanned) inside.push_back(insert("aten::select", {value, first, at}));
+    inside.insert(inside.end(), further.begin(), further.end());
+    next = convert_graph(*arguments[0], inside);
+    if (!refusals_.empty()) return refusals_.refuse_outputs(node);
+    OPYARD_CHECK(next.size() == results, Unsupported,
+                 fmt::format("gives {} results, and its graph {}", results, next.size()));
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      insert("aten::append", {lists[i], next[carried.size() + i]});
+    }
+    body->register_output(graph_.insert_constant(opyard::Value(true)));
+  }
+  next.resize(carried.size());
+  check_branch_types(carried, next);
+  register_outputs(body, next);
+  std::vector<Value*> given(loop->outputs().begin(), loop->outputs().end());
+  for (Value* const list : lists) given.push_back(insert("aten::stack", {list, first}));
+  define_outputs(given, node, values);
 }
 
 // wrap_with_set_grad_enabled(enabled, graph, operands…)

@@ -4,7 +4,8 @@
 // between go: they follow from the inputs, which are checked.
 //
 // [Control flow] cond becomes prim::If; while_loop prim::Loop, whose test is in the graph twice:
-// before the loop, and at the end of its body. What runs without gradients becomes nodes among the
+// before the loop, and at the end of its body. scan and map become prim::Loop as well, which appends
+// what each step gives to lists that are stacked behind it. What runs without gradients becomes nodes among the
 // others, on detached inputs. The graphs in a node name their own values and see no others.
 //
 // [Numbers] PyTorch passes a number where a tensor is wanted as a tensor that takes no part in
@@ -77,6 +78,8 @@ class NodeConverter {
                     const SourceRange& place, ExportedValues& values);
   void convert_while(const std::vector<const Json*>& arguments, const Json& node,
                      const SourceRange& place, ExportedValues& values);
+  void convert_scan(const std::vector<const Json*>& arguments, std::size_t carried_lists,
+                    const Json& node, const SourceRange& place, ExportedValues& values);
   void convert_grad_mode(const std::vector<const Json*>& arguments, const Json& node,
                          ExportedValues& values);
   std::vector<Value*> convert_graph(const Json& argument, std::span<Value* const> inputs);

@@ -1,5 +1,12 @@
 // exported/tree.cpp: PyTorch's tree specs, read and said in our form.
+//
+// [Classes] Of a class that was registered with PyTorch a program knows the name and a context that
+// the class chose. If the context has a name for each value, as those of data classes, of
+// transformers' outputs and of defaultdict do, it becomes a dict; else, as a named tuple, whose
+// program does not have the names, a tuple. Fields that were None at the export are left out there.
 #include "exported/tree.h"
+
+#include <set>
 
 #include <fmt/format.h>
 
@@ -8,6 +15,42 @@
 
 namespace opyard::jit {
 namespace {
+
+// The context of a container, which is JSON in most; null for what is none.
+Json context_of(const Json& node, const std::string& what) {
+  const Json& context = require_member(node, "context", what);
+  if (!context.is_string()) return context;
+  const std::string& text = context.get_ref<const std::string&>();
+  return Json::accept(text) ? parse_json(text, what) : Json();
+}
+
+bool are_names(const Json& names, std::size_t count) {
+  if (!names.is_array() || names.size() != count || count == 0) return false;
+  std::set<Json> different;
+  for (const Json& name : names) {
+    if (!name.is_string() || !different.insert(name).second) return false;
+  }
+  return true;
+}
+
+// See [Classes]. Null if the context has no names.
+Json names_of_fields(const Json& context, std::size_t count) {
+  if (are_names(context, count)) return context;
+  if (context.is_array() && !context.empty() && are_names(context[0], count)) return context[0];
+  const Json* const keys = find_member(context, "dict_context");
+  return keys != nullptr && keys->is_array() && keys->size() == count ? *keys : Json();
+}
+
+Json dict_node(const Json& keys, Json items) {
+  Json pairs = Json::array();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Json pair = Json::array();
+    pair.push_back(keys[i]);
+    pair.push_back(std::move(items[i]));
+    pairs.push_back(std::move(pair));
+  }
+  return Json{{"dict", std::move(pairs)}};
+}
 
 // The nesting is bounded by parse_json().
 Json converted_node(const Json& node, const std::string& what) {
@@ -19,20 +62,14 @@ Json converted_node(const Json& node, const std::string& what) {
   for (const Json& child : children) items.push_back(converted_node(child, what));
   if (name == "builtins.tuple") return Json{{"tuple", std::move(items)}};
   if (name == "builtins.list") return Json{{"list", std::move(items)}};
-  OPYARD_CHECK(name == "builtins.dict" || name == "collections.OrderedDict", Unsupported,
-               fmt::format("{} has a container of type {}; tuples, lists and dicts are taken", what,
-                           type.dump()));
-  const Json keys = parse_json(require_text(require_member(node, "context", what), what), what);
-  OPYARD_CHECK(require_array(keys, what).size() == items.size(), BadValue,
-               fmt::format("{} has {} keys for {} values", what, keys.size(), items.size()));
-  Json pairs = Json::array();
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    Json pair = Json::array();
-    pair.push_back(keys[i]);
-    pair.push_back(std::move(items[i]));
-    pairs.push_back(std::move(pair));
+  const Json context = context_of(node, what);
+  if (name == "builtins.dict" || name == "collections.OrderedDict") {
+    OPYARD_CHECK(require_array(context, what).size() == items.size(), BadValue,
+                 fmt::format("{} has {} keys for {} values", what, context.size(), items.size()));
+    return dict_node(context, std::move(items));
   }
-  return Json{{"dict", std::move(pairs)}};
+  const Json names = names_of_fields(context, items.size());
+  return names.is_null() ? Json{{"tuple", std::move(items)}} : dict_node(names, std::move(items));
 }
 
 }  // namespace

@@ -7,8 +7,7 @@
 
 namespace opyard::jit {
 
-// From the text of a tree spec. Raises Unsupported for containers other than tuples, lists and
-// dicts.
+// From the text of a tree spec. Classes that were registered become dicts or tuples.
 std::string convert_tree(const std::string& spec, const std::string& what);
 
 }  // namespace opyard::jit

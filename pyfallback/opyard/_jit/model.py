@@ -26,6 +26,8 @@ def _flatten(tree: Any, value: object, path: str, flat: list[object]) -> None:
         return
     ((kind, items),) = tree.items()
     wanted = {"tuple": tuple, "list": list, "dict": dict}[kind]
+    if kind == "dict" and not isinstance(value, dict):
+        value = _fields(value, [key for key, _ in items])
     if not isinstance(value, wanted):
         raise TypeError(f"{path} is a {kind}, and {type(value).__name__} was given")
     if kind == "dict":
@@ -39,6 +41,14 @@ def _flatten(tree: Any, value: object, path: str, flat: list[object]) -> None:
         raise TypeError(f"{path} has {len(items)} items, and {len(value)} were given")  # type: ignore[arg-type]
     for index, (item, each) in enumerate(zip(items, value, strict=True)):  # type: ignore[call-overload]
         _flatten(item, each, f"{path}[{index}]", flat)
+
+
+def _fields(value: object, names: list[object]) -> object:
+    """An instance of a class that was registered, as the dict of its fields."""
+    fields = [name for name in names if isinstance(name, str) and hasattr(value, name)]
+    if len(fields) < len(names):
+        return value
+    return {name: getattr(value, name) for name in fields}
 
 
 def _build(tree: Any, leaves: Iterator[object]) -> object:
@@ -131,7 +141,7 @@ def load(
     """The model in a file of torch.export.save(), a .pt2, or of opyard.jit.save().
 
     An `untrusted` file may call operators of `aten` and those in `allowed`, no others, and its runs
-    have a budget of steps. Raises LookupError for no file, ValueError for one that is broken, and
+    have a budget of steps. Raises OSError as open() does, ValueError for a file that is broken, and
     NotImplementedError for a version that is not read and, in one list, for all operators of the
     model that are not here. `mapped` is as in opyard.load().
     """
