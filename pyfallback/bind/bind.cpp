@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "bind/c_function.h"
+#include "bind/refused_calls.h"
 #include "bind/registry.h"
 #include "bind/schema.h"
 #include "bind/signatures.h"
@@ -167,6 +168,7 @@ PYBIND11_MODULE(_bind, module, py::multiple_interpreters::per_interpreter_gil())
   try {
     opyard::python::make(module);
     opyard::python::add_signatures(module);
+    opyard::python::name_refusals(module);
   } catch (...) {
     opyard::python::forget(module);
     throw;

@@ -1,4 +1,5 @@
 // gradients/module.cpp: the extension module opyard._gradients.
+#include "bind/refused_calls.h"
 #include "bind/signatures.h"
 #include "gradients/gradients.h"
 
@@ -30,4 +31,5 @@ PYBIND11_MODULE(_gradients, module, py::multiple_interpreters::per_interpreter_g
   opyard::gradients::add_staged(module);
   opyard::gradients::add_call_keys(module);
   opyard::python::add_signatures(module);
+  opyard::python::name_refusals(module);
 }

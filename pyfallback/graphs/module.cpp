@@ -1,4 +1,5 @@
 // graphs/module.cpp: the extension module opyard._graphs: graphs, their parts, and what runs them.
+#include "bind/refused_calls.h"
 #include "bind/signatures.h"
 #include "graphs/graphs.h"
 
@@ -16,4 +17,5 @@ PYBIND11_MODULE(_graphs, module, py::multiple_interpreters::per_interpreter_gil(
   opyard::graphs::add_python_operation(module);
   opyard::graphs::add_tracing(module);
   opyard::python::add_signatures(module);
+  opyard::python::name_refusals(module);
 }

@@ -15,6 +15,9 @@ def _tensors(what: str, given: Any, *, none: bool = False) -> list:
     """A Tensor, or several, as a list. Raises TypeError."""
     if given is None:
         return []
+    if not isinstance(given, _C.Tensor | Iterable):
+        kind = type(given).__name__
+        raise TypeError(f"{what}: a Tensor or several are wanted, not an object of {kind}")
     items = [given] if isinstance(given, _C.Tensor) else list(given)
     for item in items:
         if isinstance(item, _C.Tensor) or (none and item is None):

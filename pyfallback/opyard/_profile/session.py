@@ -145,6 +145,10 @@ class profile(Results):
             read_patterns("exclude", exclude),
         )
         super().__init__(stack=with_stack and cpu, lines=lines, memory=profile_memory)
+        for name, given in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
+            if given is not None and not callable(given):
+                kind = type(given).__name__
+                raise TypeError(f"profile: {name} is a function, not an object of {kind}")
         self._schedule = schedule or always
         self._has_steps = schedule is not None
         self._on_trace_ready = on_trace_ready
