@@ -20,6 +20,11 @@ bool is_thread_body(const profiler::Name& name) {
   return name.text == "_bootstrap_inner" && name.file.ends_with("/threading.py");
 }
 
+// Where the package greenlet is imported.
+bool is_greenlet_module(const profiler::Name& name) {
+  return name.text == "<module>" && name.file.ends_with("/greenlet/__init__.py");
+}
+
 CodeWord make_word(PyCodeObject* code) {
   profiler::Name name;
   name.text = text_of(code->co_name);
@@ -32,6 +37,7 @@ CodeWord make_word(PyCodeObject* code) {
   std::uint64_t flags = std::uint64_t(CodeFlag::Known);
   if (is_async) flags |= std::uint64_t(CodeFlag::Coroutine);
   if (is_thread_body(name)) flags |= std::uint64_t(CodeFlag::ThreadBody);
+  if (is_greenlet_module(name)) flags |= std::uint64_t(CodeFlag::Greenlets);
   return {profiler::add_name(std::move(name)) | flags};
 }
 

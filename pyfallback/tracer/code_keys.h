@@ -23,6 +23,7 @@ enum class CodeFlag : std::uint64_t {
   Coroutine = std::uint64_t{1} << 35,   // an `async def`: which one it is belongs to its events
   ThreadBody = std::uint64_t{1} << 36,  // threading's: its first argument is the thread
   AtEntry = std::uint64_t{1} << 37,     // of a frame in tracer/at_entry.h
+  Greenlets = std::uint64_t{1} << 39,   // the package's: at its end there may be some
   Known = std::uint64_t{1} << 38,       // has a key: so a word of a new code object is no other's
   Excluded = std::uint64_t{1} << 40,    // left out by the filter of the profile that is named above
 };

@@ -20,6 +20,7 @@
 #include "runtime/look_up.h"
 #include "tracer/border.h"
 #include "tracer/collections.h"
+#include "tracer/greenlets.h"
 #include "tracer/observers.h"
 #include "tracer/programs.h"
 #include "tracer/text.h"
@@ -102,6 +103,7 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
     tracer->active = true;
     tracer->choose_path();
     start_hooks(*tracer);
+    watch_greenlets();
   } catch (...) {
     PyObject* const exception = take_exception();
     tracer->active = false;
@@ -129,6 +131,7 @@ void note_lost_ends(Tracer& tracer, profiler::SourceReport& report) noexcept {
 void stop_python(profiler::SourceReport& report) {
   Tracer& tracer = *std::exchange(recording_tracer, nullptr);
   stop_hooks(tracer);
+  forget_greenlets();
   note_lost_ends(tracer, report);
   tracer.active = false;
   tracer.interrupted.forget();

@@ -30,6 +30,7 @@
 #include "runtime/clear.h"
 #include "tracer/attributes.h"
 #include "tracer/border.h"
+#include "tracer/greenlets.h"
 #include "tracer/tracer.h"
 
 namespace opyard::python {
@@ -64,6 +65,7 @@ PyObject* answer(PyObject* self, bool recorded) noexcept {
     return tracer.record_special(word, code, PyEval_GetFrame(), is_exit);
   }
   record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
+  if (profiler::has_begun_block()) watch_greenlets();
   return true;
 }
 [[gnu::noinline]] PyObject* enter_code(PyObject* self, PyObject* code) {

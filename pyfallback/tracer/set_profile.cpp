@@ -38,6 +38,7 @@
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
 #include "tracer/border.h"
+#include "tracer/greenlets.h"
 #include "tracer/tracer.h"
 
 namespace opyard::python {
@@ -325,7 +326,10 @@ bool record_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argu
   bool takes_place = false;
   if (!is_recorded && tracer.active) {
     takes_place = record_event(tracer, frame, what, argument);
-    if (profiler::has_begun_block()) renew_hooks(tracer);  // see [New threads]
+    if (profiler::has_begun_block()) {  // see [New threads]
+      renew_hooks(tracer);
+      watch_greenlets();
+    }
   }
   int result = 0;
   if (seat.other != nullptr) {

@@ -16,6 +16,7 @@
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
 #include "runtime/look_up.h"
+#include "tracer/greenlets.h"
 #include "tracer/text.h"
 #include "tracer/tracer.h"
 
@@ -143,7 +144,10 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
   if (is_thread && frame != nullptr && (is_exit || profiler::writes_files())) {
     note_name_of_thread(frame, is_exit);
   }
-  if (is_left_out(word, code)) return is_thread;  // its end is wanted all the same
+  const bool is_greenlets = word.has(CodeFlag::Greenlets);
+  if (is_greenlets && is_exit) watch_greenlets();
+  // The ends of some are wanted all the same.
+  if (is_left_out(word, code)) return is_thread || is_greenlets;
   const bool was_at_entry = word.has(CodeFlag::AtEntry) && at_entry.take(codes, frame);
   const bool is_known = was_at_entry && !is_exit;  // it is open, and counts in no depth
   if (max_depth != 0 && !is_known && goes_too_deep(number, max_depth, is_exit)) {

@@ -9,11 +9,16 @@
 // [Known] A call that Python tells of after a window has found it open is the innermost one of the
 // window's start stack. In a ring it was not open, and is a call like any other.
 //
+// [Greenlets] A thread may have several stacks, and say when it goes from one to another. Each is a
+// track of its own, the first one the thread's.
+//
 // [Time] Within a thread ticks do not run backwards. If they did, by a clock that is broken, an
 // event takes the time of the one before it: so a child never leaves its parent.
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "opyard/profiler/futures.h"
@@ -36,32 +41,24 @@ std::int64_t since(std::int64_t origin, std::int64_t time) {
 class OpenKeys {
  public:
   void add(std::uint32_t key, int change) {
-    if (key < kDense) {
-      if (key >= counts_.size()) counts_.resize(std::size_t(key) * 3 / 2 + 64, 0);
-      counts_[key] += change;
+    if (key >= kDense) {
+      others_[key] += change;
       return;
     }
-    const auto found = std::lower_bound(others_.begin(), others_.end(), key, before);
-    if (found != others_.end() && found->first == key) {
-      found->second += change;
-    } else {
-      others_.insert(found, {key, change});
-    }
+    if (key >= counts_.size()) counts_.resize(std::size_t(key) * 3 / 2 + 64, 0);
+    counts_[key] += change;
   }
   bool has(std::uint32_t key) const {
     if (key < kDense) return key < counts_.size() && counts_[key] > 0;
-    const auto found = std::lower_bound(others_.begin(), others_.end(), key, before);
-    return found != others_.end() && found->first == key && found->second > 0;
+    const auto found = others_.find(key);
+    return found != others_.end() && found->second > 0;
   }
 
  private:
   // A key past this is of no name: a stream that was damaged.
   static constexpr std::uint32_t kDense = 1u << 24;
-  static bool before(const std::pair<std::uint32_t, int>& entry, std::uint32_t key) {
-    return entry.first < key;
-  }
   std::vector<int> counts_;
-  std::vector<std::pair<std::uint32_t, int>> others_;
+  std::unordered_map<std::uint32_t, int> others_;
 };
 
 class ThreadReplay {
@@ -83,7 +80,8 @@ class ThreadReplay {
     }
   }
 
-  void read(const Slice& slice, const TickConverter& converter, std::int64_t origin) {
+  // Up to a switch, which is taken from the slice with what is before it; whether there is one.
+  bool read(Slice& slice, const TickConverter& converter, std::int64_t origin, Payload& to) {
     const Event* const events = slice.block->events;
     for (std::uint32_t n = slice.begin; n < slice.end; ++n) {
       const Event event = events[n];
@@ -101,6 +99,12 @@ class ThreadReplay {
         payload = keep_words(events + n + 1, event.payload);
         n += event.payload;
       }
+      if (event.kind == event_of(MarkKind::Switch) && payload != kNoSpan) {
+        to = track_.words_of(payload)[0];
+        track_.words.resize(payload);
+        slice.begin = n + 1;
+        return true;
+      }
       if (event.kind == event_of(MarkKind::KnownCall)) {
         is_known_ = !of_ring_;
       } else if (is_mark(event.kind)) {
@@ -113,6 +117,7 @@ class ThreadReplay {
         enter(time, span_of(event.kind), event.key, event.detail, payload);
       }
     }
+    return false;
   }
 
   void close_all(std::int64_t end) {
@@ -207,6 +212,77 @@ class ThreadReplay {
   std::int64_t last_raw_ = std::numeric_limits<std::int64_t>::min();
 };
 
+// See [Greenlets].
+class StreamReplay {
+ public:
+  StreamReplay(Track first, Trace& trace, bool of_ring) : trace_(trace), of_ring_(of_ring) {
+    current_ = &add(std::move(first));
+  }
+
+  ThreadReplay& first() { return stacks_.front().replay; }
+
+  void read(Slice slice, const TickConverter& converter, std::int64_t origin) {
+    Payload to{};
+    while (current_->read(slice, converter, origin, to)) switch_to(to);
+  }
+
+  void close_all(std::int64_t end) {
+    for (Stack& stack : stacks_) {
+      stack.replay.close_all(end);
+      trace_.tracks.push_back(std::move(stack.track));
+    }
+    if (mixed_ != 0) {
+      Quality more;
+      more.notes.emplace_back("greenlets whose calls are mixed with those of others", mixed_);
+      trace_.quality.add(more);
+    }
+  }
+
+ private:
+  // Above every number that Linux gives to threads, and those of tasks.
+  static constexpr std::int64_t kFirstGreenletId = 2'000'000'000;
+
+  // Of a thread. Addresses of greenlets that have ended are given again, so few programs have more.
+  static constexpr std::size_t kMostStacks = 4096;
+
+  struct Stack {
+    Stack(Track given, Quality& quality, bool of_ring)
+        : track(std::move(given)), replay(track, quality, of_ring) {}
+    Track track;
+    ThreadReplay replay;
+  };
+
+  ThreadReplay& add(Track track) {
+    return stacks_.emplace_back(std::move(track), trace_.quality, of_ring_).replay;
+  }
+
+  // Words of the greenlet that it comes from, and of the one that it goes on with.
+  void switch_to(Payload words) {
+    if (of_greenlet_.empty()) of_greenlet_[words.first] = current_;
+    ThreadReplay*& found = of_greenlet_[words.second];
+    if (found == nullptr && stacks_.size() >= kMostStacks) {
+      found = &first();
+      mixed_ += 1;
+    }
+    if (found == nullptr) {
+      const std::size_t number = stacks_.size();
+      Track track;
+      track.native_id = kFirstGreenletId + std::int64_t(trace_.tracks.size() + number);
+      track.name = "greenlet " + std::to_string(number) + " of thread " +
+                   std::to_string(stacks_.front().track.native_id);
+      found = &add(std::move(track));
+    }
+    current_ = found;
+  }
+
+  Trace& trace_;
+  const bool of_ring_;
+  std::deque<Stack> stacks_;  // never moves what it holds
+  std::unordered_map<std::uint64_t, ThreadReplay*> of_greenlet_;
+  ThreadReplay* current_;
+  std::uint64_t mixed_ = 0;
+};
+
 bool is_of(const StartStack& stack, const StreamRecording& stream) {
   if (stack.native_id != 0) return stack.native_id == stream.native_id;
   return stack.handle == stream.handle;
@@ -245,8 +321,7 @@ Trace replay(const Recording& recording) {
     }
     const bool has_stack = stack < used.size();
     if (stream.slices.empty() && !has_stack) continue;
-    trace.tracks.emplace_back();
-    Track& track = trace.tracks.back();
+    Track track;
     track.native_id = stream.native_id;
     name_track(recording, stream.native_id, stream.handle, track);
     std::uint64_t events = 0;
@@ -255,15 +330,14 @@ Trace replay(const Recording& recording) {
     // too many would make the vector allocate twice what it holds.
     const std::uint64_t cut = 256 + (has_stack ? recording.start_stacks[stack].keys.size() : 0);
     track.spans.reserve(events / 2 + std::min(events, cut));
-    ThreadReplay thread(track, trace.quality, recording.is_ring);
-    if (recording.is_ring) {
-      const StartStack none;
-      thread.open_before(
-          stack_of_ring(has_stack ? recording.start_stacks[stack] : none, stream.slices));
-      if (has_stack) used[stack] = true;
-    } else if (has_stack) {
-      thread.open_before(recording.start_stacks[stack]);
-      used[stack] = true;
+    StreamReplay thread(std::move(track), trace, recording.is_ring);
+    const StartStack none;
+    const StartStack& open = has_stack ? recording.start_stacks[stack] : none;
+    if (has_stack) used[stack] = true;
+    if (!recording.is_ring) {
+      thread.first().open_before(open);
+    } else if (!has_switches(stream.slices)) {
+      thread.first().open_before(stack_of_ring(open, stream.slices));
     }
     for (const Slice& slice : stream.slices) thread.read(slice, converter, origin);
     thread.close_all(trace.duration);

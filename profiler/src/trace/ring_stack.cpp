@@ -65,6 +65,17 @@ struct Stacks {
 
 }  // namespace
 
+bool has_switches(const std::vector<Slice>& slices) {
+  for (const Slice& slice : slices) {
+    for (std::uint32_t n = slice.begin; n < slice.end; ++n) {
+      const Event& event = slice.block->events[n];
+      if (event.kind == event_of(MarkKind::Switch)) return true;
+      n += event.payload;
+    }
+  }
+  return false;
+}
+
 StartStack stack_of_ring(const StartStack& live, const std::vector<Slice>& slices) {
   const Stacks ignoring(slices, true);
   const Stacks stacks = ignoring.is_inner_part_of(live) ? ignoring : Stacks(slices, false);

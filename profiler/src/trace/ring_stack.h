@@ -14,4 +14,7 @@ namespace opyard::profiler {
 // Throws std::bad_alloc.
 StartStack stack_of_ring(const StartStack& live, const std::vector<Slice>& slices);
 
+// Whether a thread has several stacks: then what was open in each is not known.
+bool has_switches(const std::vector<Slice>& slices);
+
 }  // namespace opyard::profiler
