@@ -59,6 +59,23 @@ void FormulaFunction::operator delete(void* memory, std::size_t bytes) noexcept 
   spare_functions.deallocate(memory, bytes);
 }
 
+// A tensor that is saved several times is told once.
+void SavedValues::show(SavedVisitor& visitor) const {
+  for (std::size_t at = 0; at < items_.size(); ++at) {
+    const Tensor& tensor = items_[at].tensor.owned();
+    if (!tensor.defined()) continue;
+    visitor.edge(items_[at].tensor.owned_history());
+    std::uint32_t before = 0;
+    std::uint32_t times = 0;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (!items_[i].tensor.owned().same(tensor)) continue;
+      ++times;
+      before += i < at ? 1 : 0;
+    }
+    if (before == 0) visitor.tensor(tensor, times);
+  }
+}
+
 void SavedValues::refuse() {
   fail_gradient(
       ErrorKind::BadValue,

@@ -79,6 +79,8 @@ class SavedValues {
     has_tensors_ = true;
     return items_.emplace_back(source, tensor, is_result, one_of_list);
   }
+  // For Function::show_saved().
+  void show(SavedVisitor& visitor) const;
   // Inside of `read`.
   const Few<Item, 2>& items() const noexcept { return items_; }
 
@@ -133,6 +135,7 @@ class FormulaFunction final : public Function {
   std::string name() const override { return formulas_->name; }
   std::atomic<std::uint32_t>* note() const noexcept override { return &formulas_->note; }
   void release_saved() noexcept override { saved_.give_up(); }
+  void show_saved(SavedVisitor& visitor) const override { saved_.show(visitor); }
 
   // Before the call.
   void save_arguments(std::span<const Value> arguments, std::span<const Overwritten> overwritten);

@@ -55,7 +55,7 @@ Function::~Function() {
 // See [Death].
 void Function::end() const noexcept {
   if (is_dismantling) {
-    next_dying_ = dying;
+    next_ = dying;
     dying = this;
     return;
   }
@@ -63,7 +63,7 @@ void Function::end() const noexcept {
   for (const Function* next = this; next != nullptr;) {
     delete next;
     next = dying;
-    if (next != nullptr) dying = next->next_dying_;
+    if (next != nullptr) dying = next->next_;
   }
   is_dismantling = false;
 }

@@ -67,6 +67,15 @@ std::vector<Hooks::Held> Hooks::held() const {
   return all;
 }
 
+int Hooks::visit_held(int (*visit)(const HeldObject& held, void* argument), void* argument) const {
+  const std::lock_guard lock(gradients_lock());
+  for (const Hook& hook : hooks_) {
+    if (hook.held == nullptr) continue;
+    if (const int stop = visit(*hook.held, argument)) return stop;
+  }
+  return 0;
+}
+
 bool Hooks::retains(std::uint32_t input) const {
   const std::lock_guard lock(gradients_lock());
   return std::any_of(hooks_.begin(), hooks_.end(), [&](const Hook& one) {

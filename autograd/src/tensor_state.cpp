@@ -132,7 +132,9 @@ void take_from_leaf(const Tensor& tensor, const StorageState& storage) {
   }
   if (leaf->dtype != row_dtype(tensor.dtype()))
     OfAnotherDType::refuse(describe(tensor), leaf->dtype);
-  require_state(tensor).history = {make_counted<OfLeaf>(tensor, *leaf, std::move(to)), 0};
+  TensorState& own = require_state(tensor);
+  own.history = {make_counted<OfLeaf>(tensor, *leaf, std::move(to)), 0};
+  own.shown.reset();
 }
 
 bool is_of_another_dtype(const Tensor& tensor) {
@@ -176,6 +178,7 @@ void refresh(const Tensor& tensor) {
   state->history = {make_counted<FromStorage>(tensor, *storage), 0};
   state->required.store(false, std::memory_order_relaxed);
   state->storage_generation = generation;
+  state->shown.reset();
   if (former && former.function->find_hooks() != nullptr) {
     former.function->hooks().move_retaining(former.input, state->history.function->hooks(), 0);
   }
@@ -280,6 +283,7 @@ void set_history(const Tensor& result, Edge history) {
   }
   state.history = std::move(history);
   state.storage_generation = generation_of_memory(*result.impl());
+  state.shown.reset();
 }
 
 void set_history_of_given_view(const Tensor& result, Edge history) {
@@ -293,6 +297,7 @@ void forget_history(const Tensor& tensor) {
     Accumulate* const known = state->accumulate.get();
     if (known != nullptr && !state->history) known->set_wanted(false);
     state->history = {};
+    state->shown.reset();
     state->required.store(false);
   }
   if (tensor.impl()->storage()->gradient_state()) tensor.impl()->detach();

@@ -15,6 +15,16 @@
 
 namespace opyard::python {
 
+// The C++ object of an instance, or null if __init__ did not run. The type has been checked by
+// CPython.
+template <typename T>
+T* find_held(PyObject* self) noexcept {
+  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
+  void* const* const values = instance->simple_layout ? instance->simple_value_holder
+                                                      : instance->nonsimple.values_and_holders;
+  return values == nullptr ? nullptr : static_cast<T*>(values[0]);
+}
+
 // Runs body(table), which gives a new reference, or null with an exception set.
 template <typename Body>
 PyObject* in_slot(Body&& body) {

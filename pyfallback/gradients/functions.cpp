@@ -3,6 +3,7 @@
 
 #include "bind/classes.h"
 #include "opyard/autograd/write.h"
+#include "opyard/base/weak.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
@@ -23,7 +24,7 @@ class PythonFunction final : public Function {
     const HoldPython python(known);
     const py::object given = py::reinterpret_steal<py::object>(to_tuple(known, gradients));
     // The function is handed over for the call alone: what Python keeps of it would be a cycle.
-    const py::object self = py::cast(SharedFunction{FunctionPtr::share(this)});
+    const py::object self = object_of(FunctionPtr::share(this));
     const py::object result = py::reinterpret_steal<py::object>(require_object(
         known, python::in_python([&] {
           return PyObject_CallFunctionObjArgs(backward_.get(), self.ptr(), given.ptr(), nullptr);
@@ -162,8 +163,8 @@ py::object formulas(const py::object& op) {
 }
 
 // A function whose backward is Python's, with an edge for each tensor (or None).
-SharedFunction make_python_function(const std::string& name, const py::list& inputs,
-                                    const py::object& backward) {
+py::object make_python_function(const std::string& name, const py::list& inputs,
+                                const py::object& backward) {
   FunctionPtr function;
   guarded_call([&] {
     const PythonTable& known = table();
@@ -174,7 +175,7 @@ SharedFunction make_python_function(const std::string& name, const py::list& inp
     }
     return Py_NewRef(Py_None);
   });
-  return {std::move(function)};
+  return object_of(function);
 }
 
 // `inputs` are what the function has edges to: a result may be on the memory of one of them.
@@ -231,8 +232,7 @@ py::object next_functions(const SharedFunction& self) {
   py::tuple all(self.function->edge_count());
   for (std::size_t i = 0; i < self.function->edge_count(); ++i) {
     const Edge& edge = self.function->edge(i);
-    all[i] =
-        py::make_tuple(edge ? py::cast(SharedFunction{edge.function}) : py::none(), edge.input);
+    all[i] = py::make_tuple(edge ? object_of(edge.function) : py::none(), edge.input);
   }
   return all;
 }
@@ -296,6 +296,16 @@ std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook, b
   return first ? hooks.add_first(std::move(after), held) : hooks.add(std::move(after), held);
 }
 
+// A function as what removes a hook knows it.
+struct FunctionOfHook {
+  WeakPtr<Function> function;
+};
+bool remove_hook(const FunctionOfHook& self, std::uint64_t number) {
+  const FunctionPtr function = self.function.lock();
+  Hooks* const hooks = function ? function->find_hooks() : nullptr;
+  return hooks != nullptr && hooks->remove(number);
+}
+
 std::unique_ptr<SavedTensor> save(const py::object& tensor, bool is_result, std::uint32_t input) {
   std::unique_ptr<SavedTensor> saved;
   guarded_call([&] {
@@ -321,7 +331,9 @@ py::object take_out(const SavedTensor& self, const py::object& function) {
 }  // namespace
 
 void add_functions(py::module_& module) {
-  py::class_<SharedFunction>(module, "Function", "A function of a graph of gradients.")
+  py::class_<FunctionOfHook>(module, "FunctionOfHook").def("remove", &remove_hook);
+  py::class_<SharedFunction>(module, "Function", py::custom_type_setup(&set_function_slots),
+                             "A function of a graph of gradients.")
       .def("name", [](const SharedFunction& self) { return self.function->name(); })
       .def_property_readonly("next_functions", &next_functions)
       .def_property_readonly("sequence_nr",
@@ -331,10 +343,9 @@ void add_functions(py::module_& module) {
       .def("__call__", &call_function)
       .def("_register_prehook", &add_prehook)
       .def("_register_hook", &add_posthook, py::arg("hook"), py::arg("first") = false)
-      .def("_remove_hook",
-           [](const SharedFunction& self, std::uint64_t number) {
-             Hooks* const hooks = self.function->find_hooks();
-             return hooks != nullptr && hooks->remove(number);
+      .def("_for_hook",
+           [](const SharedFunction& self) {
+             return FunctionOfHook{WeakPtr<Function>(self.function)};
            })
       .def("__repr__",
            [](const SharedFunction& self) {
@@ -342,18 +353,19 @@ void add_functions(py::module_& module) {
            })
       .def(
           "__eq__",
-          [](const SharedFunction& self, const SharedFunction& other) { return self == other; },
+          [](const SharedFunction& self, const SharedFunction& other) { return &self == &other; },
           py::is_operator())
       .def("__hash__", [](const SharedFunction& self) {
         return std::hash<const void*>()(self.function.get());
       });
-  py::class_<SavedTensor>(module, "SavedTensor").def("take_out", &take_out);
+  py::class_<SavedTensor>(module, "SavedTensor", py::custom_type_setup(&set_saved_slots))
+      .def("take_out", &take_out);
   py::class_<RegisteredDerivative>(module, "RegisteredDerivative")
       // As the parts of a Library have them.
       .def("reset", &RegisteredDerivative::undo)
       .def("begin_reload", [](RegisteredDerivative&) {})
       .def("end_reload", [](RegisteredDerivative&) {});
-  for (const char* name : {"Function", "SavedTensor", "RegisteredDerivative"}) {
+  for (const char* name : {"Function", "FunctionOfHook", "SavedTensor", "RegisteredDerivative"}) {
     python::refuse_new(module.attr(name), "recording a call makes them");
     python::refuse_pickling(module.attr(name));
   }

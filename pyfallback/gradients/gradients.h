@@ -12,6 +12,7 @@
 
 #include "bind/extension.h"
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,10 +53,30 @@ class Held final : public autograd::HeldObject {
   PyObject* object_;
 };
 
+// What the object of a function in Python has: see gradients/function_object.cpp.
 struct SharedFunction {
-  autograd::FunctionPtr function;
-  bool operator==(const SharedFunction& other) const noexcept { return function == other.function; }
+  SharedFunction(autograd::FunctionPtr of, const void* tag) noexcept
+      : function(std::move(of)), interpreter(tag) {}
+  SharedFunction(const SharedFunction&) = delete;
+  SharedFunction& operator=(const SharedFunction&) = delete;
+  ~SharedFunction();
+
+  const autograd::FunctionPtr function;
+  const void* const interpreter;
+  bool is_shown = false;
+  // States of tensors that own the object, and the function.
+  std::atomic<std::uint32_t> states{0};
+
+  std::uint32_t owners() const noexcept { return 1 + states.load(std::memory_order_relaxed); }
 };
+
+// The object of a function: always the same one while it lives.
+py::object object_of(const autograd::FunctionPtr& function);
+// The same of the function that gave the tensor.
+py::object object_for(const Tensor& tensor, const autograd::FunctionPtr& function);
+// What makes the garbage collector see through objects of functions, and of saved tensors.
+void set_function_slots(PyHeapTypeObject* type);
+void set_saved_slots(PyHeapTypeObject* type);
 
 // A body that may throw an Error.
 template <typename Body>

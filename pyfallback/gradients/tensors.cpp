@@ -34,7 +34,7 @@ py::object get_function(const py::object& tensor) {
     function = history_of(tensor_of(tensor)).function;
     return Py_NewRef(Py_None);
   });
-  return function ? py::cast(SharedFunction{std::move(function)}) : py::none();
+  return function ? object_for(tensor_of(tensor), function) : py::none();
 }
 py::object get_output_nr(const py::object& tensor) {
   return guarded_call([&] { return PyLong_FromLong(long(history_of(tensor_of(tensor)).input)); });
@@ -79,7 +79,7 @@ py::object add_tensor_hook(const py::object& tensor, const py::object& hook) {
     number = add_hook(on, hook_of(held), held);
     return Py_NewRef(Py_None);
   });
-  return py::make_tuple(SharedFunction{edge.function}, number);
+  return py::make_tuple(object_of(edge.function), number);
 }
 
 py::object another_handle_of(const py::object& tensor) {

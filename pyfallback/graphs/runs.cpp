@@ -14,6 +14,7 @@
 namespace opyard::graphs {
 namespace {
 
+using python::find_held;
 using python::in_slot;
 using Values = std::vector<opyard::Value>;
 
@@ -31,16 +32,6 @@ StageTypes types_of(const jit::Code& code, std::size_t stage, std::size_t first)
     }
   }
   return types;
-}
-
-// The C++ object of an instance, or null if __init__ did not run. The type has been checked by
-// CPython.
-template <typename T>
-T* find_held(PyObject* self) noexcept {
-  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
-  void* const* const values = instance->simple_layout ? instance->simple_value_holder
-                                                      : instance->nonsimple.values_and_holders;
-  return values == nullptr ? nullptr : static_cast<T*>(values[0]);
 }
 
 template <typename T>

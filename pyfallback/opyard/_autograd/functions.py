@@ -29,14 +29,15 @@ class RemovableHandle:
     """What takes a hook away again: remove(), or the end of a `with` statement."""
 
     def __init__(self, function: "_gradients.Function", number: int) -> None:
-        self._function: _gradients.Function | None = function
+        # Keeps nothing of the graph: a hook may hold its own handle.
+        self._function: _gradients.FunctionOfHook | None = function._for_hook()
         self.id = number
 
     def remove(self) -> None:
         """Takes the hook away; once is enough, and it may be done by the hook."""
         function, self._function = self._function, None
         if function is not None:
-            function._remove_hook(self.id)
+            function.remove(self.id)
 
     def __enter__(self) -> "RemovableHandle":
         return self

@@ -59,6 +59,17 @@ struct Expected {
 
 inline constexpr std::uint64_t kLastSequence = ~std::uint64_t{0};
 
+// Told what a function owns beside its edges: see Function::show_saved().
+class SavedVisitor {
+ public:
+  virtual void edge(const Edge& edge) = 0;
+  // A tensor of which the function is an owner `times` times.
+  virtual void tensor(const Tensor& tensor, std::uint32_t times) = 0;
+
+ protected:
+  ~SavedVisitor() = default;
+};
+
 class OPYARD_API Function : public Counted {
  public:
   // With the next number of this thread, or with `sequence`.
@@ -77,6 +88,8 @@ class OPYARD_API Function : public Counted {
   virtual std::atomic<std::uint32_t>* note() const noexcept { return nullptr; }
   // Gives up the tensors that were saved; a second run that needs them raises.
   virtual void release_saved() noexcept {}
+  // Tells what was saved, as far as a garbage collector has to know it. Only while no run can come.
+  virtual void show_saved(SavedVisitor&) const {}
 
   std::uint64_t sequence() const noexcept { return sequence_; }
   std::size_t edge_count() const noexcept { return edges_.size(); }
@@ -115,11 +128,14 @@ class OPYARD_API Function : public Counted {
   void end() const noexcept override;
 
  private:
+  friend class KeptFunctions;
+
+  mutable std::uint16_t seen_ = 0;  // owners that a garbage collector has met: autograd/kept.h
   const std::uint64_t sequence_;
   Few<Edge, 2> edges_;
   Few<Expected, 1> inputs_;
   std::atomic<Hooks*> hooks_{nullptr};
-  mutable const Function* next_dying_ = nullptr;
+  mutable const Function* next_ = nullptr;  // among those that die, or that nothing else keeps
 };
 
 }  // namespace opyard::autograd

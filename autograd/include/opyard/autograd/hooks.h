@@ -24,8 +24,8 @@
 
 namespace opyard::autograd {
 
-// An object of an interpreter that a hook or a function keeps, for its garbage collector: see
-// tensor/gradient_functions.h.
+// An object of an interpreter that a hook, a function or a tensor's state keeps, for its garbage
+// collector: see autograd/kept.h.
 class OPYARD_API HeldObject {
  public:
   virtual ~HeldObject();
@@ -60,6 +60,8 @@ class OPYARD_API Hooks {
   void move_retaining(std::uint32_t input, Hooks& to, std::uint32_t to_input);
 
   std::vector<Held> held() const;
+  // Shows what hooks keep, with the lock held, until `visit` gives another number than 0.
+  int visit_held(int (*visit)(const HeldObject& held, void* argument), void* argument) const;
 
   void run_of_tensors(Function& function, Gradients& gradients) const;
   // False if the function is not to be run.

@@ -33,6 +33,9 @@ class OPYARD_API SavedTensor {
   }
 
   bool empty() const noexcept { return !tensor_.defined(); }
+  // What it owns, as it is: for garbage collectors.
+  const Tensor& owned() const noexcept { return tensor_; }
+  const Edge& owned_history() const noexcept { return history_; }
   // `of` is the function that saved it. Raises BadValue.
   Tensor take_out(Function& of) const;
   // The same without counting it; null if it comes out on a handle of its own, with a history.

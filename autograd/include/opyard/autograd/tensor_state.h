@@ -20,7 +20,7 @@
 // Threads: tensors may be used on any number of threads; one that is written in place, or told that
 // it requires a gradient, is used by no other thread meanwhile.
 //
-// Depends on: autograd/accumulate.h.
+// Depends on: autograd/{accumulate,hooks}.h.
 #pragma once
 
 #include <atomic>
@@ -30,6 +30,7 @@
 
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/function.h"
+#include "opyard/autograd/hooks.h"
 #include "opyard/detail/base/set_once.h"
 #include "opyard/tensor/wrapped_stride.h"
 
@@ -100,6 +101,8 @@ class OPYARD_API TensorState final : public Counted {
   std::unique_ptr<Base> base;            // of a view
   SetOnce<Accumulate> accumulate;        // where .grad is, and the leaf's function
   CountedPtr<StorageLeaf> leaf;          // of a leaf, see [Early views]
+  // What an interpreter made to show the function of `history`: see autograd/kept.h.
+  std::unique_ptr<HeldObject> shown;
 
   ~TensorState() override {
     if (__builtin_expect(bool(leaf), 0)) forget_leaf();
