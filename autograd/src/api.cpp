@@ -1,9 +1,12 @@
 // autograd/api.cpp: what programs call: requiring, reading and computing gradients.
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "calls.h"
 #include "gradient_error.h"
 #include "opyard/autograd.h"
+#include "opyard/base/warning.h"
 
 namespace opyard::autograd {
 namespace {
@@ -95,6 +98,31 @@ Run run_of(const BackwardOptions& options, std::span<const Tensor> inputs) {
   return run;
 }
 
+// Someone asks for the gradient of a result, which is not kept.
+OPYARD_COLD void warn_of_no_gradient(const Tensor& tensor) {
+  const Edge history = history_of(tensor);
+  if (!history) return;  // a leaf
+  const Hooks* const hooks = history.function->find_hooks();
+  if (hooks != nullptr && hooks->retains(history.input)) return;
+  warn_at_once(WarningKind::User,
+               fmt::format("The .grad attribute of a Tensor that is not a leaf Tensor is being "
+                           "accessed: {}, which {} gave. Its .grad attribute won't be populated "
+                           "during backward(). Call retain_grad() on it before backward(), or ask "
+                           "the leaf that you mean",
+                           describe(tensor), history.function->name()));
+}
+
+// Before anything is done.
+void warn_of_cycle() {
+  static constinit std::atomic<bool> said{false};
+  if (!opyard::detail::has_turn(said)) return;
+  warn_at_once(WarningKind::User,
+               "Using backward() with create_graph=True will create a reference cycle between the "
+               "parameter and its gradient which can cause a memory leak: the gradient keeps the "
+               "graph that leads to the parameter, which keeps the gradient. Use grad() to create "
+               "the graph, or reset the .grad of parameters to None after use");
+}
+
 }  // namespace
 
 const Tensor& require_gradient(const Tensor& tensor, bool required) {
@@ -129,8 +157,11 @@ const Tensor& require_gradient(const Tensor& tensor, bool required) {
 Tensor gradient_of(const Tensor& tensor) {
   require_defined(tensor, "grad");
   const TensorState* const state = find_state(tensor);
-  if (state == nullptr || !state->accumulate) return {};
-  return state->accumulate.get()->gradient();
+  if (state != nullptr && state->accumulate) {
+    if (Tensor known = state->accumulate.get()->gradient(); known.defined()) return known;
+  }
+  if (__builtin_expect(requires_gradient(tensor), 0)) warn_of_no_gradient(tensor);
+  return {};
 }
 
 void set_gradient(const Tensor& tensor, const Tensor& gradient) {
@@ -187,6 +218,7 @@ bool remove_hook(const Tensor& tensor, std::uint64_t number) {
 
 void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients,
               const BackwardOptions& options) {
+  if (options.create_graph) warn_of_cycle();
   with_gradient_errors([&] {
     Run run = run_of(options, options.inputs);
     run.accumulate = true;

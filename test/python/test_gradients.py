@@ -87,6 +87,7 @@ def test_G4_backward_for_some_inputs_accumulates_there_alone():
     assert w.grad.tolist() == [1]
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
 def test_G4_backward_for_what_is_no_leaf_accumulates_there():
     x = leaf([1.0, 2.0])
     y = x * 2
@@ -513,6 +514,7 @@ def test_G17_a_long_chain_of_calls():
     assert x.grad.tolist() == [1]
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 def test_G18_anomaly_mode_shows_the_call_and_finds_nan():
     x = leaf([0.0])
     with autograd.detect_anomaly():

@@ -34,7 +34,7 @@ OPYARD_API void arm();
 // Raises BadArgument for a tensor of integers, BadValue for one that is no leaf and must not be
 // told.
 OPYARD_API const Tensor& require_gradient(const Tensor& tensor, bool required = true);
-// Undefined if there is none.
+// Undefined if there is none. Warns for a result whose gradient is not retained.
 OPYARD_API Tensor gradient_of(const Tensor& tensor);
 // Raises BadShape, BadArgument for a gradient of other sizes, dtype or device.
 OPYARD_API void set_gradient(const Tensor& tensor, const Tensor& gradient);
