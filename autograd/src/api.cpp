@@ -216,6 +216,12 @@ bool remove_hook(const Tensor& tensor, std::uint64_t number) {
   return edge && edge.function->find_hooks() != nullptr && edge.function->hooks().remove(number);
 }
 
+void reset_hooks(const Tensor& tensor) {
+  require_defined(tensor, "reset_hooks");
+  const Edge edge = edge_of(tensor);
+  if (edge && edge.function->find_hooks() != nullptr) edge.function->hooks().reset(edge.input);
+}
+
 void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients,
               const BackwardOptions& options) {
   if (options.create_graph) warn_of_cycle();

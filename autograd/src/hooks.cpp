@@ -100,6 +100,20 @@ bool Hooks::remove(std::uint64_t number) noexcept {
   return true;
 }
 
+void Hooks::reset(std::uint32_t input) {
+  std::vector<std::shared_ptr<const OfTensor>> functions;  // die without the lock
+  std::vector<Held> objects;
+  const std::lock_guard lock(gradients_lock());
+  const auto first = std::stable_partition(hooks_.begin(), hooks_.end(), [&](const Hook& one) {
+    return one.of_tensor == nullptr || one.retains || one.input != input;
+  });
+  for (auto hook = first; hook != hooks_.end(); ++hook) {
+    functions.push_back(std::move(hook->of_tensor));
+    objects.push_back(std::move(hook->held));
+  }
+  hooks_.erase(first, hooks_.end());
+}
+
 void Hooks::move_retaining(std::uint32_t input, Hooks& to, std::uint32_t to_input) {
   const std::lock_guard lock(gradients_lock());
   for (auto hook = hooks_.begin(); hook != hooks_.end();) {

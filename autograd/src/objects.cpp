@@ -21,6 +21,7 @@ constexpr detail::GradientFunctions kFunctions{.needs = &requires_gradient,
                                                .is_leaf = &is_leaf,
                                                .gradient = &gradient_of,
                                                .set_gradient = &set_gradient,
+                                               .reset_hooks = &reset_hooks,
                                                .visit = &visit_objects,
                                                .clear = &clear_objects};
 

@@ -3,7 +3,7 @@
 #include "vtable/vtable.h"
 
 #include "objects/tensor/tensor.h"
-#include "runtime/errors.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "runtime/gil.h"
 
 namespace opyard::python {
@@ -21,12 +21,9 @@ void vtable::detach(Interpreter& interpreter, const TensorImpl& self, Tensor& re
 }
 
 void vtable::reset_backward_hooks(Interpreter& interpreter, const TensorImpl& self) {
-  Runtime& runtime = runtime_of(interpreter);
-  const HoldGil gil(runtime);
-  const Owned object = wrap(runtime, handle_of(self));
-  const int failed =
-      in_python([&] { return PyObject_SetAttrString(object.get(), "_backward_hooks", Py_None); });
-  if (failed != 0) throw_python_error(runtime);
+  const HoldGil gil(runtime_of(interpreter));  // so that they die here
+  const auto* const gradients = detail::gradient_functions.load(std::memory_order_acquire);
+  if (gradients != nullptr) gradients->reset_hooks(handle_of(self));
 }
 
 }  // namespace opyard::python

@@ -36,10 +36,21 @@ def report_error_callback(ask, x):
 
 
 def reset_backward_hooks(ask, x):
-    own = x.as_subclass(type("Own", (opyard.Tensor,), {}))
-    own._backward_hooks = {1: print}
-    ask("reset_backward_hooks", own)
-    assert own._backward_hooks is None
+    """Hooks that were added to the tensor are gone; those of its node, and retaining, stay."""
+    seen = []
+    leaf = opyard.ones(2).requires_grad_()
+    result = leaf * 2
+    result.retain_grad()
+    for tensor, name in ((leaf, "leaf"), (result, "result")):
+        tensor.register_hook(lambda grad, name=name: seen.append(name))
+    result.grad_fn.register_hook(lambda results, given: seen.append("node"))
+    ask("reset_backward_hooks", result)
+    result.sum().backward(retain_graph=True)
+    assert (seen, result.grad.tolist()) == (["node", "leaf"], [1.0, 1.0])
+    ask("reset_backward_hooks", leaf)
+    ask("reset_backward_hooks", x)
+    result.sum().backward()
+    assert seen == ["node", "leaf", "node"]
 
 
 def dispatch(ask, x):

@@ -47,6 +47,8 @@ OPYARD_API bool retains_gradient(const Tensor& tensor);
 OPYARD_API std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook,
                                   Hooks::Held held = {});
 OPYARD_API bool remove_hook(const Tensor& tensor, std::uint64_t number);
+// Takes away all that were added to the tensor. What retains its gradient stays.
+OPYARD_API void reset_hooks(const Tensor& tensor);
 
 struct BackwardOptions {
   bool keep_graph = false;

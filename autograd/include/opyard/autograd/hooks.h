@@ -55,6 +55,8 @@ class OPYARD_API Hooks {
   bool retains(std::uint32_t input) const;
   // Whether there was such a hook.
   bool remove(std::uint64_t number) noexcept;
+  // Takes away those of one tensor that were added, and nothing that retains its gradient.
+  void reset(std::uint32_t input);
   // Takes what keeps the gradient of an input to another function, as when a tensor is written in
   // place. Hooks stay: they see the gradient of what the tensor was when they were added.
   void move_retaining(std::uint32_t input, Hooks& to, std::uint32_t to_input);

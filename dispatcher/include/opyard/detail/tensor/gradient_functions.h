@@ -27,6 +27,8 @@ struct GradientFunctions {
   bool (*is_leaf)(const Tensor& tensor);
   Tensor (*gradient)(const Tensor& tensor);
   void (*set_gradient)(const Tensor& tensor, const Tensor& gradient);
+  // Takes away the hooks that were added to the tensor.
+  void (*reset_hooks)(const Tensor& tensor);
 
   // With the interpreter's lock held, and for a tensor that its wrapper alone owns. `interpreter`
   // is the tag: objects of others are left out.
