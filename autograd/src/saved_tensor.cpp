@@ -5,9 +5,24 @@
 
 #include "calls.h"
 #include "gradient_error.h"
+#include "opyard/detail/tensor/exported_tensor.h"
+#include "opyard/tensor/shallow_copy.h"
 
 namespace opyard::autograd {
 namespace {
+
+// A result that a class defines: its function would own it, and be owned by it. The copy has the
+// versions of the tensor's memory, if it is on that, or both have none.
+Tensor saved_result(const Tensor& tensor) {
+  Tensor made = copy_by_class(tensor);
+  if (!made.defined()) return tensor;
+  const CountedPtr<Storage>& own = tensor.impl()->storage();
+  const TensorImpl& copy = *made.impl();
+  if (copy.storage() == own || (copy.storage()->data() == nullptr && own->data() == nullptr)) {
+    ExportedTensor::put_on(*made.impl(), own->second());
+  }
+  return made;
+}
 
 // A tensor of this geometry on another storage.
 Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
@@ -38,6 +53,7 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
 }  // namespace
 
 Tensor another_handle(const Tensor& tensor) {
+  if (Tensor made = copy_by_class(tensor); made.defined()) return made;
   return Tensor(make_counted<TensorImpl>(
       *tensor.impl(),
       tensor.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot}));
@@ -45,7 +61,8 @@ Tensor another_handle(const Tensor& tensor) {
 
 Tensor detached(const Tensor& tensor) {
   Tensor other = another_handle(tensor);
-  other.impl()->detach();
+  // Else it is of a class that holds it already, and did what is needed.
+  if (other.impl()->owner_count() == 1) other.impl()->detach();
   return other;
 }
 
@@ -79,9 +96,14 @@ void SavedTensor::save(const Tensor& tensor) {
     tensor_ = tensor;
     return;
   }
-  // A tensor that a class defines, or has symbolic sizes, is saved as the object that it is.
+  // An argument that a class defines, or has symbolic sizes, is saved as the object that it is.
   const bool as_it_is = tensor.impl()->policies() != 0 || tensor.keys().has(DispatchKey::Python);
-  tensor_ = as_it_is ? tensor : on(storage.second(), tensor);
+  if (!as_it_is) {
+    tensor_ = on(storage.second(), tensor);
+  } else {
+    tensor_ = is_result_ ? saved_result(tensor) : tensor;
+    version_ = version_of(tensor_);
+  }
 }
 
 bool SavedTensor::leads_to_no_function(const Tensor& tensor, const Storage& storage) {
@@ -104,7 +126,9 @@ Tensor SavedTensor::take_out(Function& of) const {
   if (!tensor_.defined()) return {};
   if (const Tensor* const as_it_is = look(of)) return *as_it_is;
   // With its history, on a handle of its own.
-  Tensor out = on(tensor_.impl()->storage(), tensor_);
+  const bool is_of_class = tensor_.keys().has(DispatchKey::Python);
+  if (is_of_class && !is_result_) return tensor_;  // it has its history itself
+  Tensor out = is_of_class ? another_handle(tensor_) : on(tensor_.impl()->storage(), tensor_);
   Edge history = is_result_ ? Edge{FunctionPtr::share(&of), result_} : history_;
   set_history(out, std::move(history));
   return out;

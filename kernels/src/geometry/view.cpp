@@ -4,6 +4,7 @@
 // A view shares its storage with self and never copies. These kernels only touch sizes and
 // strides, so they serve every backend.
 #include <opyard/library.h>
+#include <opyard/tensor/shallow_copy.h>
 #include <opyard/tensor/wrapped_stride.h>
 
 #include "common/check.h"
@@ -147,13 +148,14 @@ Tensor unsqueeze_kernel(const Tensor& self, std::int64_t dim) {
 
 Tensor alias(const Tensor& self) {
   require_defined("aten::alias", "self", self);
-  return has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
+  return has_symbolic_sizes(self) ? symbolic_alias(self) : shallow_copy(self);
 }
 
 Tensor detach_kernel(const Tensor& self) {
   require_defined("aten::detach", "self", self);
-  const Tensor result = has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
-  result.impl()->detach();
+  const Tensor result = has_symbolic_sizes(self) ? symbolic_alias(self) : shallow_copy(self);
+  // Else it is of a class that holds it already, and did what is needed.
+  if (result.impl()->owner_count() == 1) result.impl()->detach();
   return result;
 }
 // What the recorder does before is all that it does.

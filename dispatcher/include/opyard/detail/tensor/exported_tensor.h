@@ -95,6 +95,10 @@ class OPYARD_API ExportedTensor {
   // Gives a tensor this geometry, on this storage if there is one, and counts a version.
   static void change(TensorImpl& tensor, CountedPtr<Storage> storage, DimVector sizes,
                      DimVector strides);
+  // Puts a shallow copy that no one else has onto another storage of the memory.
+  static void put_on(TensorImpl& tensor, CountedPtr<Storage> storage) noexcept {
+    tensor.storage_ = std::move(storage);
+  }
   // Whether the memory of a storage is Opyard's own, or of this deleter, and no second storage has
   // it.
   static bool has_own_memory(const Storage& storage, Storage::Deleter or_by) noexcept;
