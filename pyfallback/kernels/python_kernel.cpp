@@ -3,6 +3,12 @@
 // What it is called with is described in kernels/call_arguments.h, what it may return in
 // kernels/results.h.
 //
+// [Trampoline] A record that serves C++ calls its interpreter's table, as any caller does who knows
+// an operator and a key: python_op_registration_trampoline. The record that is meant need not be
+// the one that the table of the operator leads to: an override calls the kernel below it, a fallback
+// serves many operators. So it is left beside the call, for the thread, and taken from there before
+// anything else can run.
+//
 // [Errors] An exception of the function leaves as an Error that carries it, and becomes the same
 // object again if Python called.
 #include "kernels/python_kernel.h"
@@ -69,7 +75,7 @@ template <bool fresh>
                                                            Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
-  enter_python(runtime, [&] {
+  enter_python<LooksForStackEnd::Later>(runtime, [&] {
     const std::size_t count = op.schema().arguments.size();
     CallArguments arguments(count);
     for (const Value& value : stack.top(count)) {
@@ -152,9 +158,14 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
 
 namespace {
 
+const InterpreterVTable* const table_of_ended = &disarmed_vtable();
+
+// See [Trampoline].
+constinit __thread const Record* served __attribute__((tls_model("initial-exec"))) = nullptr;
+
 // Nothing but a choice, which jumps: each way takes the GIL for itself, and has a frame alone.
-[[gnu::aligned(64)]] void run_python_kernel(const Record& record, const Operator& op,
-                                            DispatchKeySet keys, Stack& stack) {
+[[gnu::always_inline]] inline void run_record(const Record& record, const Operator& op,
+                                              DispatchKeySet keys, Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   if (kernel.of_tensors.load(std::memory_order_relaxed) == &op) {
     return call_with_tensors<false>(record, op, stack);
@@ -163,6 +174,19 @@ namespace {
     return call_with_tensors<true>(record, op, stack);
   }
   call_with_values(record, op, keys, stack);
+}
+
+// An interpreter that has ended says so by its own text.
+[[gnu::aligned(64)]] void run_python_kernel(const Record& record, const Operator& op,
+                                            DispatchKeySet keys, Stack& stack) {
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  Interpreter& tag = *kernel.runtime.tag;
+  const InterpreterVTable& table = tag.vtable();
+  if (__builtin_expect(&table == table_of_ended, 0)) return run_record(record, op, keys, stack);
+  const KernelConvention& convention = kernel.convention;
+  served = &record;
+  table.python_op_registration_trampoline(tag, op, convention.key, keys, stack,
+                                          convention.with_keyset, convention.with_op);
 }
 
 Owned convert_results(Runtime& runtime, const Record& record, const Operator& op,
@@ -205,8 +229,12 @@ const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& rec
   return &kernel->runtime == &runtime ? kernel : nullptr;
 }
 
-void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
-                             DispatchKeySet keys, Stack& stack, KernelConvention convention) {
+namespace {
+
+// For who knows no more than the operator and the key.
+[[gnu::noinline]] void find_and_run(Runtime& runtime, const Operator& op, DispatchKey key,
+                                    DispatchKeySet keys, Stack& stack,
+                                    KernelConvention convention) {
   detail::enter_thread();
   const detail::CallDepth depth;  // keeps the record
   const inspect::Resolution found = inspect::resolve(op, key);
@@ -221,6 +249,17 @@ void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey k
     call_python_function(runtime, kernel->function, convention, {describe_kernel, found.record}, op,
                          keys, stack);
   });
+}
+
+}  // namespace
+
+[[gnu::aligned(64)]] void run_registered_function(Runtime& runtime, const Operator& op,
+                                                  DispatchKey key, DispatchKeySet keys,
+                                                  Stack& stack, bool with_keyset, bool with_op) {
+  if (const Record* const record = std::exchange(served, nullptr)) {
+    return run_record(*record, op, keys, stack);
+  }
+  find_and_run(runtime, op, key, keys, stack, {with_keyset, with_op});
 }
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,

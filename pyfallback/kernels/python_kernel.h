@@ -40,6 +40,6 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
 // function `python_op_registration_trampoline` does. Raises NoKernel if none of this
 // interpreter's is registered there. Any thread.
 void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
-                             DispatchKeySet keys, Stack& stack, KernelConvention convention);
+                             DispatchKeySet keys, Stack& stack, bool with_keyset, bool with_op);
 
 }  // namespace opyard::python

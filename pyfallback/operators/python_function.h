@@ -40,6 +40,7 @@ struct KernelConvention {
   bool with_keyset = false;  // the DispatchKeySet of the call
   bool with_op = false;      // the operator: for fallbacks, which serve all of them
   ResultRule rule = ResultRule::Any;
+  DispatchKey key = DispatchKey::Undefined;  // where it is registered, which may be an alias
 
   // The arguments alone, and nothing is asked.
   bool is_plain() const noexcept { return !with_keyset && !with_op && rule == ResultRule::Any; }

@@ -163,12 +163,14 @@ ResultRule parse_rule(std::string_view rule) {
 constexpr int kWithKeyset = 1;  // what a function gets before the arguments
 constexpr int kWithNext = 2;
 
-Kernel make_kernel(LibraryObject& library, PyObject* function, int wants, ResultRule rule) {
+Kernel make_kernel(LibraryObject& library, PyObject* function, DispatchKey key, int wants,
+                   ResultRule rule) {
   if (function == Py_None) return Kernel::fallthrough();
   const bool with_keyset = (wants & kWithKeyset) != 0;
   if ((wants & kWithNext) == 0) {
     return make_python_kernel(*library.runtime, function,
-                              {.with_keyset = with_keyset, .rule = rule}, library.functions.add());
+                              {.with_keyset = with_keyset, .rule = rule, .key = key},
+                              library.functions.add());
   }
   OPYARD_CHECK(rule == ResultRule::Any, BadRegistration,
                "a kernel that takes call_next has no rule for its results");
@@ -201,8 +203,11 @@ PyObject* implement(PyObject* self, PyObject* args) {
     const ExclusiveKernels exclusive(covering == kOnlyAsked ? Exclusive::OnlyAsked
                                      : covering == kRefused ? Exclusive::Yes
                                                             : Exclusive::No);
-    library->implement({name, std::size_t(name_size)}, parse_key(key),
-                       make_kernel(library_object(self), function, wants, result_rule),
+    const std::optional<DispatchKey> given = parse_key(key);
+    const DispatchKey at =
+        given.value_or(library->key().value_or(DispatchKey::CompositeImplicitAutograd));
+    library->implement({name, std::size_t(name_size)}, given,
+                       make_kernel(library_object(self), function, at, wants, result_rule),
                        covering == kMeant);
     Py_RETURN_NONE;
   });
@@ -258,11 +263,14 @@ PyObject* fallback(PyObject* self, PyObject* args) {
     }
     const auto library = library_of(self);
     library->set_source_location(location);
-    library->fallback(function == Py_None
-                          ? Kernel::fallthrough()
-                          : make_python_kernel(*library_object(self).runtime, function,
-                                               {.with_keyset = with_keyset != 0, .with_op = true},
-                                               library_object(self).functions.add()));
+    library->fallback(
+        function == Py_None
+            ? Kernel::fallthrough()
+            : make_python_kernel(*library_object(self).runtime, function,
+                                 {.with_keyset = with_keyset != 0,
+                                  .with_op = true,
+                                  .key = library->key().value_or(DispatchKey::Undefined)},
+                                 library_object(self).functions.add()));
     Py_RETURN_NONE;
   });
 }

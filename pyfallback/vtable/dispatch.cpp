@@ -13,7 +13,7 @@ void vtable::dispatch(Interpreter& interpreter, const Operator& op, Stack& stack
 void vtable::python_op_registration_trampoline(Interpreter& interpreter, const Operator& op,
                                                DispatchKey key, DispatchKeySet keyset, Stack& stack,
                                                bool with_keyset, bool with_op) {
-  run_registered_function(runtime_of(interpreter), op, key, keyset, stack, {with_keyset, with_op});
+  run_registered_function(runtime_of(interpreter), op, key, keyset, stack, with_keyset, with_op);
 }
 
 void vtable::python_dispatcher(Interpreter& interpreter, const Operator& op, DispatchKeySet keyset,
