@@ -4,6 +4,7 @@
 #include "bind/text.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -21,10 +22,10 @@ namespace {
 
 const Registry& registry() { return Registry::instance(); }
 
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const OperatorName& name : inspect::names()) names.push_back(to_string(name));
-  return names;
+std::vector<std::string> texts_of(const std::vector<OperatorName>& names) {
+  std::vector<std::string> texts;
+  for (const OperatorName& name : names) texts.push_back(to_string(name));
+  return texts;
 }
 
 // (the place of its definition or "", how its aliases are known, [(number of a key, where its
@@ -51,7 +52,19 @@ py::object key_of_math_kernel(const std::string& name) {
 }
 
 void add_dumps(py::module_& module) {
-  module.def("operator_names", &operator_names, "the names of all operators, in order");
+  module.def(
+      "operator_names", [] { return texts_of(inspect::names()); },
+      "the names of all operators, in order");
+  module.def(
+      "dangling_overloads",
+      [](const std::string& name) { return texts_of(inspect::dangling_overloads(name)); },
+      "the overloads of a name that have kernels and no definition");
+  module.def(
+      "names_at",
+      [](const std::optional<int>& key) {
+        return texts_of(inspect::names_at(key ? std::optional(DispatchKey(*key)) : std::nullopt));
+      },
+      "the names of operators with a kernel at this key, or at any, defined or not");
   module.def(
       "dump",
       [](const std::string& name) { return show_text(inspect::dump(parse_operator_name(name))); },

@@ -48,6 +48,21 @@ TEST(Registry, B20_LookupsSayWhatIsMissing) {
                 "load_library() loads one.");
 }
 
+TEST(Registry, B20_OperatorsAtAKeyAreThoseWithAKernelThereDefinedOrNot) {
+  using Names = std::vector<OperatorName>;
+  const Registration op = define("t::a(Tensor x) -> Tensor");
+  const Registration alone = define("t::alone(Tensor x) -> Tensor");
+  const Registration cpu = implement("t::a", K::CPU, echo("cpu"));
+  const Registration other = implement("t::b.over", K::CPU, echo("cpu"));
+  const Registration alias = implement("t::b", K::CompositeExplicitAutograd, echo("any"));
+  EXPECT_EQ(inspect::names_at(K::CPU), (Names{{"t::a", ""}, {"t::b", "over"}}));
+  EXPECT_EQ(inspect::names_at(K::CompositeExplicitAutograd), (Names{{"t::b", ""}}));
+  EXPECT_EQ(inspect::names_at(K::Meta), Names{});
+  EXPECT_EQ(inspect::names_at({}), (Names{{"t::a", ""}, {"t::b", ""}, {"t::b", "over"}}));
+  EXPECT_EQ(inspect::dangling_overloads("t::b"), (Names{{"t::b", ""}, {"t::b", "over"}}));
+  EXPECT_EQ(inspect::dangling_overloads("t::a"), Names{});
+}
+
 TEST(Registry, NamesAndOverloadsAreThoseDefinedNow) {
   const Registration second = define("t::g.second(Tensor x) -> Tensor");
   Registration first = define("t::g(Tensor x) -> Tensor");

@@ -40,6 +40,31 @@ def test_F33_a_missing_operator_is_named(ns):
     assert str(caught.value) == f"'_OpNamespace' '{ns}' object has no attribute 'nope'"
 
 
+def test_B20_kernels_without_a_definition_are_told_from_a_name_that_is_not_there(ns, x):
+    lib = opyard.library.Library(ns, "IMPL")
+    lib.impl("alone", lambda x: x, "CPU")
+    lib.impl("alone.over", lambda x: x, "Meta")
+    text = (
+        f": kernels are registered for {ns}::alone, {ns}::alone.over, but no definition; is a "
+        "define() missing, or the library that has it?"
+    )
+    with pytest.raises(AttributeError) as caught:
+        getattr(opyard.ops, ns).alone  # noqa: B018
+    assert str(caught.value) == f"'_OpNamespace' '{ns}' object has no attribute 'alone'{text}"
+    with pytest.raises(LookupError) as caught:
+        opyard.library.override(f"{ns}::alone", "CPU", lambda x: x)
+    assert str(caught.value).endswith(text)
+    at = opyard.dispatch.operators_at
+    assert f"{ns}::alone" in at("CPU")
+    assert f"{ns}::alone" not in at("Meta")
+    assert f"{ns}::alone.over" in at("Meta")
+    assert {f"{ns}::alone", f"{ns}::alone.over", "aten::add.Tensor"} <= {*at()}
+    lib._destroy()
+    assert f"{ns}::alone" not in at()
+    with pytest.raises(AttributeError, match="has no attribute 'alone'$"):
+        getattr(opyard.ops, ns).alone  # noqa: B018
+
+
 def test_F33_a_missing_overload_is_named(packet):
     with pytest.raises(AttributeError) as caught:
         packet.nope  # noqa: B018

@@ -113,6 +113,28 @@ std::vector<RegistryEvent> history() {
   return state().history.events();
 }
 
+std::vector<OperatorName> names_at(std::optional<DispatchKey> key) {
+  const std::lock_guard lock(state().mutex);
+  const CallingInterpreter here = state().common.here();
+  std::vector<OperatorName> names;
+  for (const auto& [name, entry] : state().entries) {
+    const bool is_there = key ? entry->active(*key, here) != nullptr : entry->has_kernel(here);
+    if (is_there) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<OperatorName> dangling_overloads(std::string_view name) {
+  const std::lock_guard lock(state().mutex);
+  std::vector<OperatorName> names;
+  const auto& entries = state().entries;
+  for (auto at = entries.lower_bound(OperatorName{std::string(name), ""});
+       at != entries.end() && at->first.name == name; ++at) {
+    if (!at->second->definition && !at->second->kernels.empty()) names.push_back(at->first);
+  }
+  return names;
+}
+
 std::vector<std::string> dangling() {
   const std::lock_guard lock(state().mutex);
   std::vector<std::string> dumps;

@@ -183,7 +183,8 @@ def require_packet(name: str) -> "_C.OpOverloadPacket":
     """As find_packet(), but raises LookupError if there is none."""
     packet = find_packet(name)
     if packet is None:
-        raise LookupError(f"no operator {name} is defined; is its library loaded?")
+        why = _kernels_alone(name) or "; is its library loaded?"
+        raise LookupError(f"no operator {name} is defined{why}")
     return packet
 
 
@@ -254,6 +255,19 @@ _DUNDER = frozenset(
 )
 
 
+def _kernels_alone(name: str) -> str:
+    """What to say of an operator that has kernels and no definition, or ""."""
+    from .. import _bind
+
+    found = ", ".join(_bind.dangling_overloads(name))
+    if not found:
+        return ""
+    return (
+        f": kernels are registered for {found}, but no definition; is a define() missing, or the "
+        "library that has it?"
+    )
+
+
 class _OpNamespace(_C.NameSpace):
     """The operators of one namespace, as attributes."""
 
@@ -266,7 +280,12 @@ class _OpNamespace(_C.NameSpace):
             packet = find_packet(f"{self.__name__}::{name}")
             if packet is not None:
                 return self._keep(name, packet)
-        raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
+            why = _kernels_alone(f"{self.__name__}::{name}")
+        else:
+            why = ""
+        raise AttributeError(
+            f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'{why}"
+        )
 
     def __dir__(self) -> list[str]:
         from .. import _bind

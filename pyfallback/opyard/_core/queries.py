@@ -121,14 +121,14 @@ def alias_analysis(op: object) -> str:
     return kind
 
 
-def operators_at(key: "str | int") -> list[str]:
+def operators_at(key: "str | int | None" = None) -> list[str]:
     """The names of the operators that have a kernel at exactly this key, which may be an alias, in
-    order. Fallbacks, which serve every operator, do not count.
+    order; without a key of those that have one anywhere. Operators of which nothing but kernels is
+    registered count; fallbacks, which serve every operator, do not.
     """
     from .. import _bind
 
-    number = int(key_of(key))
-    return [name for name in _bind.operator_names() if _bind.has_kernel_at(name, number)]
+    return _bind.names_at(None if key is None else int(key_of(key)))
 
 
 def dangling() -> list[str]:

@@ -11,6 +11,7 @@
 // Depends on: registry/registry.h.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,11 @@ OPYARD_API bool has_computed_kernel(const OperatorName& name, DispatchKey key);
 OPYARD_API bool is_fallthrough(const OperatorName& name, DispatchKey key);
 // Whether a fallback is registered for the key.
 OPYARD_API bool has_fallback(DispatchKey key);
+// The names, in order, of operators that have a kernel at exactly this key, which may be an alias,
+// or at any key; defined or not.
+OPYARD_API std::vector<OperatorName> names_at(std::optional<DispatchKey> key);
+// Of the overloads of one name those that have kernels and no definition.
+OPYARD_API std::vector<OperatorName> dangling_overloads(std::string_view name);
 // What dump() says of each operator that has kernels and no definition.
 OPYARD_API std::vector<std::string> dangling();
 
