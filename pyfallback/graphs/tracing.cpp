@@ -58,18 +58,31 @@ class SourceRanges {
   std::shared_ptr<const std::string> file_;
 };
 
+// On the thread that traces, in its interpreter; a kernel of C++ may have let go of the GIL.
+template <typename Body>
+auto ask_python(const PythonTable& known, Body&& body) {
+  const HoldPython python(known);
+  try {
+    return body();
+  } catch (py::error_already_set& error) {
+    error.restore();
+    throw_python_exception(known);
+  }
+}
+
 jit::TraceOptions options_of(const PythonTable& known, bool parts) {
   jit::TraceOptions options;
-  // On the thread that traces, in its interpreter; a kernel of C++ may have let go of the GIL.
   options.where = [&known, ranges = std::make_shared<SourceRanges>()] {
-    const HoldPython python(known);
-    try {
-      return (*ranges)();
-    } catch (py::error_already_set& error) {
-      error.restore();
-      throw_python_exception(known);
-    }
+    return ask_python(known, *ranges);
   };
+  // Null in a program that has no modules.
+  const auto reader =
+      std::make_shared<py::object>(py::module_::import("opyard._jit.scopes").attr("reader")());
+  if (!reader->is_none()) {
+    options.scope = [&known, reader] {
+      return ask_python(known, [&] { return (*reader)().cast<std::string>(); });
+    };
+  }
   options.parts = parts;
   return options;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "exported/names.h"
 #include "exported/nodes.h"
 #include "opyard/base/error.h"
 
@@ -74,6 +75,7 @@ void NodeConverter::convert_cond(const std::vector<const Json*>& arguments, cons
   const std::vector<Value*> operands = operands_of(*arguments[3], values);
   Node* const branch = graph_.create(prim::If, {truth_of(given)}, 0);
   branch->set_source_range(place);
+  branch->set_scope(scope_of(node));
   graph_.insert_node(branch);
   std::vector<std::vector<Value*>> results;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -114,6 +116,7 @@ void NodeConverter::convert_while(const std::vector<const Json*>& arguments, con
   Node* const loop = graph_.create(
       prim::Loop, {graph_.insert_constant(std::numeric_limits<std::int64_t>::max()), enters}, 0);
   loop->set_source_range(place);
+  loop->set_scope(scope_of(node));
   graph_.insert_node(loop);
   Block* const body = loop->add_block();
   body->add_input({}, base_type(TypeKind::Int));

@@ -70,12 +70,36 @@ std::optional<OperatorName> operator_name(std::string_view target) {
   return name;
 }
 
+namespace {
+
+// A text among what is said beside a node; empty if there is none.
+std::string_view note_of(const Json& node, const char* name) {
+  const Json* const metadata = find_member(node, "metadata");
+  const Json* const found = metadata == nullptr ? nullptr : find_member(*metadata, name);
+  if (found == nullptr || !found->is_string()) return {};
+  return found->get_ref<const std::string&>();
+}
+
+}  // namespace
+
+// "key,path,class" of each module from the outermost to the innermost, with ";" in between.
+std::string scope_of(const Json& node) {
+  const std::string_view stack = note_of(node, "nn_module_stack");
+  const std::string_view first = stack.substr(0, stack.find(';'));
+  const std::string_view last = stack.substr(stack.rfind(';') + 1);
+  const std::size_t comma = last.find(',');
+  const std::size_t end = last.rfind(',');
+  if (comma == end || first.find(',') == first.npos) return {};
+  std::string scope(first.substr(first.find_last_of(".,") + 1));
+  std::string path(last.substr(comma + 1, end - comma - 1));
+  if (path.empty()) return scope;
+  std::replace(path.begin(), path.end(), '.', '/');
+  return scope + '/' + path;
+}
+
 SourceRange source_range_of(const Json& node) {
   SourceRange place;
-  const Json* const metadata = find_member(node, "metadata");
-  const Json* const trace = metadata == nullptr ? nullptr : find_member(*metadata, "stack_trace");
-  if (trace == nullptr || !trace->is_string()) return place;
-  const std::string& text = trace->get_ref<const std::string&>();
+  const std::string text(note_of(node, "stack_trace"));
   constexpr std::string_view kFile = "File \"";
   constexpr std::string_view kLine = "\", line ";
   for (std::size_t at = text.find(kFile); at != text.npos; at = text.find(kFile, at + 1)) {

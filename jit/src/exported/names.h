@@ -21,5 +21,7 @@ std::optional<OperatorName> operator_name(std::string_view target);
 
 // The last place in the model's own source, "model.py", 12, of a stack as Python prints it.
 SourceRange source_range_of(const Json& node);
+// The modules that the call is made in, "Net/features/0"; empty if the file does not say.
+std::string scope_of(const Json& node);
 
 }  // namespace opyard::jit

@@ -205,6 +205,7 @@ const Value* NodeConverter::convert_call(const OperatorName& said, const Json& j
   Node* const node = graph_.create(Symbol::from_qual_string(called), inputs, schema.results.size());
   if (!name.overload.empty()) node->set_overload(Symbol::attr(name.overload));
   node->set_source_range(place);
+  node->set_scope(scope_of(json));
   for (std::size_t i = 0; i < schema.results.size(); ++i) {
     node->output(i)->set_type(runtime_type(*schema.results[i].type));
   }
@@ -222,6 +223,7 @@ void NodeConverter::convert_size_function(const char* builtin, const Json& json,
   }
   Node* const node = graph_.create(Symbol::from_qual_string(builtin), inputs, 1);
   node->set_source_range(place);
+  node->set_scope(scope_of(json));
   std::vector<TypePtr> types;
   for (const Value* const input : inputs) types.push_back(input->type());
   graph_.insert_node(node);

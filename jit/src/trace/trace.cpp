@@ -173,6 +173,7 @@ Value* TraceData::value_of(const Tensor& tensor) {
 
 Node* TraceData::append(Node* node) {
   if (options.where) node->set_source_range(options.where());
+  if (options.scope) node->set_scope(options.scope());
   return graph->append_node(node);
 }
 
