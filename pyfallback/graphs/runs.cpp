@@ -43,11 +43,34 @@ T* require_held(PyObject* self) {
   return held;
 }
 
-bool has_no_names(PyObject* self, const char* what, std::size_t names) {
-  if (names == 0) return true;
-  PyErr_Format(PyExc_TypeError, "%s%s takes the inputs by position, not by name",
-               Py_TYPE(self)->tp_name, what);
-  return false;
+// The inputs of a stage that are given by name, behind those by position: a tuple of all of them.
+py::object in_order(const StageTypes& types, PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (kwargs == nullptr || PyDict_GET_SIZE(kwargs) == 0) {
+    return py::reinterpret_borrow<py::object>(args);
+  }
+  constexpr std::string_view kBefore = "input %";
+  const auto names = py::reinterpret_borrow<py::dict>(kwargs);
+  const auto count = std::size_t(PyTuple_GET_SIZE(args));
+  const std::string who = Py_TYPE(self)->tp_name;
+  py::tuple all(types.inputs.size());
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < types.inputs.size(); ++i) {
+    const py::str name(types.labels[i].substr(kBefore.size()));
+    const bool is_named = names.contains(name);
+    if (is_named && i < count) {
+      fail(ErrorKind::BadArgument, who + "() got " + types.labels[i] + " by position and by name");
+    }
+    if (!is_named && i >= count) fail(ErrorKind::BadArgument, who + "() got no " + types.labels[i]);
+    all[i] = is_named ? py::object(names[name])
+                      : py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(args, i));
+    found += is_named ? 1 : 0;
+  }
+  if (found == names.size() && count <= all.size()) return all;
+  std::string has;
+  for (const std::string& label : types.labels) has += (has.empty() ? "" : ", ") + label;
+  fail(ErrorKind::BadArgument, who + "() was given " + std::string(py::repr(names.attr("keys")())) +
+                                   " by name and " + std::to_string(count) +
+                                   " by position; it takes " + (has.empty() ? "no inputs" : has));
 }
 
 // ---- codes and graphs
@@ -57,20 +80,20 @@ void run_code(void* context, std::span<const opyard::Value> inputs,
   static_cast<const jit::Code*>(context)->run(inputs, outputs);
 }
 
-PyObject* call_code(const PythonTable& known, const SharedCode& shared, PyObject* args) {
+PyObject* call_code(const PythonTable& known, const SharedCode& shared, PyObject* self,
+                    PyObject* args, PyObject* kwargs) {
   const jit::CodePtr code = shared.code;
-  return call_run(known, shared.stages->front(), &run_code, const_cast<jit::Code*>(code.get()),
-                  PySequence_Fast_ITEMS(args), std::size_t(PyTuple_GET_SIZE(args)));
-}
-
-std::size_t names_in(PyObject* kwargs) {
-  return kwargs == nullptr ? 0 : std::size_t(PyDict_GET_SIZE(kwargs));
+  const auto stages = shared.stages;
+  const py::object inputs = in_order(stages->front(), self, args, kwargs);
+  return call_run(known, stages->front(), &run_code, const_cast<jit::Code*>(code.get()),
+                  PySequence_Fast_ITEMS(inputs.ptr()), std::size_t(PyTuple_GET_SIZE(inputs.ptr())));
 }
 
 PyObject* code_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   const auto* const shared = require_held<SharedCode>(self);
-  if (shared == nullptr || !has_no_names(self, "()", names_in(kwargs))) return nullptr;
-  return in_slot([&](const PythonTable& known) { return call_code(known, *shared, args); });
+  if (shared == nullptr) return nullptr;
+  return in_slot(
+      [&](const PythonTable& known) { return call_code(known, *shared, self, args, kwargs); });
 }
 
 // The code of the last call, or a new one: opyard.jit.compile() loads the operators that it names.
@@ -84,9 +107,10 @@ const SharedCode& code_of(SharedGraph& shared, PyObject* self) {
 
 PyObject* graph_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   auto* const shared = require_held<SharedGraph>(self);
-  if (shared == nullptr || !has_no_names(self, "()", names_in(kwargs))) return nullptr;
-  return in_slot(
-      [&](const PythonTable& known) { return call_code(known, code_of(*shared, self), args); });
+  if (shared == nullptr) return nullptr;
+  return in_slot([&](const PythonTable& known) {
+    return call_code(known, code_of(*shared, self), self, args, kwargs);
+  });
 }
 
 // ---- states

@@ -57,9 +57,29 @@ def test_H27_wrong_arguments_name_the_input_and_leave_all_usable(make):
         callee(t(1), "2")
     with pytest.raises(TypeError, match="input %x must be of type Tensor, not int"):
         callee(1, 2)
-    with pytest.raises(TypeError, match="by position, not by name"):
-        callee(x=t(1), n=2)
     assert callee(t(2), 3).tolist() == [12.0]
+
+
+@pytest.mark.parametrize("make", [jit.parse_ir, lambda text: jit.compile(jit.parse_ir(text))])
+def test_H47_inputs_may_be_given_by_name(make):
+    callee = make(SQUARES)
+    for result in (callee(t(2), n=3), callee(x=t(2), n=3), callee(n=3, x=t(2))):
+        assert result.tolist() == [12.0]
+    for args, names, text in (
+        ((t(1),), {"x": t(1), "n": 2}, "got input %x by position and by name"),
+        ((), {"n": 2}, "got no input %x"),
+        (
+            (t(1), 2),
+            {"bogus": 2},
+            r"\['bogus'\]\) by name and 2 by position; .* input %x, input %n",
+        ),
+        ((t(1), 2, 3), {"bogus": 2}, "by name and 3 by position"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            callee(*args, **names)
+    with pytest.raises(TypeError, match="input %n must be of type int, not str"):
+        callee(t(1), n="2")
+    assert callee(x=t(2), n=3).tolist() == [12.0]
 
 
 def test_more_outputs_and_inputs_than_few_are_all_there():
