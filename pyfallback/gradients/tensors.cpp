@@ -86,6 +86,13 @@ py::object another_handle_of(const py::object& tensor) {
   return guarded_call([&] { return to_object(table(), another_handle(tensor_of(tensor))); });
 }
 
+py::object increment_version_of(const py::object& tensor) {
+  return guarded_call([&] {
+    tensor_of(tensor).impl()->storage()->bump_version();
+    return Py_NewRef(Py_None);
+  });
+}
+
 py::object detached_of(const py::object& tensor) {
   return guarded_call([&] { return to_object(table(), detached(tensor_of(tensor))); });
 }
@@ -104,6 +111,7 @@ void add_tensors(py::module_& module) {
   module.def("retains_grad", &get_retains);
   module.def("add_tensor_hook", &add_tensor_hook);
   module.def("detached", &detached_of);
+  module.def("increment_version", &increment_version_of);
   module.def("another_handle", &another_handle_of);
 }
 

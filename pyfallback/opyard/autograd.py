@@ -31,7 +31,7 @@ from ._autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
-from ._autograd.runs import backward, grad
+from ._autograd.runs import backward, grad, increment_version
 from ._core import late as _late
 from ._gradients import (
     check_formulas,
@@ -59,6 +59,7 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "increment_version",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",

@@ -228,6 +228,24 @@ def test_G11_versions_are_shared_by_views_and_detached_tensors():
     assert x.detach()._version == version + 1
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_G11_a_write_that_no_operator_made_can_be_counted(several):
+    x = leaf([1.0, 2.0])
+    scale = opyard.ones(2, dtype=opyard.float64)
+    array = scale.numpy()
+    version = scale._version
+    array *= 3
+    autograd.increment_version([scale, x.detach()] if several else scale)
+    assert scale._version == scale[0]._version == version + 1
+    y = x * scale
+    array *= 3
+    autograd.increment_version(scale)
+    with pytest.raises(ValueError, match="modified by an inplace operation"):
+        y.sum().backward()
+    with pytest.raises(TypeError, match="increment_version: a Tensor is wanted"):
+        autograd.increment_version([array])
+
+
 def test_G12_the_gradient_of_a_gradient():
     x = leaf([3.0])
     y = x * x * x

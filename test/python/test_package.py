@@ -28,9 +28,9 @@ PUBLIC = {
     "opyard.autograd": """
         Function FunctionCtx GradcheckError GradientError GradientTypeError Node RemovableHandle
         add_handle backward check_formulas check_formulas_at_registration
-        create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck inference_mode
-        is_grad_enabled is_inference_mode_enabled no_grad once_differentiable queue_callback
-        set_grad_enabled
+        create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck
+        increment_version inference_mode is_grad_enabled is_inference_mode_enabled no_grad
+        once_differentiable queue_callback set_grad_enabled
     """,
     "opyard.dispatch": """
         AutoDispatchBelowAutograd ComputedKernel DispatchKey DispatchKeySet DispatchMode

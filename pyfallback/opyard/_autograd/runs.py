@@ -55,6 +55,15 @@ def backward(
     )
 
 
+def increment_version(tensor: "_C.Tensor | Iterable[_C.Tensor]") -> None:
+    """Counts a write that no operator made, such as one through an array on the same memory.
+
+    A graph that saved the tensor raises then, instead of giving a wrong gradient.
+    """
+    for one in _tensors("increment_version", tensor):
+        _gradients.increment_version(one)
+
+
 @overload
 def grad(
     outputs: "_C.Tensor | Sequence[_C.Tensor]",
