@@ -64,7 +64,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(other._library))
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_J17_what_is_left_is_told(run_program, monkeypatch, row):
+def test_J17_F60_what_is_left_is_told(run_program, monkeypatch, row):
     monkeypatch.setenv("OPYARD_LEAKCHECK", "1")
     program, expected = ROWS[row]
     done = run_program(PRELUDE + program, plugin_path("opyard_test_plugin"))

@@ -179,7 +179,7 @@ def test_X10_the_operators_of_aten_are_not_ambiguous(run_program):
         ("float[]", "Tensor[]", [opyard.tensor(1.0)], "b"),
     ],
 )
-def test_X10_an_overload_that_takes_the_arguments_as_they_are_goes_first(
+def test_X10_F60_an_overload_that_takes_the_arguments_as_they_are_goes_first(
     library, ns, first, second, given, goes_to
 ):
     for overload, type_ in (("a", first), ("b", second)):
@@ -247,7 +247,7 @@ def test_X10_a_number_leads_past_a_tensor(library, ns, types, given, goes_to):
         op(1, given)
 
 
-def test_X10_what_no_overload_takes_is_refused_by_all_in_order(library, ns):
+def test_X10_F60_what_no_overload_takes_is_refused_by_all_in_order(library, ns):
     library.define("f.a(float x) -> str")
     library.define("f.b(str x) -> str")
     with pytest.raises(TypeError) as caught:
