@@ -2,6 +2,7 @@
 #include "opyard/autograd/write.h"
 
 #include "calls.h"
+#include "opyard/tensor/places.h"
 
 namespace opyard::autograd {
 namespace {
@@ -104,13 +105,10 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
     return "an inference tensor is being modified in place with gradients on; it was made under "
            "inference_mode and takes no part in gradients: clone() it first";
   }
-  const IntSpan sizes = tensor.impl()->own_sizes();
-  const IntSpan strides = tensor.impl()->own_strides();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > 1 && strides[i] == 0) {
-      return "an expanded tensor, of which several elements are one place in memory, is being "
-             "written with gradients on; clone() it first";
-    }
+  if (shows_a_place_twice(tensor.impl()->own_sizes(), tensor.impl()->own_strides())) {
+    return "a tensor of which several elements are one place in memory, such as an expanded tensor "
+           "or a view by unfold() or as_strided(), is being written with gradients on; clone() it "
+           "first";
   }
   return nullptr;
 }

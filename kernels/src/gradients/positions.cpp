@@ -3,7 +3,6 @@
 #include <opyard/library.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "common/options.h"
 #include "common/releasing.h"
 #include "loops/element.h"
+#include "opyard/tensor/places.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
@@ -201,24 +201,23 @@ Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const
   return op.call(unsqueeze(grad, dim), size, dim, unsqueeze(indices, dim));
 }
 
-// Between a row of elements and a geometry of them.
+// Between a row of elements and a geometry of them, whose offset counts from the row's beginning: the
+// row may itself begin in the middle of its memory. Raises BadShape if the geometry leaves the row.
+Tensor part_of_row(const char* op, const Tensor& row, IntSpan size, IntSpan stride,
+                   std::int64_t offset) {
+  std::int64_t first = offset, last = offset;
+  for (std::size_t i = 0; i < size.size() && i < stride.size(); ++i)
+    (stride[i] < 0 ? first : last) += (std::max<std::int64_t>(size[i], 1) - 1) * stride[i];
+  if (count_elements(size) != 0 && (first < 0 || last >= row.numel())) {
+    refuse(ErrorKind::BadShape,
+           {op, ": size is ", size, ", stride is ", stride, " and offset is ", offset,
+            "; elements ", first, " to ", last, " are wanted of a row of ", row.numel()});
+  }
+  return row.as_strided(size, stride, row.storage_offset() + offset);
+}
 Tensor gather_strided(const Tensor& row, IntSpan size, IntSpan stride, std::int64_t offset) {
   constexpr const char* kOp = "opyard::gather_strided";
-  return row_major_copy(kOp, row_major(kOp, row).as_strided(size, stride, offset));
-}
-// Whether no two elements are one place, as far as strides that grow say it.
-bool shows_each_place_once(IntSpan size, IntSpan stride) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;  // stride and size
-  for (std::size_t i = 0; i < size.size(); ++i) {
-    if (size[i] > 1) dims.push_back({std::abs(stride[i]), size[i]});
-  }
-  std::sort(dims.begin(), dims.end());
-  std::int64_t reach = 0;
-  for (const auto& [step, count] : dims) {
-    if (step <= reach) return false;
-    reach += step * (count - 1);
-  }
-  return true;
+  return row_major_copy(kOp, part_of_row(kOp, row_major(kOp, row), size, stride, offset));
 }
 Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, IntSpan stride,
                        std::int64_t offset) {
@@ -229,8 +228,8 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
   }
   const Tensor result = zeros_of(std::array{count}, values);
   if (values.numel() == 0) return result;
-  const Tensor there = result.as_strided(size, stride, offset);  // raises if it leaves the row
-  if (shows_each_place_once(size, stride)) {
+  const Tensor there = part_of_row(kOp, result, size, stride, offset);
+  if (!shows_a_place_twice(size, stride)) {
     copy_elements(kOp, there, values);  // of any dtype
     return result;
   }
@@ -259,11 +258,11 @@ Tensor replace_strided(const Tensor& row, const Tensor& values, IntSpan size, In
                        std::int64_t offset) {
   constexpr const char* kOp = "opyard::replace_strided";
   const Tensor result = row_major_copy(kOp, row);
-  copy_elements(kOp, result.as_strided(size, stride, offset), values);
+  copy_elements(kOp, part_of_row(kOp, result, size, stride, offset), values);
   return result;
 }
 
-// `self` of as_strided() may have any strides that show no element of its storage twice.
+// Of elements of `self` that are one place in memory each gets its part of the gradient there.
 Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_stride,
                            std::int64_t self_offset, std::int64_t count, IntSpan size,
                            IntSpan stride, std::optional<std::int64_t> offset) {
@@ -277,15 +276,13 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_s
            {"opyard::as_strided_backward: self_size is ", self_size, " and self_stride is ",
             self_stride, "; both need a number for each dimension"});
   }
-  for (std::size_t i = 0; i < self_size.size(); ++i) {
-    if (self_size[i] > 1 && self_stride[i] == 0) {
-      refuse(ErrorKind::Unsupported,
-             {"aten::as_strided: the gradient of an expanded tensor with sizes ", self_size,
-              " is not supported; clone() it first"});
-    }
-  }
   const Tensor row = scatter.call(grad, count, size, stride, offset.value_or(self_offset));
-  return gather.call(row, self_size, self_stride, self_offset);
+  const auto of_self = [&](const Tensor& x) {
+    return gather.call(x, self_size, self_stride, self_offset);
+  };
+  if (!shows_a_place_twice(self_size, self_stride)) return of_self(row);
+  const Tensor ones = full(grad, self_size, 1);
+  return of_self(row) / of_self(scatter.call(ones, count, self_size, self_stride, self_offset));
 }
 
 }  // namespace
