@@ -42,6 +42,18 @@ const Tensor& require_pairs(const Tensor& self) {
   return self;
 }
 
+// Whether each two elements of the last dimension are one complex number. The stride of a dimension
+// of size 1 is never taken.
+bool is_of_pairs(const Tensor& self) {
+  const IntSpan sizes = self.sizes(), strides = self.strides();
+  if (sizes.empty() || sizes.back() != 2 || strides.back() != 1 || self.storage_offset() % 2 != 0)
+    return false;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    if (sizes[i] > 1 && strides[i] % 2 != 0) return false;
+  }
+  return true;
+}
+
 Tensor view_as_complex(const Tensor& self) {
   constexpr const char* kOp = "aten::view_as_complex";
   require_defined(kOp, "self", self);
@@ -49,14 +61,16 @@ Tensor view_as_complex(const Tensor& self) {
     refuse(ErrorKind::BadArgument, {kOp, ": self is ", self, "; accepted are float32 and float64"});
   }
   if (has_symbolic_sizes(self)) return as_complex(require_pairs(self));
-  const IntSpan sizes = self.sizes(), strides = self.strides();
-  if (sizes.empty() || sizes.back() != 2 || strides.back() != 1 || self.storage_offset() % 2 != 0) {
-    refuse_parts(self);
-  }
-  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-    if (strides[i] % 2 != 0) refuse_parts(self);
-  }
+  if (!is_of_pairs(self)) refuse_parts(self);
   return as_complex(self);
+}
+// The same of parts that lie in any way.
+Tensor complex_of_parts(const Tensor& parts) {
+  static constinit FoundOperator<Tensor(const Tensor&)> op("aten::view_as_complex");
+  static constinit FoundOperator<Tensor(const Tensor&, std::optional<MemoryFormat>)> clone(
+      "aten::clone");
+  const bool fits = has_symbolic_sizes(parts) ? parts.is_contiguous() : is_of_pairs(parts);
+  return op.call(fits ? parts : clone.call(parts, MemoryFormat::Contiguous));
 }
 
 Tensor parts_of(const Tensor& self) {
@@ -114,7 +128,7 @@ bool is_signed_tensor(const Tensor& self) {
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("view_as_real(Tensor(a) self) -> Tensor(a)");
   m.def("view_as_complex(Tensor(a) self) -> Tensor(a)");
-  m.derivative("view_as_real", {{"self", "view_as_complex(contiguous(grad))"}});
+  m.derivative("view_as_real", {{"self", "complex_of_parts(grad)"}});
   m.derivative("view_as_complex", {{"self", "view_as_real(grad)"}});
   m.def("real(Tensor(a) self) -> Tensor(a)", &real_kernel);
   m.def("imag(Tensor(a) self) -> Tensor(a)", &imag_kernel);
@@ -131,6 +145,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("is_floating_point(Tensor self) -> bool", &is_floating_point_tensor);
   m.def("is_signed(Tensor self) -> bool", &is_signed_tensor);
   m.derivative("conj", {{"self", "conj(grad)"}});
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("complex_of_parts(Tensor parts) -> Tensor", &complex_of_parts);
 }
 
 OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
