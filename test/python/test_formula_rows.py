@@ -25,6 +25,7 @@ aten, ours = opyard.ops.aten, opyard.ops.opyard
 A = [[0.6, -1.2, 2.1], [1.4, 0.7, -0.4]]
 PICKED = [[0.9, -0.6], [0.3, 1.1]]
 ROW = [0.9, -0.6, 1.7, 0.3, 1.1, -0.2]
+CHANCES = [0.2, 0.45, 0.9]
 PLACES = opyard.tensor([[2, 0], [1, 2]])
 LINES = opyard.tensor([2, 0])
 
@@ -73,6 +74,8 @@ ROWS = {
         [numbers(1, 2, 2, 1, 1)],
     ),
     "ceil": (lambda x: aten.ceil(x) * x, [A]),
+    "certainty_losses": (lambda p, y: ours.certainty_losses(p, y), [CHANCES, CHANCES[::-1]]),
+    "certainty_slope": (lambda p, y: ours.certainty_slope(p, y), [CHANCES, CHANCES[::-1]]),
     "col2im": (
         lambda c: aten.col2im(c, [3, 4], [2, 2], [1, 1], [0, 1], [1, 1]),
         [numbers(1, 8, 10)],
@@ -101,6 +104,8 @@ ROWS = {
         lambda v: aten.index_select_backward(v, [2, 3], 1, LINES),
         [PICKED],
     ),
+    "less_log_odds": (lambda p: ours.less_log_odds(p), [CHANCES]),
+    "logit": (lambda p: aten.logit(p), [CHANCES]),
     "narrow_backward": (lambda v: ours.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
     "native_dropout": (dropped, [A]),
     "pow_.Scalar": (lambda x: aten.pow_(x * 1, 3), [A]),

@@ -19,6 +19,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # What only formulas call, under names or with arguments that PyTorch does not have.
 OURS_ALONE = {
+    "certainty_losses",
+    "certainty_slope",
     "convolution_grad_input",
     "convolution_grad_weight",
     "euclidean_distances",
@@ -26,6 +28,7 @@ OURS_ALONE = {
     "gather_strided",
     "index_backward",
     "index_select_backward",
+    "less_log_odds",
     "narrow_backward",
     "replace_strided",
     "scatter_strided",

@@ -79,9 +79,16 @@ Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val
   }
   return clamp(self, min_val, max_val);
 }
-Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
-// log(1 + exp(x)), without exp() of what is large.
-Tensor log_one_plus_exp(const Tensor& x) { return relu(x) + log1p(exp(-abs(x))); }
+Tensor relu6(const Tensor& self) {
+  static constinit FoundOperator<Tensor(const Tensor&, const Scalar&, const Scalar&)> op(
+      "aten::hardtanh");
+  return op.call(self, 0, 6);
+}
+// log(1 + exp(x)), smooth at 0 and without exp() of what is large.
+Tensor log_one_plus_exp(const Tensor& x) {
+  static constinit FoundOperator<Tensor(const Tensor&)> log_sigmoid("aten::log_sigmoid");
+  return -log_sigmoid.call(-x);
+}
 Tensor mish(const Tensor& self) {
   require_float_input("aten::mish", self);
   return rounded_once([](const Tensor& x) { return x * tanh(log_one_plus_exp(x)); }, self);
@@ -161,7 +168,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("selu", &selu);
   m.impl("_prelu_kernel", &prelu_kernel);
   m.impl("prelu", &prelu);
-  m.impl("hardtanh", &hardtanh);
   m.impl("relu6", &relu6);
   m.impl("mish", &mish);
   m.impl("softplus", &softplus);
@@ -169,16 +175,23 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("softshrink", &softshrink);
   m.impl("threshold", &threshold);
   m.impl("glu", &glu);
-  m.impl("logit", &logit);
-  m.impl("sinc", &sinc);
-  for (const char* name :
-       {"elu", "celu", "selu", "hardtanh", "relu6", "mish", "threshold", "logit", "sinc"}) {
+  for (const char* name : {"elu", "celu", "selu", "relu6", "mish", "threshold"}) {
     define_in_place(m, name);
   }
-  for (const char* name : {"elu", "hardtanh", "mish", "softplus", "hardshrink", "softshrink",
-                           "threshold", "logit", "sinc", "glu"}) {
+  for (const char* name :
+       {"elu", "mish", "softplus", "hardshrink", "softshrink", "threshold", "glu"}) {
     define_out(m, name);
   }
+  for (const char* name : {"hardtanh", "logit", "sinc"}) {
+    define_in_place(m, name, Form::WithFormula);
+    define_out(m, name, "out", Form::WithFormula);
+  }
+}
+
+OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
+  m.impl("hardtanh", &hardtanh);
+  m.impl("logit", &logit);
+  m.impl("sinc", &sinc);
 }
 
 }  // namespace opyard::kernels

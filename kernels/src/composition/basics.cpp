@@ -411,7 +411,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("std_mean.correction", &std_mean_correction);
   m.impl("any.dims", &any_dims);
   m.impl("all.dims", &all_dims);
-  m.impl("clamp.Tensor", &clamp_between);
   m.impl("clamp_min", &clamp_min);
   m.impl("clamp_max", &clamp_max);
   m.impl("square", &square);
@@ -439,5 +438,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
     define_out(m, name);
   }
 }
+
+OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) { m.impl("clamp.Tensor", &clamp_between); }
 
 }  // namespace opyard::kernels

@@ -128,6 +128,19 @@ Tensor sum_of_squares(const Tensor& x, IntSpan dims, bool keepdim) {
   return dot.call(row, row);
 }
 
+// The root of a sum of powers. Powers below 2 have no slope at 0, or no second one; the gradients
+// there are 0, as root() has them. One element that is 0 makes a norm of negative powers 0.
+Tensor power_norm(const Tensor& x, double ord, IntSpan dims, bool keepdim) {
+  if (ord >= 2 || x.numel() == 0) {
+    const Tensor total = sum(pow(x, ord), dims, keepdim);
+    return ord > 0 ? root(total, ord) : pow(total, 1 / ord);
+  }
+  const Tensor none = equals(detach(x), 0), powers = pow(masked(x, none, 1), ord);
+  if (ord > 0) return root(sum(masked(powers, none, 0), dims, keepdim), ord);
+  const Tensor least = extremes(false, detach(x), dims, keepdim);
+  return masked(pow(sum(powers, dims, keepdim), 1 / ord), equals(least, 0), 0);
+}
+
 Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim, bool keepdim,
                    MaybeDType dtype) {
   const DimVector dims = all_or(op, self, dim);
@@ -151,8 +164,7 @@ Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim
   if (std::isinf(ord)) return extremes(ord > 0, abs(x), dims, keepdim);
   if (ord == 0) return sum(to(differs(x, 0), x.dtype()), dims, keepdim);
   if (ord == 1) return sum(abs(x), dims, keepdim);
-  const Tensor total = sum(pow(abs(x), ord), dims, keepdim);
-  return ord > 0 ? root(total, ord) : pow(total, 1 / ord);
+  return power_norm(abs(x), ord, dims, keepdim);
 }
 Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, MaybeDims dim, bool keepdim,
                           MaybeDType dtype) {

@@ -61,9 +61,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("special_ndtri",
                {{"self", "grad * exp(result * result * 0.5) * 2.5066282746310002"}});
   both({"polygamma", "special_polygamma"}, "polygamma_backward(grad, n, self)");
-  m.derivative("special_xlog1py",
-               {{"self", "sum_to(grad * masked_fill(log1p(other), eq(self, 0), 0), self)"},
-                {"other", "sum_to(grad * self / (other + 1), other)"}});
+  m.derivative(
+      "special_xlog1py",
+      {{"self",
+        "sum_to(masked_fill(special_xlog1py(grad, other), logical_and(self == 0, other <= -1), "
+        "0), self)"},
+       {"other", "sum_to(grad * self / (other + 1), other)"}});
 
   // Pairs. What is not chosen has no part.
   m.derivative(
@@ -99,7 +102,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   for (const char* name : {"median.dim", "nanmedian.dim", "mode"})
     m.derivative(name, {{"self", "chosen_backward(grad0, sizes(self), dim, result1, keepdim)"}});
   for (const char* name : {"cummax", "cummin"})
-    m.derivative(name, {{"self", "scatter_add(grad0 * 0, dim, result1, grad0)"}});
+    m.derivative(name, {{"self", "scatter_add(zeros_like(grad0), dim, result1, grad0)"}});
 }
 
 OPYARD_LIBRARY_FRAGMENT(opyard, m) {

@@ -17,28 +17,37 @@ using namespace ops;
 
 // What of the gradient is along the direction changes the size alone.
 Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  if (!is_complex(self.dtype())) return grad * 0;
+  if (!is_complex(self.dtype())) return zeros(grad, grad.sizes());
+  const Tensor none = equals(detach(self), 0);
   const Tensor across = grad - result * real(conj(result) * grad);
-  return masked(across / abs(self), equals(self, 0), 0);
+  return masked(across / abs(masked(self, none, 1)), none, 0);
 }
 
 // i z / |z|^2
 Tensor angle_backward(const Tensor& grad, const Tensor& self) {
-  if (!is_complex(self.dtype())) return grad * 0;
-  const Tensor size = abs(self);
+  if (!is_complex(self.dtype())) return zeros(grad, grad.sizes());
+  const Tensor none = equals(detach(self), 0), size = abs(masked(self, none, 1));
   const Scalar i(std::complex<double>(0, 1));
-  return masked((self * i) * (grad / (size * size)), equals(self, 0), 0);
+  return masked((self * i) * (grad / (size * size)), none, 0);
 }
 
+// grad conj(exponent self^(exponent - 1)), and 0 of a power that is 1 everywhere.
+Tensor pow_base_backward(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> power(
+      "aten::pow.Tensor_Tensor");
+  const Tensor flat = equals(detach(exponent), 0), steep = masked(exponent, flat, 1);
+  return masked(grad * conj(steep * power.call(self, steep - 1)), flat, 0);
+}
 // grad conj(result log(self)), and 0 at the powers of 0 that have no slope. Of a real base whose
 // powers are complex the logarithm is, too.
 Tensor pow_exponent_backward(const Tensor& grad, const Tensor& self, const Tensor& exponent,
                              const Tensor& result) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> both("aten::logical_and");
   const bool becomes_complex = is_complex(result.dtype()) && !is_complex(self.dtype());
-  const Tensor base = becomes_complex ? to(self, result.dtype()) : self;
+  const Tensor flat = both.call(equals(detach(self), 0), real(detach(exponent)) >= 0);
+  const Tensor base = masked(becomes_complex ? to(self, result.dtype()) : self, flat, 1);
   const Tensor slope = is_complex(result.dtype()) ? conj(result * log(base)) : result * log(base);
-  return masked(grad * slope, both.call(equals(self, 0), real(exponent) >= 0), 0);
+  return masked(grad * slope, flat, 0);
 }
 
 Tensor fft_c2c(const Tensor& self, IntSpan dim, std::int64_t normalization, bool forward) {
@@ -110,6 +119,8 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
   m.def("fft_c2r_backward(Tensor grad, int[] dim, int normalization, int[] size) -> Tensor",
         &fft_c2r_backward);
   m.def("sgn_backward(Tensor grad, Tensor self, Tensor result) -> Tensor", &sgn_backward);
+  m.def("pow_base_backward(Tensor grad, Tensor self, Tensor exponent) -> Tensor",
+        &pow_base_backward);
   m.def("pow_exponent_backward(Tensor grad, Tensor self, Tensor exponent, Tensor result) -> Tensor",
         &pow_exponent_backward);
   m.def("angle_backward(Tensor grad, Tensor self) -> Tensor", &angle_backward);

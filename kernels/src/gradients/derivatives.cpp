@@ -50,9 +50,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
     m.derivative(name, {{"self", "pow_backward(grad, self, exponent)"}});
   }
   for (const char* name : {"pow.Tensor_Tensor", "pow_.Tensor"}) {
-    m.derivative(name, {{"self",
-                         "sum_to(masked_fill(grad * conj(exponent * self ** (exponent - 1)), "
-                         "exponent == 0, 0), self)"},
+    m.derivative(name, {{"self", "sum_to(pow_base_backward(grad, self, exponent), self)"},
                         {"exponent",
                          "sum_to(pow_exponent_backward(grad, self, exponent, result), exponent)"}});
   }

@@ -126,22 +126,25 @@ Tensor expand_dims(const Tensor& self, IntSpan size, std::optional<IntSpan> dim,
   return expand_to(whole, size);
 }
 
-// Each of several equal extremes gets its part.
+// Each of several equal extremes gets its part. NaN, which is no extreme and equals nothing, is
+// shared among what is NaN.
 Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                          std::optional<IntSpan> dim, bool keepdim) {
-  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> eq("aten::eq.Tensor");
+  static constinit FoundOperator<Tensor(const Tensor&)> is_nan("aten::isnan");
   static constinit FoundOperator<Tensor(const Tensor&, DType, bool, bool,
                                         std::optional<MemoryFormat>)>
       to("aten::to.dtype");
   const IntSpan sizes = self.sizes();
-  const Tensor mask = to.call(eq.call(self, expand_dims(result, sizes, dim, keepdim)), self.dtype(),
-                              false, false, std::nullopt);
+  const auto spread = [&](const Tensor& x) { return expand_dims(x, sizes, dim, keepdim); };
+  const Tensor chosen =
+      ops::where(spread(is_nan.call(result)), is_nan.call(self), ops::equals(self, spread(result)));
+  const Tensor mask = to.call(chosen, self.dtype(), false, false, std::nullopt);
   DimVector dims(dim.value_or(IntSpan()));
   if (dims.empty()) {
     for (std::size_t i = 0; i < sizes.size(); ++i) dims.push_back(std::int64_t(i));
   }
   const Tensor count = dims.empty() ? mask : sum_over(mask, dims, keepdim);
-  return mul(expand_dims(div(grad, count), sizes, dim, keepdim), mask);
+  return mul(spread(div(grad, count)), mask);
 }
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent) {
@@ -164,16 +167,23 @@ Tensor pow_scalar_backward(const Tensor& grad, const Scalar& self, const Tensor&
     return masked_kernel(of_result, has_slope);
   }
   const double base = self.to_double();
-  if (base == 0)
-    return masked_kernel(mul(grad, result), call_comparison("aten::ge.Scalar", exponent, self));
+  if (base == 0) {  // whose powers are flat from the exponent 0 on, and infinite below
+    static constinit FoundOperator<Tensor(const Scalar&, const Tensor&)> power("aten::pow.Scalar");
+    const Tensor flat = call_comparison("aten::ge.Scalar", exponent, self);
+    const Tensor steep = power.call(self, ops::masked(exponent, flat, -1));
+    return mul(grad, masked_kernel(mul(steep, Scalar(__builtin_log(0.0))), flat));
+  }
   return mul(mul(grad, result), Scalar(__builtin_log(base)));
 }
 
 Tensor clamp_backward(const Tensor& grad, const Tensor& self, std::optional<Scalar> min,
                       std::optional<Scalar> max) {
   Tensor result = grad;
-  if (min) result = masked_kernel(result, call_comparison("aten::lt.Scalar", self, *min));
-  if (max) result = masked_kernel(result, call_comparison("aten::gt.Scalar", self, *max));
+  const auto unless = [&](const char* inside, const Scalar& bound) {  // NaN is nowhere inside
+    result = masked_kernel(result, ops::negation(call_comparison(inside, self, bound)));
+  };
+  if (min) unless("aten::ge.Scalar", *min);
+  if (max) unless("aten::le.Scalar", *max);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/define.h"
+#include "common/dtypes.h"
 #include "common/halves.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -70,10 +71,9 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Mayb
     refuse(ErrorKind::BadShape,
            {kOp, ": self is ", self, " and target is ", target, "; both must have the same sizes"});
   }
-  // Logarithms are cut at -100, so that a certain and wrong answer has a finite loss.
-  const Tensor yes = clamp(log(self), -100, std::nullopt);
-  const Tensor no = clamp(log1p(-self), -100, std::nullopt);
-  const Tensor losses = (target - Scalar(1)) * no - target * yes;
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> each(
+      "opyard::certainty_losses");
+  const Tensor losses = each.call(self, target);
   return reduced(kOp, weight ? losses * *weight : losses, reduction);
 }
 Tensor with_logits(const Tensor& self, const Tensor& target, const MaybeTensor& weight,
@@ -81,7 +81,9 @@ Tensor with_logits(const Tensor& self, const Tensor& target, const MaybeTensor& 
   constexpr const char* kOp = "aten::binary_cross_entropy_with_logits";
   require_defined(kOp, "self", self);
   require_defined(kOp, "target", target);
-  const Tensor missed = log1p(exp(-abs(self))) - clamp(self, std::nullopt, 0);  // -log sigmoid
+  static constinit FoundOperator<Tensor(const Tensor&)> log_sigmoid("aten::log_sigmoid");
+  const bool is_of_floats = is_floating_point(self.dtype());
+  const Tensor missed = -log_sigmoid.call(is_of_floats ? self : to(self, kDefaultFloat));
   const Tensor wrong = (Scalar(1) - target) * self;
   if (!std::ranges::equal(wrong.sizes(), target.sizes())) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and target is ", target,

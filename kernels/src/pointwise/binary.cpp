@@ -144,10 +144,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define_out(m, "logaddexp", "out", Form::WithFormula);
   define_out(m, "fmod.Tensor", "Tensor_out", Form::WithFormula);
   define_out(m, "fmod.Scalar", "Scalar_out", Form::WithFormula);
-  m.derivative("atan2", {{"self", "sum_to(grad * other / (self * self + other * other), self)"},
-                         {"other", "sum_to(grad * -self / (self * self + other * other), other)"}});
-  m.derivative("hypot", {{"self", "sum_to(grad * self / result, self)"},
-                         {"other", "sum_to(grad * other / result, other)"}});
+  m.derivative(
+      "atan2",
+      {{"self", "sum_to(unless_over_0(grad * other, self * self + other * other), self)"},
+       {"other", "sum_to(unless_over_0(grad * -self, self * self + other * other), other)"}});
+  m.derivative("hypot", {{"self", "sum_to(unless_over_0(grad * self, result), self)"},
+                         {"other", "sum_to(unless_over_0(grad * other, result), other)"}});
   m.derivative("copysign.Tensor",
                {{"self", "sum_to(grad * sign(self) * sign(result), self)"}, {"other", "None"}});
   m.derivative("copysign.Scalar", {{"self", "grad * sign(self) * sign(result)"}});
@@ -155,10 +157,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
                              {"other", "sum_to(grad * sigmoid(other - self), other)"}});
   m.derivative("xlogy.Tensor",
                {{"self",
-                 "sum_to(masked_fill(grad * log(other), logical_and(self == 0, other <= 0), "
+                 "sum_to(masked_fill(xlogy(grad, other), logical_and(self == 0, other <= 0), "
                  "0), self)"},
                 {"other", "sum_to(grad * self / other, other)"}});
-  m.derivative("xlogy.Scalar_Other", {{"self", "grad * log(zeros_like(self) + other)"}});
+  m.derivative("xlogy.Scalar_Other", {{"self", "xlogy_by_number_backward(grad, self, other)"}});
   m.derivative("xlogy.Scalar_Self", {{"other", "grad * self / other"}});
   m.derivative("fmod.Tensor", {{"self", "sum_to(grad, self)"},
                                {"other", "sum_to(-grad * trunc(self / other), other)"}});

@@ -177,7 +177,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   IN_PLACE(sign)
   // Steps: zero in between.
   for (const char* name : {"ceil", "floor", "round", "trunc", "sign"}) {
-    m.derivative(name, {{"self", "grad * 0"}});
+    m.derivative(name, {{"self", "zeros_like(grad)"}});
   }
   m.derivative("frac", {{"self", "grad"}});
 }
