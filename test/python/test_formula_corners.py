@@ -34,6 +34,14 @@ def probability_loss(p, y):
     return aten.binary_cross_entropy(p, y, None, 2)
 
 
+def huber(x):
+    return aten.huber_loss(x, aten.zeros([3], dtype=opyard.float64), 2)
+
+
+def smooth_l1(x):
+    return aten.smooth_l1_loss(x, aten.zeros([3], dtype=opyard.float64), 2)
+
+
 def norm(order):
     return lambda x: aten.linalg_vector_norm(x, order)
 
@@ -99,7 +107,7 @@ CORNERS = [
         None,
     ),
     # Ends of ranges.
-    ("relu6", aten.relu6, [[0.0, 6.0, 3.0, NAN]], [[0.0, 0.0, 1.0, 1.0]], None),
+    ("relu6", aten.relu6, [[0.0, 6.0, 3.0, NAN]], [[0.0, 0.0, 1.0, 0.0]], None),
     ("hardtanh", aten.hardtanh, [[-1.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]], None),
     (
         "clamp",
@@ -129,6 +137,10 @@ CORNERS = [
         [[0.0, 16 / 3, 16 / 3, 0.0]],
         None,
     ),
+    ("huber", huber, [[1.0, INF, -INF]], [[1.0, 1.0, -1.0]], [[0.0, 0.0, 0.0]]),
+    ("smooth_l1", smooth_l1, [[1.0, INF, -INF]], [[1.0, 1.0, -1.0]], [[0.0, 0.0, 0.0]]),
+    ("fmod", aten.fmod, [[1.0, 1.0], [0.0, 0.5]], [[1.0, 1.0], [-INF, -2.0]], None),
+    ("lgamma", aten.lgamma, [[-1e-30]], [[1e30]], None),
     # NaN is shared among what is NaN.
     ("max", aten.max, [[1.0, NAN, 2.0, NAN]], [[0.0, 0.5, 0.0, 0.5]], None),
     ("min", aten.min, [[1.0, NAN, 2.0, NAN]], [[0.0, 0.5, 0.0, 0.5]], None),

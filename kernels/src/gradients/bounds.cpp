@@ -1,8 +1,7 @@
 // kernels/gradients/bounds.cpp: gradients of what is cut at bounds, at these bounds.
 //
 // On a bound clamp passes the gradient on to self, and hardtanh does not; what is no number is
-// inside of no bound of clamp, and outside of none of hardtanh. So PyTorch has it. All are
-// compositions, and so differentiable again.
+// inside of no bounds. So PyTorch has it. All are compositions, and so differentiable again.
 #include <opyard/library.h>
 
 #include "common/ops.h"
@@ -53,7 +52,7 @@ Tensor between_max_backward(const Tensor& grad, const Tensor& self, const MaybeT
 
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& min_val,
                          const Scalar& max_val) {
-  return masked(masked(grad, self <= min_val, 0), self >= max_val, 0);
+  return only_where(grad, both(self > min_val, self < max_val));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ double trigamma_at(double x) {
   constexpr double kPi = 3.141592653589793;
   if (x <= 0 && x == std::trunc(x)) return std::numeric_limits<double>::infinity();
   if (x < 0) {
-    const double sine = std::sin(kPi * (x - std::floor(x)));
+    const double sine = std::sin(kPi * (x - std::nearbyint(x)));
     return kPi * kPi / (sine * sine) - trigamma_at(1 - x);
   }
   double sum = 0;

@@ -44,7 +44,8 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t red
   }
   const Tensor d = apart(kOp, self, target), far = abs(d);
   if (beta == 0) return reduced(kOp, far, reduction);
-  return reduced(kOp, where(far < beta, d * d * (0.5 / beta), far - 0.5 * beta), reduction);
+  const Tensor is_near = far < beta, near = masked(d, negation(is_near), 0);
+  return reduced(kOp, where(is_near, near * near * (0.5 / beta), far - 0.5 * beta), reduction);
 }
 Tensor huber_loss(const Tensor& self, const Tensor& target, std::int64_t reduction, double delta) {
   constexpr const char* kOp = "aten::huber_loss";
@@ -52,7 +53,8 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, std::int64_t reducti
     refuse(ErrorKind::BadValue, {kOp, ": delta is ", delta, "; accepted is more than 0"});
   }
   const Tensor d = apart(kOp, self, target), far = abs(d);
-  return reduced(kOp, where(far <= delta, d * d * 0.5, (far - 0.5 * delta) * delta), reduction);
+  const Tensor is_near = far < delta, near = masked(d, negation(is_near), 0);
+  return reduced(kOp, where(is_near, near * near * 0.5, (far - 0.5 * delta) * delta), reduction);
 }
 Tensor kl_div(const Tensor& self, const Tensor& target, std::int64_t reduction, bool log_target) {
   constexpr const char* kOp = "aten::kl_div";

@@ -163,7 +163,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("xlogy.Scalar_Other", {{"self", "xlogy_by_number_backward(grad, self, other)"}});
   m.derivative("xlogy.Scalar_Self", {{"other", "grad * self / other"}});
   m.derivative("fmod.Tensor", {{"self", "sum_to(grad, self)"},
-                               {"other", "sum_to(-grad * trunc(self / other), other)"}});
+                               {"other", "sum_to(-grad * trunc(detach(self / other)), other)"}});
   m.derivative("fmod.Scalar", {{"self", "grad"}});
 }
 

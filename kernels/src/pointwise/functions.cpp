@@ -51,7 +51,7 @@ T digamma_at(T given) {
   double sum = 0;
   if (x < 0) {
     if (x == std::trunc(x)) return std::numeric_limits<T>::quiet_NaN();
-    sum = -kPi / std::tan(kPi * (x - std::floor(x)));
+    sum = -kPi / std::tan(kPi * (x - std::nearbyint(x)));
     x = 1 - x;
   }
   for (; x < 10; x += 1) sum -= 1 / x;
