@@ -232,6 +232,12 @@ def test_X31_a_smooth_function_has_its_limits_at_0(name):
         assert all(math.isclose(one, gradient[0], rel_tol=1e-3, abs_tol=1e-3) for one in gradient)
 
 
+def test_X31_the_slope_of_a_power_changes_with_an_exponent_of_0():
+    x, e = t([2.0]), t([0.0])
+    (first,) = autograd.grad(aten.pow(x, e).sum(), [x], create_graph=True)
+    assert autograd.grad(first.sum(), [e])[0].tolist() == [0.5]
+
+
 def test_X31_a_step_gives_zeros_for_any_incoming_gradient():
     for name in ("ceil", "floor", "round", "trunc", "sign", "sgn"):
         x = t([0.5, 1.5])
