@@ -31,12 +31,13 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   return masked((self * i) * (grad / (size * size)), none, 0);
 }
 
-// grad conj(exponent self^(exponent - 1)). Of the exponent 0 that is 0, also where the base is 0 or
-// no number; elsewhere it changes with the exponent.
+// grad conj(exponent self^(exponent - 1)). Of the exponent 0 that is 0, also where the base is 0,
+// negative or no number; elsewhere it changes with the exponent.
 Tensor pow_base_backward(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> power(
       "aten::pow.Tensor_Tensor");
-  const Tensor flat = both(equals(detach(exponent), 0), negation(abs(detach(self)) > 0));
+  const Tensor size = is_complex(self.dtype()) ? abs(detach(self)) : detach(self);
+  const Tensor flat = both(equals(detach(exponent), 0), negation(size > 0));
   const Tensor steep = masked(exponent, flat, 1);
   return masked(grad * conj(steep * power.call(self, steep - 1)), flat, 0);
 }
