@@ -52,9 +52,10 @@ void name_task(PyObject* task, profiler::CoroutineFacts& facts) {
 
 }  // namespace
 
-// A coroutine that CPython frees while it is suspended runs once more, when its weak references have
-// been cleared already: one that was taken then would lead to freed memory for ever. So no reference
-// of any kind is taken. What was there before at this address has ended if this one begins.
+// A coroutine that CPython frees while it is suspended runs once more, when its weak references
+// have been cleared already: one that was taken then would lead to freed memory for ever. So no
+// reference of any kind is taken. What was there before at this address has ended if this one
+// begins.
 profiler::Payload Coroutines::require(PyFrameObject* frame, std::uint32_t code_key) noexcept {
   try {
     const HeldObject coroutine(generator_of(frame));
