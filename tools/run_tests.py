@@ -235,7 +235,7 @@ def suites_by_name() -> dict[str, tuple[str, Suite]]:
     }
 
 
-def build_commands(quick: bool) -> dict[str, list[str]]:
+def build_commands(quick: bool = False) -> dict[str, list[str]]:
     one = f"--python={primary()}"
     # What is built once is built as a whole; who works on the tree has it one source at a time.
     whole = ["--whole"] if os.environ.get("CI") else []

@@ -105,7 +105,7 @@ void Hooks::reset(std::uint32_t input) {
   std::vector<Held> objects;
   const std::lock_guard lock(gradients_lock());
   const auto first = std::stable_partition(hooks_.begin(), hooks_.end(), [&](const Hook& one) {
-    return one.of_tensor == nullptr || one.retains || one.input != input;
+    return one.of_tensor == nullptr || one.order == Order::Retains || one.input != input;
   });
   for (auto hook = first; hook != hooks_.end(); ++hook) {
     functions.push_back(std::move(hook->of_tensor));

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/clear.h"
 #include "runtime/python.h"
 
 namespace opyard::python {
@@ -114,7 +115,7 @@ struct RefusedArguments {
     for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
       const char* const text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
       if (text != nullptr && text == name) return positional[count + i];
-      if (text == nullptr) PyErr_Clear();
+      if (text == nullptr) clear_or_report(PyExc_UnicodeError);
     }
     return nullptr;
   }
@@ -162,7 +163,7 @@ inline void name_refusal(const RefusedArguments& given) {
   const std::string_view text = utf8 == nullptr ? "" : utf8;
   const std::size_t at = text.find(kRefusedCall);
   if (at == std::string_view::npos || text.find('\n') < at) {
-    PyErr_Clear();
+    clear_or_report(PyExc_UnicodeError);
     restore_exception(error);
     Py_XDECREF(shown);
     return;

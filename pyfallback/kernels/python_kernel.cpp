@@ -5,9 +5,9 @@
 //
 // [Trampoline] A record that serves C++ calls its interpreter's table, as any caller does who knows
 // an operator and a key: python_op_registration_trampoline. The record that is meant need not be
-// the one that the table of the operator leads to: an override calls the kernel below it, a fallback
-// serves many operators. So it is left beside the call, for the thread, and taken from there before
-// anything else can run.
+// the one that the table of the operator leads to: an override calls the kernel below it, a
+// fallback serves many operators. So it is left beside the call, for the thread, and taken from
+// there before anything else can run.
 //
 // [Errors] An exception of the function leaves as an Error that carries it, and becomes the same
 // object again if Python called.

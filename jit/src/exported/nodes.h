@@ -4,9 +4,10 @@
 // between go: they follow from the inputs, which are checked.
 //
 // [Control flow] cond becomes prim::If; while_loop prim::Loop, whose test is in the graph twice:
-// before the loop, and at the end of its body. scan and map become prim::Loop as well, which appends
-// what each step gives to lists that are stacked behind it. What runs without gradients becomes nodes among the
-// others, on detached inputs. The graphs in a node name their own values and see no others.
+// before the loop, and at the end of its body. scan and map become prim::Loop as well, which
+// appends what each step gives to lists that are stacked behind it. What runs without gradients
+// becomes nodes among the others, on detached inputs. The graphs in a node name their own values
+// and see no others.
 //
 // [Numbers] PyTorch passes a number where a tensor is wanted as a tensor that takes no part in
 // promotion. That is what the overload for a Scalar does. A number in front of the tensors becomes

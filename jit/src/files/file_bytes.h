@@ -21,7 +21,8 @@ namespace opyard::jit {
 class FileBytes final : public Counted {
  public:
   // Raises as fail_file() for a file that is not there, is a folder or cannot be read, BadValue for
-  // another one that is no plain file. While it is read other threads of an interpreter may run, and it may be interrupted.
+  // another one that is no plain file. While it is read other threads of an interpreter may run,
+  // and it may be interrupted.
   static CountedPtr<FileBytes> open(const std::string& path, FileAccess access);
 
   // Some of a file's bytes as a file of its own, which keeps the whole; the caller has checked that
@@ -62,7 +63,8 @@ Tensor tensor_of_bytes(std::string_view bytes, DType dtype, IntSpan sizes);
 std::size_t byte_count(const std::string& what, DType dtype, IntSpan sizes);
 
 // The pieces one behind the other as the file's new contents: written beside it and renamed, so
-// that who has the old file open or mapped keeps it, and a failure leaves it. Raises as fail_file().
+// that who has the old file open or mapped keeps it, and a failure leaves it. Raises as
+// fail_file().
 void write_file(const std::string& path, std::span<const std::string_view> pieces);
 
 }  // namespace opyard::jit

@@ -18,9 +18,9 @@ namespace {
                    value.is_array() || value.is_object() ? "an" : "a", value.type_name(), wanted));
 }
 
-// Builds the values while they are read, and keeps the limits. nlohmann's own parser with a callback
-// goes through all members of an object again whenever one of them ends: a time that grows with the
-// square of their number.
+// Builds the values while they are read, and keeps the limits. nlohmann's own parser with a
+// callback goes through all members of an object again whenever one of them ends: a time that grows
+// with the square of their number.
 class LimitedReader final : public nlohmann::json_sax<Json> {
  public:
   explicit LimitedReader(const std::string& what) : what_(what) {}

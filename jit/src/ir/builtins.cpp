@@ -9,6 +9,7 @@
 
 #include "ir/scalar_math.h"
 #include "opyard/detail/base/made_once.h"
+#include "opyard/keys/local.h"
 #include "opyard/schema/parse.h"
 
 namespace opyard::jit::detail {
@@ -54,6 +55,12 @@ const Names& names() {
   });
 }
 
+// Whether a layer is on for the thread on which the graph runs.
+bool has_layer(DispatchKey key) noexcept {
+  const LocalKeys keys = local_keys();
+  return keys.include.has(key) && !keys.exclude.has(key);
+}
+
 }  // namespace
 
 std::span<const Builtin* const> find_builtins(std::string_view name) {
@@ -66,6 +73,13 @@ bool has_effects(const Builtin& builtin) noexcept {
   constexpr BuiltinFunction kWithEffects[] = {&print_values, &warn_of_text, &is_cuda_autocast,
                                               &is_cpu_autocast};
   return std::ranges::find(kWithEffects, builtin.run) != std::end(kWithEffects);
+}
+
+void is_cuda_autocast(const opyard::Value* const*, opyard::Value* result) {
+  *result = opyard::Value(has_layer(DispatchKey::AutocastCUDA));
+}
+void is_cpu_autocast(const opyard::Value* const*, opyard::Value* result) {
+  *result = opyard::Value(has_layer(DispatchKey::AutocastCPU));
 }
 
 void refuse_zero() { fail(ErrorKind::BadValue, "division by zero"); }

@@ -2,8 +2,9 @@
 // for probabilities of exactly 0 and 1.
 //
 // A loss is -t log(p) - (1 - t) log(1 - p). Its logarithms are cut at -100, so that a certain and
-// wrong answer has a finite loss. Its slope (p - t) / (p (1 - p)) is divided by 1e-12 at the least, as
-// PyTorch does: a certain and right answer has the slope 0, and a certain and wrong one a large one.
+// wrong answer has a finite loss. Its slope (p - t) / (p (1 - p)) is divided by 1e-12 at the least,
+// as PyTorch does: a certain and right answer has the slope 0, and a certain and wrong one a large
+// one.
 #include <opyard/library.h>
 
 #include "common/ops.h"

@@ -201,8 +201,9 @@ Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const
   return op.call(unsqueeze(grad, dim), size, dim, unsqueeze(indices, dim));
 }
 
-// Between a row of elements and a geometry of them, whose offset counts from the row's beginning: the
-// row may itself begin in the middle of its memory. Raises BadShape if the geometry leaves the row.
+// Between a row of elements and a geometry of them, whose offset counts from the row's beginning:
+// the row may itself begin in the middle of its memory. Raises BadShape if the geometry leaves the
+// row.
 Tensor part_of_row(const char* op, const Tensor& row, IntSpan size, IntSpan stride,
                    std::int64_t offset) {
   std::int64_t first = offset, last = offset;

@@ -8,12 +8,12 @@
 //                          ├──> function ── edge ─┤
 //   Function of Python ────┘                      └──> function … as long as nothing else owns it
 //
-// [Alone] A function counts as kept by an object if each of its owners does. So it is found from one
-// object at most, and a collection looks at each function once. What has an owner that is not known
-// here, a thread of C++ or a second tensor, is taken to be in use.
+// [Alone] A function counts as kept by an object if each of its owners does. So it is found from
+// one object at most, and a collection looks at each function once. What has an owner that is not
+// known here, a thread of C++ or a second tensor, is taken to be in use.
 //
-// [Shown] An interpreter has one object for a function, which is an owner of it. So that a tensor and
-// that object do not hide the function from each other, the tensor's state owns the object as
+// [Shown] An interpreter has one object for a function, which is an owner of it. So that a tensor
+// and that object do not hide the function from each other, the tensor's state owns the object as
 // well, once it was asked for (TensorState::shown): the object then answers for both.
 //
 // Threads: all of it is called with the interpreter's lock held. A run on a thread without it owns

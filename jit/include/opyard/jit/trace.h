@@ -57,7 +57,7 @@ struct TraceOptions {
   // Where the traced program is; asked for each node. May be empty. What it throws ends the call.
   std::function<SourceRange()> where;
   // The scope of each node: the modules of the program that call it. Empty: none.
-  std::function<std::string()> scope;
+  std::function<std::string()> scope = {};
   // An operator that is composed of others, and has no derivative of its own, is recorded as these:
   // differentiate() needs what has formulas.
   bool parts = false;
