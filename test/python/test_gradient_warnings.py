@@ -1,4 +1,4 @@
-"""What gradients warn of: cycles, results whose gradient is not kept, anomaly mode.
+"""What gradients warn of: cycles and results whose gradient is not kept.
 
 Suspect autograd/src/api.cpp, opyard/_autograd/modes.py.
 """
@@ -10,7 +10,6 @@ import warnings
 import pytest
 
 import opyard
-from opyard import autograd
 
 
 def leaf(values):
@@ -71,12 +70,3 @@ def test_the_gradient_of_a_result_that_is_not_retained_is_warned_of():
         assert y.grad is None
         y.backward()
         assert y.grad.tolist() == [1.0]
-
-
-def test_G18_anomaly_mode_says_that_it_is_on():
-    with (
-        pytest.warns(UserWarning, match="Anomaly Detection has been enabled") as said,
-        autograd.detect_anomaly(),
-    ):
-        pass
-    assert said[0].filename == __file__

@@ -19,6 +19,7 @@ LAYERS = ["dispatcher", "jit", "autograd", "profiler", "kernels", "pyfallback"]
 
 
 def load_lint():
+    sys.path.insert(0, str(ROOT / "tools"))  # of which it imports
     spec = importlib.util.spec_from_file_location("lint", ROOT / "tools" / "lint.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

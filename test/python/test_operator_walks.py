@@ -22,7 +22,8 @@ TAKES_A_GENERATOR = {f"opyard::{name}" for name in (
     "generator_state", "seed_generator", "set_generator_state",
 )}  # fmt: skip
 OF_FORMULAS = {f"opyard::{name}" for name in (
-    "as_strided_backward", "convolution_grad_input", "convolution_grad_weight",
+    "as_strided_backward", "complex_of_parts", "convolution_grad_input",
+    "convolution_grad_weight",
     "eigvalsh_backward", "matrix_exp_backward", "scatter_strided", "solve_triangular_backward",
 )}  # fmt: skip
 NEED_SCIPY = {f"opyard::{name}_backward" for name in (

@@ -66,7 +66,8 @@ PUBLIC = {
         parse_expression parse_ir parse_ir_with_names passes save times trace
     """,
     "opyard.profiler": """
-        ProfilerAction ProfilerActivity RecordScope flight_recorder observe profile record_function
+        ProfilerAction ProfilerActivity RecordScope active_observers active_profile
+        active_recorder flight_recorder observe profile record_function
         schedule show_instances tensorboard_trace_handler watch_future
     """,
     "opyard.library": """

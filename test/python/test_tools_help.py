@@ -13,7 +13,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # What is sourced or imported, and never run.
-PARTS = ["_common.sh", "generated.py", "mutants_bench.py", "sanitizers.py", "suites.py"]
+PARTS = [
+    "_common.sh", "file_scope_names.py", "generated.py", "mutants_bench.py", "sanitizers.py",
+    "suites.py",
+]  # fmt: skip
 TOOLS = sorted(
     path.name
     for path in (ROOT / "tools").iterdir()

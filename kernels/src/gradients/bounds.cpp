@@ -4,6 +4,7 @@
 // inside of no bounds. So PyTorch has it. All are compositions, and so differentiable again.
 #include <opyard/library.h>
 
+#include "common/check.h"
 #include "common/ops.h"
 #include "common/options.h"
 
@@ -36,18 +37,28 @@ Tensor between_self_backward(const Tensor& grad, const Tensor& self, const Maybe
   if (max) result = only_where(result, is_at_least(*max, self));
   return summed_for(result, self);
 }
-// Of a bound that is there: one that is None needs no gradient.
+// One that is None needs no gradient. Raises BadValue for it.
+const Tensor& require_bound(const char* op, const char* name, const MaybeTensor& bound) {
+  if (!bound) {
+    refuse(ErrorKind::BadValue,
+           {op, ": ", name, " is None; the bound whose gradient is asked for is needed"});
+  }
+  return *bound;
+}
 Tensor between_min_backward(const Tensor& grad, const Tensor& self, const MaybeTensor& min,
                             const MaybeTensor& max) {
-  const Tensor result = only_where(grad, is_below(self, *min));
-  return summed_for(max ? only_where(result, is_below(*min, *max)) : result, *min);
+  const Tensor& bound = require_bound("opyard::between_min_backward", "min", min);
+  const Tensor result = only_where(grad, is_below(self, bound));
+  return summed_for(max ? only_where(result, is_below(bound, *max)) : result, bound);
 }
 // Where min is above max, the result is max.
 Tensor between_max_backward(const Tensor& grad, const Tensor& self, const MaybeTensor& min,
                             const MaybeTensor& max) {
   static constinit Comparison either("aten::logical_or");
-  const Tensor above = is_below(*max, self);
-  return summed_for(only_where(grad, min ? either.call(above, is_below(*max, *min)) : above), *max);
+  const Tensor& bound = require_bound("opyard::between_max_backward", "max", max);
+  const Tensor above = is_below(bound, self);
+  return summed_for(only_where(grad, min ? either.call(above, is_below(bound, *min)) : above),
+                    bound);
 }
 
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& min_val,

@@ -6,9 +6,10 @@
 // changed, and ours runs __del__ when the tensor really dies. No one finds a Tensor.__del__ to
 // call. A mixin that is no Tensor and gets its __del__ late puts Python's function into the classes
 // below it; that is mended when the next instance is made.
+#include "objects/tensor/aten_methods.h"
+
 #include <fmt/format.h>
 
-#include "objects/tensor/aten_methods.h"
 #include "objects/tensor/call_alias.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"

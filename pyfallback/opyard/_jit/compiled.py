@@ -258,7 +258,7 @@ class _State:
         self.surroundings = surroundings
         self._changeable = changeable
         self._versions = [tensor._version for tensor in tensors]
-        self._grads = [_gradients.grad(tensor) for tensor in tensors]
+        self._grads = _grads_of(tensors)
         self._names = surroundings.names_of_modules()
 
     def difference(self, found: object) -> str:
@@ -269,9 +269,17 @@ class _State:
         is_same = type(found) is tuple and found[0] == self.key
         if not is_same or not _are_same(found[2], self._changeable):  # type: ignore[index]
             return "it changes something that it is given, or finds outside"
-        if not _are_same([_gradients.grad(tensor) for tensor in self.tensors], self._grads):
+        if not _are_same(_grads_of(self.tensors), self._grads):
             return "it assigns the grad of a tensor that it is given, or finds outside"
         return next(filter(None, (one.change() for one in self._names)), "")
+
+
+def _grads_of(tensors: list) -> list:
+    """The `grad` of each; what is no leaf has one if it is kept, and asking for others warns."""
+    return [
+        _gradients.grad(tensor) if tensor.is_leaf or _gradients.retains_grad(tensor) else None
+        for tensor in tensors
+    ]
 
 
 def _are_same(some: Sequence, others: Sequence) -> bool:

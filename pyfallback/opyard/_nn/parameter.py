@@ -4,8 +4,6 @@ A tensor of a subclass of Tensor stays of its class; it is marked, so that it is
 isinstance().
 """
 
-from typing import Any
-
 from .. import _C
 from .._autograd.modes import no_grad
 
@@ -74,14 +72,3 @@ class Parameter(_C.Tensor, metaclass=_ParameterMeta):
                 made = _detached_as(kind, data)
                 setattr(made, _MARK, True)
         return made.requires_grad_() if requires_grad else made  # type: ignore[return-value]
-
-    def __deepcopy__(self, memo: dict) -> "Parameter":
-        known = memo.get(id(self))
-        if known is None:
-            with no_grad():
-                known = memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
-        return known
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        plain = _C.Tensor.make_subclass(_C.Tensor, self.detach())
-        return type(self), (plain, self.requires_grad)

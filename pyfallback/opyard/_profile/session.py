@@ -145,7 +145,8 @@ class profile(Results):
             read_patterns("exclude", exclude),
         )
         super().__init__(stack=with_stack and cpu, lines=lines, memory=profile_memory)
-        for name, given in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
+        called: dict[str, Any] = {"schedule": schedule, "on_trace_ready": on_trace_ready}
+        for name, given in called.items():
             if given is not None and not callable(given):
                 kind = type(given).__name__
                 raise TypeError(f"profile: {name} is a function, not an object of {kind}")

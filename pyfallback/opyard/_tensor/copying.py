@@ -84,6 +84,12 @@ def _memory_of(tensor: Tensor) -> Tensor | None:
     return None if memory is tensor else memory
 
 
+def _is_memory(tensor: Tensor) -> bool:
+    """Whether it is a whole memory, which has neither a class nor gradients of its own."""
+    key = tensor._memory_key()
+    return key is not None and _memories.get(key) is tensor
+
+
 def copy(tensor: Tensor) -> Tensor:
     if not tensor.is_leaf:
         _refuse_history("copy")
@@ -129,6 +135,9 @@ def deepcopy(tensor: Tensor, memo: dict) -> Tensor:
     known = memo.get(id(tensor), _MISSING)
     if known is not _MISSING:
         return known
+    if _is_memory(tensor):
+        made = memo[id(tensor)] = tensor._duplicate()
+        return made
     if not tensor.is_leaf:
         _refuse_history("deepcopy")
     if _is_wrapper(tensor):
@@ -193,6 +202,8 @@ def reduce(tensor: Tensor, protocol: int) -> "str | tuple[Any, ...]":
             f"a {kind} cannot be pickled: it has no memory of its own. Define __reduce__(self) in "
             f"{kind}, which returns ({kind}, (what it wraps, …))"
         )
+    if _is_memory(tensor):
+        return *_parts(tensor, protocol), None
     if not tensor.is_leaf:
         _refuse_history("pickle")
     function, made_of = _parts(tensor, protocol)
