@@ -18,7 +18,8 @@ namespace opyard::profiler {
 namespace {
 
 // Of this process. Written while a session begins or ends, and in the child of a fork.
-std::atomic<int> journal{-1};
+std::atomic<int> journal{-1};             // -1, too, once a record did not fit
+std::atomic<int> journal_file{-1};        // to be closed
 std::atomic<bool> child_has_none{false};  // see [Child]
 std::string* the_folder = nullptr;
 std::string* the_program = nullptr;
@@ -45,6 +46,12 @@ class Record {
  private:
   std::string bytes_;
 };
+
+void close_journal() noexcept {
+  journal.store(-1);
+  const int file = journal_file.exchange(-1);
+  if (file >= 0) ::close(file);
+}
 
 // What does not fit on the disk ends the journal: a record in part would spoil all behind it.
 void append_to_journal(const std::string& bytes) noexcept {
@@ -88,6 +95,7 @@ void open_files() {
       fail_file(errno, *the_folder, "a file for what is recorded cannot be made in " + *the_folder);
     }
   }
+  journal_file.store(file);
   journal.store(file);
   try {
     Record process(JournalKind::Process);
@@ -98,7 +106,7 @@ void open_files() {
     keep_all_names();
     begin_file_blocks(MappedBlocks::create(path + kBlocksEnding));
   } catch (...) {
-    ::close(journal.exchange(-1));
+    close_journal();
     throw;
   }
 }
@@ -122,8 +130,7 @@ void end_files(const Recording& recording) {
   for (const ThreadName& thread : recording.thread_names) write_thread_name(thread);
   for (const auto& [text, number] : recording.notes) write_note(text, number);
   append_to_journal(Record(JournalKind::End).pair(recording.end).finish());
-  const int file = journal.exchange(-1);
-  if (file >= 0) ::close(file);
+  close_journal();
 }
 
 void keep_name(std::uint32_t key, const Name& name) noexcept {
@@ -156,8 +163,7 @@ void write_note(const std::string& text, std::uint64_t number) {
 }
 
 void files_in_child() noexcept {
-  const int file = journal.exchange(-1);
-  if (file >= 0) ::close(file);
+  close_journal();
   child_has_none.store(true);
 }
 
