@@ -161,7 +161,7 @@ pickle.loads(pickle.dumps(x))""",
 
 def program_of(entry):
     before, _, body = entry.rpartition("---")
-    lines = "\n        ".join(body.strip().splitlines())
+    lines = "\n            ".join(body.strip().splitlines())
     return f"""{PRELUDE}
 def in_child():
     for _ in range({RUNS}):
@@ -175,7 +175,12 @@ def in_child():
 
 def work():
     while True:
-        {lines}
+        try:
+            {lines}
+        except Exception:
+            if count[0] < 8:
+                raise
+            return  # the program ends, and refuses calls
         count[0] += 1
 
 count = [0]
