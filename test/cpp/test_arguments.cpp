@@ -12,7 +12,7 @@ namespace opyard {
 namespace {
 
 constexpr const char* kDeclaration =
-    "t::take(Tensor x, int n=2, *, float alpha=1.0, str mode) -> Tensor";
+    "t::take(Tensor x, int n=2, *, float alpha=1., str mode) -> Tensor";
 
 class Arguments : public testing::Test {
  protected:

@@ -59,10 +59,10 @@ TEST(Graph, H1_NamesAreUnique) {
   EXPECT_EQ(g.x->debug_name(), "x.1");
   g.add->output()->set_debug_name("x");
   EXPECT_EQ(g.relu->output()->debug_name(), "x.2");
-  EXPECT_THROWN(
-      g.x->set_debug_name("12"), BadValue,
-      "'12' is no name of a value; use letters, digits, '_' and '.', not digits alone, and at most "
-      "1048576 bytes");
+  EXPECT_THROWN(g.x->set_debug_name("12"), BadValue,
+                "'12' is no name of a value; use letters, digits, '_', '.' and, inside, '-', not "
+                "digits alone, "
+                "and at most 1048576 bytes");
   EXPECT_EQ(g.graph->find_value("x.2"), g.relu->output());
   EXPECT_EQ(g.graph->find_value("nobody"), nullptr);
   lint(*g.graph);

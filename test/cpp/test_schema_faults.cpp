@@ -131,7 +131,7 @@ TEST(SchemaFaults, X9_TheFixesMendTheText) {
       {"f(int a=1.0, float b=Infinity, float c=-INF, float d=NaN) -> ()",
        "f(int a=1, float b=inf, float c=-inf, float d=nan) -> ()"},
       {"f(str a=mean, str b='x\"y', str[] c=['a', b]) -> ()",
-       "f(str a=\"mean\", str b=\"x\\\"y\", str[] c=[\"a\", \"b\"]) -> ()"},
+       "f(str a=\"mean\", str b='x\"y', str[] c=['a', \"b\"]) -> ()"},
       {"f(int a=None, Tensor(a!)[] b=None, int? c=null) -> ()",
        "f(int? a=None, Tensor(a!)[]? b=None, int? c=None) -> ()"},
       {"f(int x=1, Tensor y) -> ()", "f(int x=1, *, Tensor y) -> ()"},

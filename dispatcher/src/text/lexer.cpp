@@ -111,15 +111,14 @@ Token Lexer::name() {
   return too_long(end) ? refuse_length(end) : token(TokenKind::Name, end);
 }
 
-// Points and hyphens belong to the variable if more of its name follows: %x.1, %block4-5.f, but
+// A point or a hyphen belongs to the variable if more of its name follows: %x.1, %block4-5.f, but
 // "%x." ends before the point.
 Token Lexer::variable() {
+  const auto joins = [&](std::size_t i) {
+    return (at(i) == '.' || at(i) == '-') && continues_name(at(i + 1));
+  };
   std::size_t end = offset_ + 1;
-  for (std::size_t next = end; continues_name(at(next));) {
-    while (continues_name(at(next))) ++next;
-    end = next;
-    while (at(next) == '.' || at(next) == '-') ++next;
-  }
+  while (continues_name(at(end)) || joins(end)) ++end;
   return too_long(end) ? refuse_length(end) : token(TokenKind::Variable, end);
 }
 
