@@ -77,7 +77,7 @@ TEST(Text, AGraphsLineIsSplit) {
 TEST(Text, AMarkNeedsANameBehindItAndALanguageThatHasIt) {
   EXPECT_EQ(tokens_of("%a % b %.", kGraph), "|v:%a s:% n:b s:% ?:.");
   EXPECT_EQ(tokens_of("a%b", kFormula), "|n:a s:% n:b");
-  EXPECT_EQ(tokens_of("%a..b %c.", kGraph), "|v:%a ?:. ?:. n:b v:%c ?:.");
+  EXPECT_EQ(tokens_of("%a..b %a-b-.c %c. %d-", kGraph), "|v:%a..b v:%a-b-.c v:%c ?:. v:%d s:-");
 }
 
 TEST(Text, AVariableHasTheLimitOfANameWithItsMark) {

@@ -111,14 +111,15 @@ Token Lexer::name() {
   return too_long(end) ? refuse_length(end) : token(TokenKind::Name, end);
 }
 
-// A point or a hyphen belongs to the variable if more of its name follows: %x.1, %block4-5.f, but
+// Points and hyphens belong to the variable if more of its name follows: %x.1, %block4-5.f, but
 // "%x." ends before the point.
 Token Lexer::variable() {
-  const auto joins = [&](std::size_t i) {
-    return (at(i) == '.' || at(i) == '-') && continues_name(at(i + 1));
-  };
   std::size_t end = offset_ + 1;
-  while (continues_name(at(end)) || joins(end)) ++end;
+  for (std::size_t next = end; continues_name(at(next));) {
+    while (continues_name(at(next))) ++next;
+    end = next;
+    while (at(next) == '.' || at(next) == '-') ++next;
+  }
   return too_long(end) ? refuse_length(end) : token(TokenKind::Variable, end);
 }
 

@@ -14,7 +14,7 @@
 namespace opyard::jit {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::size_t kMostHeader = 65'536;
 constexpr std::size_t kMostDims = 64;
 
@@ -74,7 +74,7 @@ DimVector read_sizes(std::string_view header, const std::string& path) {
 // Where the bytes begin, and the header between the lengths and them.
 std::pair<std::string_view, std::size_t> npy_header(std::string_view bytes,
                                                     const std::string& path) {
-  OPYARD_CHECK(bytes.size() >= 10 && bytes.starts_with(kMagic), BadValue,
+  OPYARD_CHECK(bytes.size() >= 10 && bytes.starts_with(kNpyMagic), BadValue,
                fmt::format("{} is no .npy file: it begins with other bytes", path));
   const unsigned version = std::uint8_t(bytes[6]);
   OPYARD_CHECK(version >= 1 && version <= 3, Unsupported,
@@ -130,9 +130,9 @@ void save_npy(const Tensor& tensor, const std::string& path) {
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                   fmt::join(sizes.begin(), sizes.end(), ", "), sizes.size() == 1 ? "," : "");
-  header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
+  header.append(63 - (kNpyMagic.size() + 4 + header.size()) % 64, ' ');
   header += '\n';
-  std::string begin(kMagic);
+  std::string begin(kNpyMagic);
   begin += {'\1', '\0', char(header.size() & 0xFF), char(header.size() >> 8)};
   begin += header;
   const std::size_t bytes = std::size_t(rows.numel()) * item_size(rows.dtype());

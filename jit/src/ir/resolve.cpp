@@ -77,7 +77,7 @@ TypePtr substituted(const TypePtr& type, const Bindings& bindings) {
   return compound_type(type->kind(), std::move(elements));
 }
 
-struct Match {
+struct OverloadMatch {
   std::string reason;      // why it does not fit; empty if it does
   std::vector<int> given;  // see Choice
 };
@@ -86,7 +86,7 @@ struct Match {
 enum class ArgumentRow { Inputs, Positional };
 
 // Which of the given ones each argument is. False, with a reason, for one too many or given twice.
-bool arrange(const Schema& schema, const GivenTypes& types, ArgumentRow row, Match& match) {
+bool arrange(const Schema& schema, const GivenTypes& types, ArgumentRow row, OverloadMatch& match) {
   const std::size_t count = schema.arguments.size();
   if (types.positional.size() > count && !schema.variadic_arguments) {
     match.reason = fmt::format("takes {} arguments, not {}", count, types.positional.size());
@@ -113,8 +113,8 @@ bool arrange(const Schema& schema, const GivenTypes& types, ArgumentRow row, Mat
   return true;
 }
 
-Match match_schema(const Schema& schema, const GivenTypes& types, ArgumentRow row) {
-  Match match;
+OverloadMatch match_schema(const Schema& schema, const GivenTypes& types, ArgumentRow row) {
+  OverloadMatch match;
   if (!arrange(schema, types, row, match)) return match;
   Bindings bindings;
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
@@ -191,7 +191,7 @@ std::vector<Callee> find_candidates(std::string_view name, std::string_view over
 std::optional<Choice> find_first(std::string_view name, std::string_view overload,
                                  const GivenTypes& types, ArgumentRow row) {
   const std::vector<Callee> candidates = find_candidates(name, overload, overload.empty());
-  Match match;
+  OverloadMatch match;
   const std::optional<std::size_t> chosen = opyard::choose_overload(
       candidates.size(), [](std::size_t) { return false; },
       [&](std::size_t i) {

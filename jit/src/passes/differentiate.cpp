@@ -37,7 +37,7 @@ using detail::describe_node;
 
 constinit std::atomic<const HandleNodes*> handle_nodes{nullptr};
 
-[[noreturn]] OPYARD_COLD void refuse_node(const Node& node, std::string_view why) {
+[[noreturn]] OPYARD_COLD void refuse_gradient(const Node& node, std::string_view why) {
   fail(ErrorKind::Unsupported, fmt::format("differentiate(): {} {}", describe_node(node), why));
 }
 
@@ -121,16 +121,16 @@ class Differentiation {
     const Symbol writes = Symbol::attr("writes");  // of a traced function: see jit/trace.h
     detail::each_node(graph_.block(), [&](const Node* node) {
       if (node->find_attribute(writes) != nullptr) {
-        refuse_node(*node, "writes a tensor that it takes in place, which a formula may read");
+        refuse_gradient(*node, "writes a tensor that it takes in place, which a formula may read");
       }
       const auto callee = detail::find_callee(*node);
       if (!callee) return;
       for (const Argument& argument : callee->schema().arguments) {
         if (!argument.alias || !argument.alias->is_write) continue;
-        refuse_node(*node,
-                    fmt::format("writes its argument '{}' in place, which a formula may read: "
-                                "use the form that gives a new tensor",
-                                argument.name));
+        refuse_gradient(*node,
+                        fmt::format("writes its argument '{}' in place, which a formula may read: "
+                                    "use the form that gives a new tensor",
+                                    argument.name));
       }
     });
   }
@@ -157,11 +157,11 @@ class Differentiation {
     if (!callee || callee->op == nullptr) {
       for (const Value* const output : node.outputs()) {
         if (carries_keys(*output->type())) {
-          refuse_node(node, callee
-                                ? "takes a part of what a gradient flows through; take it by an "
-                                  "operator, or unpack the list"
-                                : "has no formula as text: a gradient cannot flow through tuples "
-                                  "here");
+          refuse_gradient(node,
+                          callee ? "takes a part of what a gradient flows through; take it by an "
+                                   "operator, or unpack the list"
+                                 : "has no formula as text: a gradient cannot flow through tuples "
+                                   "here");
         }
       }
       return;
@@ -176,9 +176,9 @@ class Differentiation {
   // jit/differentiate.h.
   void find_flow_of_function(const Node& node) {
     if (handle_nodes.load(std::memory_order_acquire) == nullptr) {
-      refuse_node(node,
-                  "is a function, and has no formula as text; load opyard.autograd, or call "
-                  "autograd::join_graphs(), which records what functions do");
+      refuse_gradient(node,
+                      "is a function, and has no formula as text; load opyard.autograd, or call "
+                      "autograd::join_graphs(), which records what functions do");
     }
     for (const Value* const output : node.outputs()) {
       if (!is_integral(*output->type())) flows_[output] = Flow::Needs;
@@ -267,8 +267,8 @@ class Differentiation {
       }
     }
     if (differentiated.empty() && first_unknown_ != nullptr) {
-      refuse_node(*first_unknown_,
-                  "has no formula as text, and no other way leads from wrt to an output");
+      refuse_gradient(*first_unknown_,
+                      "has no formula as text, and no other way leads from wrt to an output");
     }
     if (differentiated.empty()) {
       fail(ErrorKind::BadGraph,
@@ -333,9 +333,9 @@ class Differentiation {
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (flow_of(node.input(i)) != Flow::None && !has_formula[i]) {
-        refuse_node(node,
-                    fmt::format("has no formula for '{}'; give it one with derivative(\"{}\", ...)",
-                                op.schema().arguments[i].name, op.name().base_name()));
+        refuse_gradient(
+            node, fmt::format("has no formula for '{}'; give it one with derivative(\"{}\", ...)",
+                              op.schema().arguments[i].name, op.name().base_name()));
       }
       if (found[i] == nullptr || flow_of(node.input(i)) == Flow::None) continue;
       add(node.input(i), fitted(node, op, node.input(i), found[i]));
@@ -378,11 +378,11 @@ class Differentiation {
       if (meaning.index >= values.size()) continue;
       const std::optional<DType> dtype = dtype_of(values[meaning.index]);
       if (!dtype || !is_complex(*dtype)) continue;
-      refuse_node(node,
-                  fmt::format("has the formula \"{}\", which reads complex numbers and does not "
-                              "say how: write conj() around the factors that are conjugated, as "
-                              "in grad * conj(other)",
-                              formula.text));
+      refuse_gradient(
+          node, fmt::format("has the formula \"{}\", which reads complex numbers and does not "
+                            "say how: write conj() around the factors that are conjugated, as "
+                            "in grad * conj(other)",
+                            formula.text));
     }
   }
   // Whether it is known that a call takes and gives no complex number.
@@ -421,10 +421,10 @@ class Differentiation {
         if (input->type()->kind() == TypeKind::Tensor) {
           wanted.push_back(flows);
         } else if (flows && !input->is_handle()) {
-          refuse_node(node,
-                      fmt::format("takes %{} of type {}, by which a gradient cannot flow into a "
-                                  "function; give it the Tensors",
-                                  input->printed_name(), type_text(*input->type())));
+          refuse_gradient(
+              node, fmt::format("takes %{} of type {}, by which a gradient cannot flow into a "
+                                "function; give it the Tensors",
+                                input->printed_name(), type_text(*input->type())));
         }
       }
       handle = handles.add_handle(node, wanted);
@@ -443,10 +443,10 @@ class Differentiation {
           std::ranges::find(reached, input) != reached.end()) {
         continue;
       }
-      refuse_node(node,
-                  fmt::format("gives a handle already, which leaves %{} out: a gradient is wanted "
-                              "for it",
-                              input->printed_name()));
+      refuse_gradient(
+          node, fmt::format("gives a handle already, which leaves %{} out: a gradient is wanted "
+                            "for it",
+                            input->printed_name()));
     }
     Node* const eval = graph_.append_node(handles.create_eval(graph_, gradients, handle));
     eval->set_source_range(node.source_range());

@@ -79,7 +79,7 @@ struct Image {
   }
 };
 
-Tensor floor_of(const Tensor& x) {
+Tensor rounded_down(const Tensor& x) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::floor");
   return op.call(detach(x));
 }
@@ -93,7 +93,7 @@ struct Tap {
   Tensor place, share;
 };
 std::vector<Tap> linear_taps(const ImageLine& line, const Tensor& given) {
-  const Tensor place = line.moved_inside(line.in_pixels(given)), first = floor_of(place);
+  const Tensor place = line.moved_inside(line.in_pixels(given)), first = rounded_down(place);
   const Tensor after = place - first;
   return {{first, Scalar(1) - after}, {first + 1, after}};
 }
@@ -105,7 +105,7 @@ Tensor far_share(const Tensor& distance) {
   return ((distance * -0.75 + 3.75) * distance - Scalar(6.0)) * distance + 3;
 }
 std::vector<Tap> cubic_taps(const ImageLine& line, const Tensor& given) {
-  const Tensor place = line.in_pixels(given), first = floor_of(place);
+  const Tensor place = line.in_pixels(given), first = rounded_down(place);
   const Tensor after = place - first, before = Scalar(1) - after;
   return {{line.moved_inside(first - 1), far_share(after + 1)},
           {line.moved_inside(first), near_share(after)},

@@ -39,7 +39,7 @@ T floored_rest(T a, T b) {
 
 // std::floor(), without a call where an int32 holds it.
 template <typename T>
-T floor_of(T number) {
+T rounded_down(T number) {
   if (!(std::abs(number) < T(0x1p30))) return std::floor(number);
   const T whole = T(std::int32_t(number));
   return whole - T(whole > number);
@@ -53,7 +53,7 @@ T floored_quotient(T a, T b) {
   const T rest = truncated_rest(a, b);
   const T quotient = (a - rest) / b - T(is_below(rest, b));
   if (quotient == 0) return std::copysign(T(0), a / b);
-  const T floor = floor_of(quotient);
+  const T floor = rounded_down(quotient);
   return floor + T(quotient - floor > T(0.5));
 }
 
