@@ -756,7 +756,7 @@ def test_10000_profiles_start_and_stop_while_eight_threads_call(kind):
     done = threading.Event()
     most, until = (
         volume(10_000 if kind == "profile" else 2_000),
-        time.monotonic() + min(volume(40), 240),
+        time.monotonic() + max(20, min(volume(40), 240)),
     )
 
     def busy():
