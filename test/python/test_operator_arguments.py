@@ -124,6 +124,15 @@ REFUSED = [
     (lambda: aten.col2im(ones(3, 5), [2**40, 2**40], [1], [1], [0], [1]), *UNCOUNTED),
     (lambda: aten.unfold(on_meta(MOST, 0), 0, 0, 1), ValueError, "with windows that can be"),
     (lambda: inner.scatter_strided(ones(1), 3, [0, 9], [MOST, MOST], 0), ValueError, "same sizes"),
+    (lambda: inner.gather_strided(ones(5), [2], [1], MOST), ValueError, "outside of the row"),
+    (lambda: inner.gather_strided(ones(5), [2**62], [1], 1), ValueError, "outside of the row"),
+    (lambda: inner.gather_strided(ones(5), [4, 4], [MOST, MOST], 0), ValueError, "outside of the"),
+    (lambda: inner.gather_strided(ones(5), [4], [-MOST], 4), ValueError, "outside of the row"),
+    (lambda: inner.gather_strided(ones(5), [2], [1], -1), ValueError, "outside of the row"),
+    (lambda: inner.gather_strided(ones(5), [4, 4], [1], 0), ValueError, "a number for each"),
+    (lambda: inner.scatter_strided(ones(2), 4, [2], [MOST], MOST), ValueError, "outside of the"),
+    (lambda: inner.replace_strided(ones(5), ones(2), [2], [3], MOST), ValueError, "outside of the"),
+    (lambda: backward_of_strided([2, 3], [MOST, MOST]), ValueError, "outside of the row"),
     (lambda: spectrum_of(4, [4, 5, 1]), ValueError, "size has 3 numbers for grad of 2 dimensions"),
     (lambda: spectrum_of(MOST, [-MOST - 1, 0]), ValueError, "a size must be 0 or more"),
     (lambda: spectrum_of(0, [2, 2]), ValueError, "grad has 3 elements along dimension 1, and size"),
@@ -132,6 +141,8 @@ REFUSED = [
 
 # What wraps or turns as every other integer does, by numbers at their limits.
 AT_LIMITS = [
+    (lambda: inner.gather_strided(at(1, 2), [0, 2], [MOST, MOST], MOST), []),
+    (lambda: inner.gather_strided(at(1, 2, 3), [2], [-2], 2), [3, 1]),
     (lambda: aten.roll(at(1, 2, 3), [-MOST - 1], [0]), [3, 1, 2]),
     (lambda: aten.roll(at(1, 2, 3), [MOST], [0]), [3, 1, 2]),
     (lambda: aten.roll(at(1, 2, 3), [-1], [0]), [2, 3, 1]),

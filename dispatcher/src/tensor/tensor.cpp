@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "opyard/tensor/places.h"
 #include "opyard/tensor/reinterpret.h"
 #include "tensor/geometry.h"
 #include "tensor/keys_on.h"

@@ -1,6 +1,6 @@
 // tensor/tensor_impl.cpp: what a tensor checks when it is made, and lets go of at its end.
 //
-// [Extent] of geometry.cpp says which elements a geometry touches; all of them must be in
+// [Extent] of places.cpp says which elements a geometry touches; all of them must be in
 // the storage. A geometry without elements touches none and fits any storage, from any
 // offset whose address can be computed.
 #include "opyard/tensor/tensor_impl.h"
@@ -14,6 +14,7 @@
 #include "opyard/detail/base/free_list.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/keys/gradient_mode.h"
+#include "opyard/tensor/places.h"
 #include "tensor/geometry.h"
 
 namespace opyard {

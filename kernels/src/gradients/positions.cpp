@@ -3,6 +3,7 @@
 #include <opyard/library.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -206,13 +207,17 @@ Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const
 // row.
 Tensor part_of_row(const char* op, const Tensor& row, IntSpan size, IntSpan stride,
                    std::int64_t offset) {
-  std::int64_t first = offset, last = offset;
-  for (std::size_t i = 0; i < size.size() && i < stride.size(); ++i)
-    (stride[i] < 0 ? first : last) += (std::max<std::int64_t>(size[i], 1) - 1) * stride[i];
-  if (count_elements(size) != 0 && (first < 0 || last >= row.numel())) {
+  if (size.size() != stride.size()) {
+    refuse(ErrorKind::BadShape, {op, ": size is ", size, " and stride is ", stride,
+                                 "; both need a number for each dimension"});
+  }
+  if (count_elements(size) == 0) return row.as_strided(size, stride, 0);
+  const std::optional<Extent> extent = find_extent(size, stride);
+  if (!extent || offset < 0 || offset >= row.numel() || offset + extent->lowest < 0 ||
+      extent->highest >= row.numel() - offset) {
     refuse(ErrorKind::BadShape,
            {op, ": size is ", size, ", stride is ", stride, " and offset is ", offset,
-            "; elements ", first, " to ", last, " are wanted of a row of ", row.numel()});
+            "; some of these elements are outside of the row, which has ", row.numel()});
   }
   return row.as_strided(size, stride, row.storage_offset() + offset);
 }
@@ -281,9 +286,10 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_s
   const auto of_self = [&](const Tensor& x) {
     return gather.call(x, self_size, self_stride, self_offset);
   };
-  if (!shows_a_place_twice(self_size, self_stride)) return of_self(row);
+  const Tensor sums = of_self(row);  // which refuses what is not in the row
+  if (!shows_a_place_twice(self_size, self_stride)) return sums;
   const Tensor ones = full(grad, self_size, 1);
-  return of_self(row) / of_self(scatter.call(ones, count, self_size, self_stride, self_offset));
+  return sums / of_self(scatter.call(ones, count, self_size, self_stride, self_offset));
 }
 
 }  // namespace
