@@ -1,12 +1,12 @@
 // programs/run_arguments.h: what opyard-run is told on its command line.
 //
-// Depends on: jit/files/run_files.h.
+// Depends on: models/run_files.h.
 #pragma once
 
 #include <span>
 #include <string>
 
-#include "opyard/jit/files/run_files.h"
+#include "opyard/models/run_files.h"
 
 namespace opyard {
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
 
 # Lowest first: a file includes from its own place and from those before it.
-LAYERS = ["dispatcher", "jit", "autograd", "profiler", "kernels", "pyfallback"]
+LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
 # What a layer may do without the ones between.
 NEEDS_ONLY = {"profiler": ["dispatcher"]}
 # The folders of a layer, with the same order.
@@ -41,7 +41,8 @@ IDEAS = {
         "plugin",
         "c_api",
     ],
-    "jit": ["ir", "text", "fusion", "code", "passes", "trace", "files", "exported", "models"],
+    "jit": ["ir", "text", "fusion", "code", "passes", "trace"],
+    "models": ["files", "exported", "model"],
     "profiler": ["record", "trace", "files", "exports"],
     "kernels": [
         "loops",

@@ -30,7 +30,7 @@ from mutants_bench import Bench, say
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = "test/mutants.txt"
-LAYERS = ["dispatcher", "jit", "autograd", "kernels", "pyfallback", "profiler"]
+LAYERS = ["dispatcher", "jit", "models", "autograd", "kernels", "pyfallback", "profiler"]
 AT_LEAST = 90
 # What the build and the tests read. All that the build writes is in the copy's own build/.
 COPIED = ["meson.build", "meson_options.txt", "pyproject.toml"]
@@ -40,6 +40,7 @@ COPIED += [
     "examples",
     "jit",
     "kernels",
+    "models",
     "profiler",
     "programs",
     "pyfallback",
@@ -71,7 +72,7 @@ class Mutant:
         """The folder that says whom to suspect: dispatcher/src/keys -> keys,
         pyfallback/objects/arrays -> objects, and any other layer as a whole."""
         layer, *inner = Path(self.file).parts[:-1]
-        if layer in ("kernels", "jit", "autograd", "profiler"):
+        if layer in ("kernels", "jit", "models", "autograd", "profiler"):
             return layer
         inner = [part for part in inner if part not in ("src", "include", "detail")]
         if layer == "dispatcher":

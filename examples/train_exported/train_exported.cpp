@@ -12,10 +12,10 @@
 #include <opyard/autograd/staged.h>
 #include <opyard/jit/code.h>
 #include <opyard/jit/differentiate.h>
-#include <opyard/jit/files/model.h>
-#include <opyard/jit/files/npy.h>
 #include <opyard/jit/trace.h>
 #include <opyard/library.h>
+#include <opyard/models/model.h>
+#include <opyard/models/npy.h>
 #include <opyard/plugin/plugin.h>
 
 #include <cstdio>

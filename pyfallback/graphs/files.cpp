@@ -2,10 +2,10 @@
 #include "graphs/graphs.h"
 
 #include "bind/classes.h"
-#include "opyard/jit/files/model.h"
-#include "opyard/jit/files/run_files.h"
-#include "opyard/jit/files/safetensors.h"
 #include "opyard/jit/parse.h"
+#include "opyard/models/model.h"
+#include "opyard/models/run_files.h"
+#include "opyard/models/safetensors.h"
 
 namespace opyard::graphs {
 namespace {

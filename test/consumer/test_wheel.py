@@ -56,6 +56,7 @@ LIBRARIES = [
     "libopyard_autograd.so",
     "libopyard_embed.so",
     "libopyard_jit.so",
+    "libopyard_models.so",
     "libopyard_profiler.so",
 ]
 

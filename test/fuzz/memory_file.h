@@ -1,6 +1,6 @@
 // test/fuzz/memory_file.h: bytes as a file that has a path and is on no disk, and a model from it.
 //
-// Depends on: jit/files/model.h.
+// Depends on: models/model.h.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 #include "entries.h"
 #include "opyard/base/error.h"
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::fuzz {
 

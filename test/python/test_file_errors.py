@@ -2,7 +2,7 @@
 
 Every function that takes the name of a file, with one that is missing, a folder and one that may
 not be opened: the class, errno and filename. And files of other formats, which are named. Suspect
-dispatcher/src/base/file_error.cpp, jit/src/files/{file_bytes,foreign}.cpp.
+dispatcher/src/base/file_error.cpp, models/src/files/{file_bytes,foreign}.cpp.
 """
 
 import errno

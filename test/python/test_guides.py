@@ -27,9 +27,9 @@ def blocks(text, language):
 
 # What a program of a guide links besides libopyard.so, and what it prints at its end.
 PROGRAMS = {
-    "embedding": ("pyfallback/libopyard_embed.so", "the sum is 0"),
-    "graphs": ("jit/libopyard_jit.so", "6 elements"),
-    "models": ("jit/libopyard_jit.so", "1 output"),
+    "embedding": (["pyfallback/libopyard_embed.so"], "the sum is 0"),
+    "graphs": (["jit/libopyard_jit.so"], "6 elements"),
+    "models": (["jit/libopyard_jit.so", "models/libopyard_models.so"], "1 output"),
 }
 
 
@@ -43,8 +43,8 @@ def run_program(guide, text, in_cpp, folder):
     (folder / "main.cpp").write_text(in_cpp, "utf-8")
     for module in set(re.findall(r"`(\w+)\.py`", text)):
         (folder / f"{module}.py").write_text("\n".join(blocks(text, "python")), "utf-8")
-    library, printed = PROGRAMS[guide]
-    linked = [Path(_build_info.library), build_folder() / library]
+    libraries, printed = PROGRAMS[guide]
+    linked = [Path(_build_info.library), *(build_folder() / name for name in libraries)]
     subprocess.run(
         [compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
         + [f"-I{include}" for include in _build_info.include_dirs]

@@ -15,7 +15,7 @@ import pytest
 from conftest import build_folder
 
 ROOT = Path(__file__).resolve().parents[2]
-LAYERS = ["dispatcher", "jit", "autograd", "profiler", "kernels", "pyfallback"]
+LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
 
 
 def load_lint():
@@ -87,8 +87,8 @@ UPWARD = [
     ("kernels/src/common/check.cpp", "pyfallback/runtime/gil.h"),
     # the ideas of the other layers
     ("jit/src/ir/node.cpp", "text/value_names.h"),
-    ("jit/src/files/json.cpp", "exported/zip.h"),
-    ("jit/src/exported/program.cpp", "models/model_file.h"),
+    ("models/src/files/json.cpp", "exported/zip.h"),
+    ("models/src/exported/program.cpp", "model/model_file.h"),
     ("profiler/src/record/session.cpp", "files/journal_reader.h"),
     ("profiler/src/trace/replay.cpp", "exports/report_bars.h"),
     ("kernels/loops/unary.cpp", "kernels/src/common/check.h"),
@@ -165,13 +165,13 @@ def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
     plant("pyfallback/elsewhere/planted.cpp", "\n")
     plant("jit/src/elsewhere/planted.cpp", "\n")
     for number in range(lint.MOST_FILES_OF_A_ROOM):
-        plant(f"jit/src/models/planted_{number}.cpp", "\n")
+        plant(f"jit/src/code/planted_{number}.cpp", "\n")
         plant(f"pyfallback/vtable/planted_{number}.cpp", "\n")
     faults = list(lint.check_rooms())
     assert len(faults) == 4
     assert "jit/src/elsewhere/planted.cpp: is of no idea" in faults[0]
     assert "pyfallback/elsewhere/planted.cpp: is in no room" in faults[1]
-    assert re.match(r"jit/src/models: \d+ files", faults[2])
+    assert re.match(r"jit/src/code: \d+ files", faults[2])
     assert re.match(r"pyfallback/vtable: \d+ files", faults[3])
 
 
@@ -291,7 +291,7 @@ def calls_of(layer):
     }
 
 
-COMPILED = ["dispatcher", "jit", "autograd", "profiler", "kernels", "pyfallback"]
+COMPILED = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
 
 
 @pytest.mark.parametrize("layer", COMPILED)
@@ -317,7 +317,7 @@ ONE_PIECE = {
     "jit/text",
     "jit/code",
     "jit/trace",
-    "jit/exported",
+    "models/exported",
     "autograd/",
     "profiler/record",
     "pyfallback/runtime",

@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["docs/concepts/a_call.md", "docs/concepts/layers.md", "CONTRIBUTING.md"]
-FOLDERS = "dispatcher|jit|autograd|profiler|remote|kernels|pyfallback|test|tools|docs|examples"
+FOLDERS = (
+    "dispatcher|jit|models|autograd|profiler|remote|kernels|pyfallback|test|tools|docs|examples"
+)
 
 
 def files_in(page):

@@ -46,4 +46,8 @@ std::int64_t Code::register_of(const Value* value) const noexcept {
   return found == nullptr ? -1 : std::int64_t(*found);
 }
 
+const Node* Code::node_of(std::size_t instruction) const noexcept {
+  return data_->origins[instruction].node;
+}
+
 }  // namespace opyard::jit

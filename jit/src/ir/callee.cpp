@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/load_operator.h"
+#include "opyard/detail/jit/load_operator.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/constant.h"
 #include "opyard/schema/relations.h"

@@ -1,5 +1,5 @@
 // ir/load_operator.cpp: asking the finder of the registry.
-#include "ir/load_operator.h"
+#include "opyard/detail/jit/load_operator.h"
 
 #include "opyard/detail/registry/finder.h"
 #include "opyard/jit/resolve.h"

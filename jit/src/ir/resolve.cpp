@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "ir/builtins.h"
-#include "ir/load_operator.h"
 #include "ir/node_rules.h"
 #include "ir/written_call.h"
+#include "opyard/detail/jit/load_operator.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/choose_overload.h"

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "ir/load_operator.h"
 #include "ir/node_rules.h"
+#include "opyard/detail/jit/load_operator.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/resolve.h"
 #include "text/graph_language.h"

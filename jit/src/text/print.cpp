@@ -214,4 +214,6 @@ std::string to_string(const Node& node) {
   return std::move(printer).take();
 }
 
+bool is_written_out(const Tensor& tensor) { return detail::literal_text(tensor) != "<Tensor>"; }
+
 }  // namespace opyard::jit

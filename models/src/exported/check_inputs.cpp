@@ -9,7 +9,7 @@
 #include "files/json.h"
 #include "files/sizes.h"
 #include "opyard/base/error.h"
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::jit {
 namespace {

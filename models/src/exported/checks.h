@@ -1,12 +1,12 @@
 // exported/checks.h: what an exported program says of its inputs: dtypes, sizes, ranges.
 //
-// Depends on: files/json.h, jit/files/model.h.
+// Depends on: files/json.h, models/model.h.
 #pragma once
 
 #include <string>
 
 #include "files/json.h"
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::jit {
 

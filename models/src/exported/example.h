@@ -3,7 +3,7 @@
 // They are a pickle in an archive of their own. It is decoded by fixed steps: tensors, containers,
 // numbers, texts and None are made, and no name in it is looked up or called.
 //
-// Depends on: exported/zip.h, jit/files/model.h.
+// Depends on: exported/zip.h, models/model.h.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "exported/zip.h"
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::jit {
 

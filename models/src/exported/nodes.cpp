@@ -7,8 +7,8 @@
 
 #include "exported/names.h"
 #include "exported/program.h"
-#include "ir/load_operator.h"
 #include "opyard/base/error.h"
+#include "opyard/detail/jit/load_operator.h"
 #include "opyard/jit/resolve.h"
 #include "opyard/registry/registry.h"
 

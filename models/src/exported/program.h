@@ -1,13 +1,13 @@
 // exported/program.h: programs of torch.export: their archive, and their graph.
 //
-// Depends on: files/json.h, exported/zip.h, jit/files/model.h.
+// Depends on: files/json.h, exported/zip.h, models/model.h.
 #pragma once
 
 #include <string>
 
 #include "exported/zip.h"
 #include "files/json.h"
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::jit {
 

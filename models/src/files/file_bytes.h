@@ -2,18 +2,18 @@
 //
 // Bytes that were read are in one block, which lives as long as a tensor on it. A map is private
 // and may be written: who writes a tensor gets pages of their own, and the file never changes. What
-// may happen to mapped tensors is in jit/files/file_access.h.
+// may happen to mapped tensors is in models/file_access.h.
 //
 // Threads: constant once it is open.
 //
-// Depends on: jit/files/file_access.h, tensor/tensor.h.
+// Depends on: models/file_access.h, tensor/tensor.h.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "opyard/jit/files/file_access.h"
+#include "opyard/models/file_access.h"
 #include "opyard/tensor/tensor.h"
 
 namespace opyard::jit {

@@ -1,5 +1,5 @@
 // files/npy.cpp: the header of .npy files is a literal of Python, of which three members are read.
-#include "opyard/jit/files/npy.h"
+#include "opyard/models/npy.h"
 
 #include <charconv>
 

@@ -1,5 +1,5 @@
 // files/safetensors.cpp: the header's JSON, checked against the file, and the reverse.
-#include "opyard/jit/files/safetensors.h"
+#include "opyard/models/safetensors.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 // files/sizes.h: expressions of sizes: read from a program and from our own form, and computed.
 //
-// Depends on: files/json.h, jit/files/size_expression.h.
+// Depends on: files/json.h, models/size_expression.h.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "files/json.h"
-#include "opyard/jit/files/size_expression.h"
+#include "opyard/models/size_expression.h"
 
 namespace opyard::jit {
 

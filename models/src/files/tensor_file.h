@@ -1,10 +1,10 @@
 // files/tensor_file.h: the tensors of a safetensors file whose bytes are in memory already.
 //
-// Depends on: files/file_bytes.h, jit/files/safetensors.h.
+// Depends on: files/file_bytes.h, models/safetensors.h.
 #pragma once
 
 #include "files/file_bytes.h"
-#include "opyard/jit/files/safetensors.h"
+#include "opyard/models/safetensors.h"
 
 namespace opyard::jit {
 

@@ -1,8 +1,8 @@
-// models/model.cpp: a model is loaded, and runs.
-#include "opyard/jit/files/model.h"
+// model/model.cpp: a model is loaded, and runs.
+#include "opyard/models/model.h"
 
 #include "exported/program.h"
-#include "models/model_file.h"
+#include "model/model_file.h"
 
 namespace opyard::jit {
 

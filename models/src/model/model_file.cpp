@@ -1,5 +1,5 @@
-// models/model_file.cpp: see [Formats]; what is written is read again before it is said to be saved.
-#include "models/model_file.h"
+// model/model_file.cpp: see [Formats]; what is written is read again before it is said to be saved.
+#include "model/model_file.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,6 @@
 #include "opyard/base/error.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
-#include "text/print_attribute.h"
 
 namespace opyard::jit {
 namespace {
@@ -53,12 +52,11 @@ void collect(const Block& block, std::vector<Tensor>& tensors) {
   }
 }
 
-// Those whose text is <Tensor>.
+// Those whose elements the text does not have.
 std::vector<Tensor> constants_of(const Graph& graph) {
   std::vector<Tensor> all;
   collect(*graph.block(), all);
-  std::erase_if(all,
-                [](const Tensor& tensor) { return detail::literal_text(tensor) != "<Tensor>"; });
+  std::erase_if(all, is_written_out);
   return all;
 }
 

@@ -1,4 +1,4 @@
-// models/model_file.h: models in our own form: a safetensors file with the graph's text as metadata.
+// model/model_file.h: models in our own form: a safetensors file with the graph's text as metadata.
 //
 // [Formats] What is written is format 3:
 //   tensors    the state by name, and "opyard.constant.N", the value of the Nth <Tensor> in
@@ -14,11 +14,11 @@
 // file. In format 2 there was no such member, and in format 1 expressions were null, too, and ints
 // had no size.
 //
-// Depends on: files/file_bytes.h, jit/files/model.h.
+// Depends on: files/file_bytes.h, models/model.h.
 #pragma once
 
 #include "files/file_bytes.h"
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::jit {
 

@@ -1,5 +1,5 @@
-// models/run_files.cpp: load, read, run, write, compare, and only then measure.
-#include "opyard/jit/files/run_files.h"
+// model/run_files.cpp: load, read, run, write, compare, and only then measure.
+#include "opyard/models/run_files.h"
 
 #include <chrono>
 #include <complex>
@@ -9,9 +9,9 @@
 
 #include "files/comparison.h"
 #include "files/json.h"
-#include "models/run_times.h"
+#include "model/run_times.h"
 #include "opyard/base/error.h"
-#include "opyard/jit/files/npy.h"
+#include "opyard/models/npy.h"
 #include "opyard/tensor/make.h"
 
 namespace opyard::jit {

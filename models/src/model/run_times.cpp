@@ -1,12 +1,10 @@
-// models/run_times.cpp: laps of a stopwatch, and the instructions' times summed by operator.
-#include "models/run_times.h"
+// model/run_times.cpp: laps of a stopwatch, and the instructions' times summed by operator.
+#include "model/run_times.h"
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
-
-#include "code/code_data.h"
 
 namespace opyard::jit {
 namespace {
@@ -26,7 +24,7 @@ std::vector<OperatorTime> by_operator(const Code& code, std::span<const Instruct
   std::map<std::string, OperatorTime> sums;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i].count == 0) continue;
-    const Node* const node = code.data().origins[i].node;
+    const Node* const node = code.node_of(i);
     const std::string name = node == nullptr ? "(blocks)" : std::string(node->kind().qual_string());
     OperatorTime& sum = sums[name];
     sum.name = name;

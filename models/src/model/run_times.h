@@ -1,6 +1,6 @@
-// models/run_times.h: where the time of a run of a model went, as tables for people.
+// model/run_times.h: where the time of a run of a model went, as tables for people.
 //
-// Depends on: jit/files/model.h.
+// Depends on: models/model.h.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::jit {
 

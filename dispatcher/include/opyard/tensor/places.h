@@ -20,7 +20,8 @@ struct Extent {
 OPYARD_API std::optional<Extent> find_extent(IntSpan sizes, IntSpan strides) noexcept;
 
 // Whether two elements of such sizes and strides are one place in memory, as after expand() or
-// unfold(), for a geometry with an Extent. Costs a look at each element if the strides of dimensions lie inside one another.
+// unfold(), for a geometry with an Extent. Costs a look at each element if the strides of
+// dimensions lie inside one another.
 OPYARD_API bool shows_a_place_twice(IntSpan sizes, IntSpan strides);
 
 }  // namespace opyard

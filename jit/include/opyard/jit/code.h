@@ -58,6 +58,8 @@ class OPYARD_API Code final : public Counted {
   std::size_t instruction_count() const noexcept;
   // The register of a value, or -1: of an unused input, a constant, or a value of another graph.
   std::int64_t register_of(const Value* value) const noexcept;
+  // The node that an instruction is of, below instruction_count(); null for jumps and their like.
+  const Node* node_of(std::size_t instruction) const noexcept;
 
   // Runs a graph of one stage. The inputs are borrowed: they must outlive the call, and are not
   // counted. `outputs` has room for output_count(0) values. Raises BadArgument for wrong inputs,

@@ -26,5 +26,8 @@ struct PrintOptions {
 OPYARD_API std::string to_string(const Graph& graph, const PrintOptions& options = {});
 // One node without its blocks, as its line in the graph: "%2 : Tensor = aten::mul(%x, %w)".
 OPYARD_API std::string to_string(const Node& node);
+// Whether the text has a constant tensor's elements. Else it says <Tensor>, which parse_graph()
+// refuses.
+OPYARD_API bool is_written_out(const Tensor& tensor);
 
 }  // namespace opyard::jit

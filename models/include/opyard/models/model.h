@@ -1,4 +1,4 @@
-// opyard/jit/files/model.h: a graph with the tensors that it needs: loaded, checked, run and saved.
+// opyard/models/model.h: a graph with the tensors that it needs: loaded, checked, run and saved.
 //
 //   load_library("opyard_kernels.so");                 what the graph calls must be there
 //   Model model = load_model("model.pt2");
@@ -18,8 +18,8 @@
 // Threads: as with Graph; several threads may run one model that has its code, if no buffer of it
 // is written.
 //
-// Depends on: jit/code.h, jit/interpreter_state.h, jit/files/safetensors.h,
-// jit/files/size_expression.h.
+// Depends on: jit/code.h, jit/interpreter_state.h, models/safetensors.h,
+// models/size_expression.h.
 #pragma once
 
 #include <map>
@@ -30,9 +30,9 @@
 #include <vector>
 
 #include "opyard/jit/code.h"
-#include "opyard/jit/files/safetensors.h"
-#include "opyard/jit/files/size_expression.h"
 #include "opyard/jit/interpreter_state.h"
+#include "opyard/models/safetensors.h"
+#include "opyard/models/size_expression.h"
 
 namespace opyard::jit {
 

@@ -1,4 +1,4 @@
-// opyard/jit/files/npy.h: one tensor in a file of NumPy's .npy format, read and written without NumPy.
+// opyard/models/npy.h: one tensor in a file of NumPy's .npy format, read and written without NumPy.
 //
 // A file is a magic number, a version, a header that says dtype, order and sizes, and the bytes.
 // Rows first or columns first, little-endian; objects, which are pickled,

@@ -1,4 +1,4 @@
-// opyard/jit/files/run_files.h: a model in a file runs on arrays in files: what opyard-run and
+// opyard/models/run_files.h: a model in a file runs on arrays in files: what opyard-run and
 // `python -m opyard run` do.
 //
 //   RunReport report = run_files({.model = "m.pt2", .inputs = {"x.npy"}, .outputs = {"y.npy"}});
@@ -9,14 +9,14 @@
 // constant is not given: it is what it was. If no input is named, those are taken that the model
 // was exported with, if its file has them. A size or number is an array without dimensions.
 //
-// Depends on: jit/files/model.h.
+// Depends on: models/model.h.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "opyard/jit/files/model.h"
+#include "opyard/models/model.h"
 
 namespace opyard::jit {
 

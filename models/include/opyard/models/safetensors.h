@@ -1,4 +1,4 @@
-// opyard/jit/files/safetensors.h: named tensors in a file of the safetensors format.
+// opyard/models/safetensors.h: named tensors in a file of the safetensors format.
 //
 //   save_tensors("model.safetensors", {{"weight", w}, {"bias", b}});
 //   for (const NamedTensor& each : load_tensors("model.safetensors").tensors) …
@@ -10,7 +10,7 @@
 // Whatever a file says is checked before a tensor is made: sizes against bytes, places against the
 // file and each other, names, dtypes, the depth and length of the header.
 //
-// Depends on: jit/files/file_access.h, tensor/tensor.h.
+// Depends on: models/file_access.h, tensor/tensor.h.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "opyard/jit/files/file_access.h"
+#include "opyard/models/file_access.h"
 #include "opyard/tensor/tensor.h"
 
 namespace opyard::jit {

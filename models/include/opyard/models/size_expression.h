@@ -1,7 +1,7 @@
-// opyard/jit/files/size_expression.h: a size that an input has to be: 4, n, or 2*n.
+// opyard/models/size_expression.h: a size that an input has to be: 4, n, or 2*n.
 //
 // Names are those of sizes that vary; each has one value in a call. What is called is checked by
-// check_inputs(), jit/files/model.h.
+// check_inputs(), models/model.h.
 //
 // Depends on: opyard/base/export.h.
 #pragma once

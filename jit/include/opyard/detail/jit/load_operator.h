@@ -1,4 +1,4 @@
-// ir/load_operator.h: operators that are loaded when a graph first names them.
+// opyard/detail/jit/load_operator.h: operators that are loaded when a graph first names them.
 //
 // Depends on: jit/graph.h.
 #pragma once
@@ -12,11 +12,11 @@ namespace opyard::jit::detail {
 
 // Has the library loaded that brings "ns::name", as Registry::require() does, unless an operator of
 // this name is known. Raises what its loading raises.
-void load_operator(std::string_view name);
+OPYARD_API void load_operator(std::string_view name);
 // The same for what a node calls; nothing is loaded for what a restricted graph may not call.
 void load_operator(const Node& node);
 
 // For a message that says that there is no such operator: where there may be one; mostly empty.
-std::string where_it_may_be(std::string_view name);
+OPYARD_API std::string where_it_may_be(std::string_view name);
 
 }  // namespace opyard::jit::detail
