@@ -3,7 +3,7 @@
 // Multi-phase initialisation with a module state of one pointer, the Runtime. The package
 // calls configure() with the Python functions that the types call, and registers close() with
 // atexit. A module that is imported again shares the runtime of the first, and owns nothing.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <frameobject.h>
 

@@ -525,7 +525,7 @@ def check_cleared() -> Iterator[str]:
             if "PyErr_Clear" in line.partition("//")[0]:
                 yield (
                     f"{path}:{number}: PyErr_Clear() gives up any exception; name the type that "
-                    "may be, with clear_if() or clear_or_report() of runtime/clear.h"
+                    "may be, with clear_if() or clear_or_report() of python/clear.h"
                 )
 
 
@@ -541,7 +541,7 @@ def check_looked_up() -> Iterator[str]:
             if found := lossy.search(line.partition("//")[0]):
                 yield (
                     f"{path}:{number}: {found[1]}() loses what it raises; look up with find_item() "
-                    "or has_attribute() of runtime/look_up.h"
+                    "or has_attribute() of python/look_up.h"
                 )
 
 

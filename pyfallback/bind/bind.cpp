@@ -8,17 +8,17 @@
 // raise. Then the exception leaves as it is, and not as an ImportError; and what was made is
 // forgotten at once, since pybind11 refuses to make a class twice: so the next import makes it
 // anew.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <stdexcept>
 
 #include "bind/c_function.h"
-#include "bind/refused_calls.h"
 #include "bind/registry.h"
 #include "bind/schema.h"
-#include "bind/signatures.h"
-#include "bind/text.h"
 #include "opyard/base/cached_memory.h"
+#include "opyard/detail/bind/refused_calls.h"
+#include "opyard/detail/bind/signatures.h"
+#include "opyard/detail/bind/text.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/pool/pool.h"
 #include "runtime/error_type.h"

@@ -6,7 +6,7 @@
 // InterpreterGone from then on.
 #include "bind/c_function.h"
 
-#include "bind/classes.h"
+#include "opyard/detail/bind/classes.h"
 
 #include "opyard/ffi/c_function.h"
 #include "opyard/schema/parse.h"

@@ -3,9 +3,9 @@
 // Depends on: pybind11.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
-#include "bind/pybind11.h"
+#include "opyard/detail/bind/pybind11.h"
 
 namespace opyard::python {
 

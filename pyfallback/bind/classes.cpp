@@ -1,10 +1,10 @@
 // bind/classes.cpp: what pybind11 leaves open in a class, closed.
-#include "bind/classes.h"
+#include "opyard/detail/bind/classes.h"
 
 #include <new>
 #include <string>
 
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 
 namespace opyard::python {
 namespace {

@@ -1,7 +1,7 @@
 // bind/registry.cpp: asking the registry.
 #include "bind/registry.h"
 
-#include "bind/text.h"
+#include "opyard/detail/bind/text.h"
 
 #include <chrono>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "bind/classes.h"
+#include "opyard/detail/bind/classes.h"
 #include "opyard/schema/parse.h"
 #include "opyard/schema/relations.h"
 #include "opyard/schema/schema.h"

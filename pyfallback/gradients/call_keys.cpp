@@ -28,16 +28,16 @@
 
 #include <cstring>
 
-#include "bind/classes.h"
-#include "bind/slot.h"
 #include "gradients/call_bytes.h"
 #include "gradients/object_state.h"
+#include "opyard/detail/bind/classes.h"
+#include "opyard/detail/bind/slot.h"
+#include "opyard/detail/python/look_up.h"
+#include "opyard/detail/python/python.h"
 #include "opyard/jit/trace.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
 #include "opyard/thread/modes.h"
-#include "runtime/look_up.h"
-#include "runtime/python.h"
 
 namespace opyard::gradients {
 namespace {

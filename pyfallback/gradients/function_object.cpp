@@ -5,8 +5,8 @@
 // object that knows all owners of the function. See opyard/autograd/kept.h.
 #include "gradients/gradients.h"
 
-#include "bind/slot.h"
 #include "opyard/autograd/kept.h"
+#include "opyard/detail/bind/slot.h"
 
 namespace opyard::gradients {
 namespace {

@@ -1,12 +1,12 @@
 // gradients/functions.cpp: functions as Python sees them, and functions that are Python's.
 #include "gradients/gradients.h"
 
-#include "bind/classes.h"
 #include "opyard/autograd/write.h"
 #include "opyard/base/weak.h"
+#include "opyard/detail/bind/classes.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
-#include "runtime/clear.h"
 
 namespace opyard::gradients {
 namespace {

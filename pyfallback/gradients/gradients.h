@@ -10,7 +10,7 @@
 // Depends on: opyard/python.h, opyard/autograd.h.
 #pragma once
 
-#include "bind/extension.h"
+#include "opyard/detail/bind/extension.h"
 
 #include <atomic>
 #include <string>

@@ -1,7 +1,7 @@
 // gradients/module.cpp: the extension module opyard._gradients.
-#include "bind/refused_calls.h"
-#include "bind/signatures.h"
 #include "gradients/gradients.h"
+#include "opyard/detail/bind/refused_calls.h"
+#include "opyard/detail/bind/signatures.h"
 
 namespace opyard::gradients {
 PyObject* to_tuple(const PythonTable& known, const autograd::Gradients& gradients) {

@@ -3,7 +3,7 @@
 // Depends on: bind/extension.h.
 #pragma once
 
-#include "bind/extension.h"
+#include "opyard/detail/bind/extension.h"
 
 #include <structmember.h>
 

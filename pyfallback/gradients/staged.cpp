@@ -5,9 +5,9 @@
 #include "gradients/gradients.h"
 #include "graphs/graphs.h"
 
-#include "bind/classes.h"
-#include "bind/slot.h"
 #include "opyard/autograd/staged.h"
+#include "opyard/detail/bind/classes.h"
+#include "opyard/detail/bind/slot.h"
 
 namespace opyard::gradients {
 namespace {

@@ -1,6 +1,6 @@
 // gradients/tensors.cpp: the gradient state of a tensor.
 #include "gradients/gradients.h"
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 
 namespace opyard::gradients {
 namespace {

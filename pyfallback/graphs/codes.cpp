@@ -1,7 +1,7 @@
 // graphs/codes.cpp: Code in Python, what is known of it before it runs, and pictures of graphs.
 #include "graphs/runs.h"
 
-#include "bind/classes.h"
+#include "opyard/detail/bind/classes.h"
 #include "opyard/jit/draw.h"
 #include "opyard/jit/report.h"
 #include "opyard/jit/resolve.h"

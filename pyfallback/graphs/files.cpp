@@ -1,7 +1,7 @@
 // graphs/files.cpp: files of tensors and of models in Python.
 #include "graphs/graphs.h"
 
-#include "bind/classes.h"
+#include "opyard/detail/bind/classes.h"
 #include "opyard/jit/parse.h"
 #include "opyard/models/model.h"
 #include "opyard/models/run_files.h"

@@ -13,7 +13,7 @@
 // Depends on: opyard/python.h, jit/graph.h.
 #pragma once
 
-#include "bind/extension.h"
+#include "opyard/detail/bind/extension.h"
 
 #include <functional>
 #include <memory>

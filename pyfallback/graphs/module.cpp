@@ -1,7 +1,7 @@
 // graphs/module.cpp: the extension module opyard._graphs: graphs, their parts, and what runs them.
-#include "bind/refused_calls.h"
-#include "bind/signatures.h"
 #include "graphs/graphs.h"
+#include "opyard/detail/bind/refused_calls.h"
+#include "opyard/detail/bind/signatures.h"
 
 namespace py = pybind11;
 

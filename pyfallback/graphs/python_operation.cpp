@@ -11,9 +11,9 @@
 
 #include <utility>
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/symbol.h"
-#include "runtime/clear.h"
 
 namespace opyard::graphs {
 namespace {

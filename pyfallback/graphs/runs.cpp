@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "bind/slot.h"
+#include "opyard/detail/bind/slot.h"
 
 namespace opyard::graphs {
 namespace {

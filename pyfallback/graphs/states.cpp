@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "bind/classes.h"
+#include "opyard/detail/bind/classes.h"
 #include "opyard/jit/types.h"
 
 namespace opyard::graphs {

@@ -1,6 +1,6 @@
 // graphs/structure.cpp: Graph as a Python class: what is there, and every change.
-#include "bind/classes.h"
 #include "graphs/classes.h"
+#include "opyard/detail/bind/classes.h"
 #include "opyard/jit/print.h"
 
 namespace opyard::graphs {

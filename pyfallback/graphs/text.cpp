@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "bind/text.h"
+#include "opyard/detail/bind/text.h"
 #include "opyard/jit/expression.h"
 #include "opyard/jit/parse.h"
 

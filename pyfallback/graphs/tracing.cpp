@@ -9,10 +9,10 @@
 
 #include <memory>
 
-#include "bind/text.h"
+#include "opyard/detail/bind/text.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/jit/symbol.h"
 #include "opyard/jit/trace.h"
-#include "runtime/clear.h"
 
 namespace opyard::graphs {
 namespace {

@@ -16,9 +16,9 @@
 #include <cstring>
 #include <span>
 
+#include "opyard/detail/python/exit.h"
 #include "opyard/schema/schema.h"
 #include "opyard/value/value.h"
-#include "runtime/exit.h"
 
 namespace opyard::python {
 

@@ -26,10 +26,10 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
-#include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "objects/arrays/shared_memory.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/value/alias.h"
-#include "runtime/clear.h"
 
 namespace opyard::python {
 namespace {

@@ -16,11 +16,11 @@
 #include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/exit.h"
 #include "opyard/detail/registry/observed_call.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/registry/handlers.h"
-#include "runtime/clear.h"
-#include "runtime/exit.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

@@ -6,10 +6,10 @@
 // collector the functions that it keeps. So the cycle is found and broken, and modules that
 // registered something do not outlive their interpreter.
 //
-// Depends on: runtime/python.h.
+// Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <atomic>
 #include <memory>

@@ -8,8 +8,8 @@
 #include "objects/arrays/foreign_array.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/symbolic.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/value/sym_tensor.h"
-#include "runtime/clear.h"
 
 namespace opyard::python {
 namespace {

@@ -12,8 +12,8 @@
 #include <atomic>
 
 #include "operators/gc_visible_functions.h"
+#include "opyard/detail/python/stack_end.h"
 #include "opyard/registry/operator.h"
-#include "runtime/stack_end.h"
 
 namespace opyard::python {
 

@@ -8,11 +8,11 @@
 
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/detail/python/stack_end.h"
 #include "opyard/registry/listener.h"
 #include "opyard/registry/registry.h"
 #include "runtime/enter_python.h"
 #include "runtime/gil.h"
-#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

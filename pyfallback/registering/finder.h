@@ -1,6 +1,6 @@
 // registering/finder.h: operators that C++ and C look up are loaded as those that Python names.
 //
-// Depends on: runtime/python.h.
+// Depends on: python/python.h.
 #pragma once
 
 namespace opyard::python {

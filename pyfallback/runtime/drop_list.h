@@ -10,7 +10,7 @@
 // Depends on: runtime/{python,deferred_work}.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <atomic>
 #include <utility>

@@ -7,8 +7,8 @@
 
 #include <utility>
 
+#include "opyard/detail/python/stack_end.h"
 #include "runtime/errors.h"
-#include "runtime/stack_end.h"
 
 namespace opyard::python {
 

@@ -2,17 +2,17 @@
 //
 // Both extension modules use it, so it is apart from what only _C has.
 //
-// Depends on: runtime/clear.h, base/error.h, interpreter/{error_class,interpreter_exception}.h.
+// Depends on: python/clear.h, base/error.h, interpreter/{error_class,interpreter_exception}.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <string_view>
 
 #include "opyard/base/error.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/interpreter/error_class.h"
 #include "opyard/interpreter/interpreter_exception.h"
-#include "runtime/clear.h"
 
 namespace opyard::python {
 

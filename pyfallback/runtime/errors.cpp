@@ -1,8 +1,8 @@
 // runtime/errors.cpp: carrying Python exceptions through C++, and naming C++ ones in Python.
 #include "runtime/errors.h"
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/interpreter/interpreter_exception.h"
-#include "runtime/clear.h"
 #include "runtime/gil.h"
 
 namespace opyard::python {

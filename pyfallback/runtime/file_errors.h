@@ -3,7 +3,7 @@
 // Depends on: base/file_error.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include "opyard/base/file_error.h"
 

@@ -3,7 +3,7 @@
 // HoldGil is for C++ code that may be called from anywhere: it finds out whether this thread
 // holds the interpreter's GIL already, else passes the gate and takes it. It raises InterpreterGone
 // if the gate is closed. ReleaseGil lets go of the GIL around long or blocking work in code that
-// was called from Python. Either may wait for the GIL: see runtime/exit.h.
+// was called from Python. Either may wait for the GIL: see python/exit.h.
 //
 // [Interpreters] A thread that is in one interpreter, with its GIL or having let go of it, enters
 // no other one: HoldGil raises InterpreterGone then, naming both. A thread that is in none is a
@@ -18,7 +18,7 @@
 
 #include "runtime/runtime.h"
 
-#include "runtime/exit.h"
+#include "opyard/detail/python/exit.h"
 
 namespace opyard::python {
 

@@ -2,7 +2,7 @@
 //
 // A chain without a lock, as that of the drop list: entries are taken off all at once only. What a
 // filter makes an error of goes to sys.unraisablehook.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include "runtime/late_warnings.h"
 
@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "runtime/exit.h"
+#include "opyard/detail/python/exit.h"
 #include "runtime/runtime.h"
 
 namespace opyard::python {

@@ -6,14 +6,14 @@
 // The destructor needs the GIL, so an Owned lives in a scope that holds it. References that
 // C++ objects keep go through the interpreter tag instead (interpreter/interpreter.h).
 //
-// Depends on: runtime/exit.h.
+// Depends on: python/exit.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <utility>
 
-#include "runtime/exit.h"
+#include "opyard/detail/python/exit.h"
 
 namespace opyard::python {
 

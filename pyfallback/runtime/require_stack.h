@@ -3,8 +3,8 @@
 // Depends on: runtime/{errors,stack_end}.h.
 #pragma once
 
+#include "opyard/detail/python/stack_end.h"
 #include "runtime/errors.h"
-#include "runtime/stack_end.h"
 
 namespace opyard::python {
 

@@ -14,12 +14,12 @@
 #include <mutex>
 
 #include "opyard/base/error.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/look_up.h"
+#include "opyard/detail/python/stack_end.h"
 #include "opyard/registry/registry.h"
-#include "runtime/clear.h"
 #include "runtime/deferred_work.h"
 #include "runtime/gil.h"
-#include "runtime/look_up.h"
-#include "runtime/stack_end.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
 

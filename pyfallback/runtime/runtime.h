@@ -16,7 +16,7 @@
 // Depends on: runtime/{python,gate,drop_list,owned}.h, interpreter/interpreter.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // runtime/stack_end.cpp: where the stack of a thread ends, asked once a thread.
-#include "runtime/stack_end.h"
+#include "opyard/detail/python/stack_end.h"
 
 #include <pthread.h>
 

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/look_up.h"
 #include "runtime/deferred_work.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
-#include "runtime/look_up.h"
 
 // Put there by the linker: where this shared library begins and its code ends.
 extern "C" {

@@ -10,7 +10,7 @@
 // Depends on: opyard/base/warning.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include "opyard/base/warning.h"
 

@@ -10,7 +10,7 @@
 // Threads: with the GIL held. Depends on: tracer/code_keys.h.
 #pragma once
 
-#include "runtime/traced_python.h"
+#include "opyard/detail/python/traced_python.h"
 
 #include <vector>
 

@@ -5,10 +5,10 @@
 // call: it would stay there, and displace what the program has asked for. So the tracer asks by
 // interned strings.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h.
+// Threads: with the GIL held. Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 namespace opyard::python {
 

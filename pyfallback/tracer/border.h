@@ -3,10 +3,10 @@
 // `_tracer` is an extension of its own, and compiles nothing of runtime/ in. What it lets out is a
 // Python exception; what it raises itself is set already and leaves as PythonErrorSet.
 //
-// Depends on: runtime/python.h, base/error.h.
+// Depends on: python/python.h, base/error.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <cxxabi.h>
 

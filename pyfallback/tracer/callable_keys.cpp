@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/profiler/names.h"
-#include "runtime/clear.h"
 #include "tracer/attributes.h"
 #include "tracer/text.h"
 

@@ -10,10 +10,10 @@
 // Two small tables answer nearly every call. What is held is found by its address alone, since
 // nothing else can be there; anything else by the three above.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h, opyard/profiler/event.h.
+// Threads: with the GIL held. Depends on: python/python.h, opyard/profiler/event.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <cstddef>
 #include <cstdint>

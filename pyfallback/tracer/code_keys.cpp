@@ -3,9 +3,9 @@
 
 #include <new>
 
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/look_up.h"
 #include "opyard/profiler/names.h"
-#include "runtime/clear.h"
-#include "runtime/look_up.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
 

@@ -4,10 +4,10 @@
 // up, nothing is held, and a new code object at an old address has no word yet: a name is
 // never another's.
 //
-// Threads: with the GIL held. Depends on: runtime/traced_python.h.
+// Threads: with the GIL held. Depends on: python/traced_python.h.
 #pragma once
 
-#include "runtime/traced_python.h"
+#include "opyard/detail/python/traced_python.h"
 
 #include <cstdint>
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/look_up.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
-#include "runtime/clear.h"
-#include "runtime/look_up.h"
 #include "tracer/attributes.h"
 #include "tracer/border.h"
 

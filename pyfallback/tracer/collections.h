@@ -1,9 +1,9 @@
 // tracer/collections.h: runs of Python's garbage collector as events.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h.
+// Threads: with the GIL held. Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 namespace opyard::python {
 

@@ -3,10 +3,10 @@
 // A coroutine gets a number when it first runs, and one that a task runs itself the name of that
 // task, too. It goes by its address until another one begins there.
 //
-// Threads: with the GIL held. Depends on: runtime/traced_python.h.
+// Threads: with the GIL held. Depends on: python/traced_python.h.
 #pragma once
 
-#include "runtime/traced_python.h"
+#include "opyard/detail/python/traced_python.h"
 
 #include <cstdint>
 #include <unordered_map>

@@ -1,9 +1,9 @@
 // tracer/greenlets.cpp: switches between greenlets as events.
 #include "tracer/greenlets.h"
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/stream.h"
-#include "runtime/clear.h"
 #include "tracer/attributes.h"
 #include "tracer/border.h"
 

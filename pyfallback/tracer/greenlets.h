@@ -5,10 +5,10 @@
 // there before is called by ours. Each switch is an event, by which replay() gives each stack a
 // track.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h.
+// Threads: with the GIL held. Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 namespace opyard::python {
 

@@ -5,9 +5,9 @@
 #include <new>
 #include <utility>
 
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/traced_python.h"
 #include "opyard/profiler/names.h"
-#include "runtime/clear.h"
-#include "runtime/traced_python.h"
 #include "tracer/text.h"
 
 namespace opyard::python {

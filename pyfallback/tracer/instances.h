@@ -6,10 +6,10 @@
 // so that another one at the same address is another instance; one of a class without weak
 // references goes by its address.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h, opyard/profiler/event.h.
+// Threads: with the GIL held. Depends on: python/python.h, opyard/profiler/event.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <cstdint>
 #include <string>

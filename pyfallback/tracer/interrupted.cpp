@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/profiler/stream.h"
-#include "runtime/clear.h"
 #include "tracer/border.h"
 
 namespace opyard::python {

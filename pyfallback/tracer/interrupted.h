@@ -18,7 +18,7 @@
 // Threads: with the GIL held. Depends on: tracer/code_keys.h, opyard/profiler/session.h.
 #pragma once
 
-#include "runtime/traced_python.h"
+#include "opyard/detail/python/traced_python.h"
 
 #include <cstdint>
 #include <utility>

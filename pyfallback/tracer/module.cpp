@@ -2,7 +2,7 @@
 //
 // It joins the profiler's library by a source, "python", so that a session that C++ starts records
 // Python, too. One interpreter is recorded at a time: the one whose thread starts the session.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <memory>
 #include <new>
@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/look_up.h"
 #include "opyard/profiler/files.h"
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/stream.h"
-#include "runtime/clear.h"
-#include "runtime/look_up.h"
 #include "tracer/border.h"
 #include "tracer/collections.h"
 #include "tracer/greenlets.h"

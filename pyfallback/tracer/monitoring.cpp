@@ -21,13 +21,13 @@
 // PY_THROW and PY_UNWIND it would be an error that removes the callback; there the code's word is
 // looked at each time. What an earlier profile switched off stays off until restart_events(), so
 // every start calls that.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <iterator>
 #include <string>
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/profiler/stream.h"
-#include "runtime/clear.h"
 #include "tracer/attributes.h"
 #include "tracer/border.h"
 #include "tracer/greenlets.h"

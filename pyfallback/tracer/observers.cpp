@@ -24,12 +24,12 @@
 #include <vector>
 
 #include "opyard/base/error.h"
+#include "opyard/detail/python/look_up.h"
+#include "opyard/detail/python/traced_python.h"
 #include "opyard/observe/observer.h"
 #include "opyard/python.h"
 #include "opyard/registry/operator.h"
 #include "opyard/value/stack.h"
-#include "runtime/look_up.h"
-#include "runtime/traced_python.h"
 #include "tracer/border.h"
 
 namespace opyard::python {

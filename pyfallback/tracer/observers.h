@@ -1,9 +1,9 @@
 // tracer/observers.h: functions of Python that are told of the operator calls of a thread.
 //
-// Depends on: runtime/python.h.
+// Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 namespace opyard::python {
 

@@ -1,9 +1,9 @@
 // tracer/programs.h: other programs that this one starts, and that no one follows.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h.
+// Threads: with the GIL held. Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <cstdint>
 

@@ -25,7 +25,7 @@
 //
 // [Exceptions] Python sends no PyTrace_EXCEPTION to profile functions. A generator that is thrown
 // into is entered.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <algorithm>
 #include <atomic>
@@ -34,9 +34,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/profiler/gil_waits.h"
 #include "opyard/profiler/stream.h"
-#include "runtime/clear.h"
 #include "tracer/border.h"
 #include "tracer/greenlets.h"
 #include "tracer/tracer.h"

@@ -6,16 +6,16 @@
 //
 // [Short calls] are removed at their exit. What is inside a short call is shorter still, and was
 // removed before, so the call's enter is the last event of its stream then.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <new>
 #include <utility>
 
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/look_up.h"
 #include "opyard/profiler/files.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
-#include "runtime/clear.h"
-#include "runtime/look_up.h"
 #include "tracer/greenlets.h"
 #include "tracer/text.h"
 #include "tracer/tracer.h"

@@ -3,7 +3,7 @@
 // They are asked of sys._current_frames(), under whose lock no thread state is half made: one that
 // a native thread makes meanwhile, without the GIL, is in the list of states before it can be asked
 // for its frame.
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <algorithm>
 #include <memory>

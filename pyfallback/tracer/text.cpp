@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 #include "tracer/border.h"
 
 namespace opyard::python {

@@ -1,9 +1,9 @@
 // tracer/text.h: text of Python objects for names, whatever it contains.
 //
-// Depends on: runtime/python.h.
+// Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <string>
 

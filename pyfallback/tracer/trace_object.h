@@ -1,9 +1,9 @@
 // tracer/trace_object.h: a trace as Python holds it.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h, opyard/profiler/trace.h.
+// Threads: with the GIL held. Depends on: python/python.h, opyard/profiler/trace.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <string>
 

@@ -7,7 +7,7 @@
 // opyard/profiler/session.h.
 #pragma once
 
-#include "runtime/traced_python.h"
+#include "opyard/detail/python/traced_python.h"
 
 #include <cstdint>
 #include <deque>

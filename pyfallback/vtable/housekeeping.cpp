@@ -1,10 +1,10 @@
 // vtable/housekeeping.cpp: naming CPython, its thread and its objects; the error callback.
 #include "vtable/vtable.h"
 
+#include "opyard/detail/python/stack_end.h"
 #include "opyard/keys/dispatch_key.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
-#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

@@ -15,11 +15,11 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/detail/python/look_up.h"
+#include "opyard/detail/python/stack_end.h"
 #include "opyard/python.h"
 #include "opyard/version.h"
 #include "runtime/gil.h"
-#include "runtime/look_up.h"
-#include "runtime/stack_end.h"
 #include "runtime/types.h"
 #include "vtable/run_call.h"
 

@@ -525,6 +525,10 @@ def sources():
     return sorted(p for p in PYFALLBACK.rglob("*") if p.suffix in (".h", ".cpp"))
 
 
+def places_of(name):
+    return PYFALLBACK / name, PYFALLBACK / "include" / name
+
+
 def first_include(path, seen=()):
     """The first header from outside that a file of pyfallback leads to."""
     for line in path.read_text("utf-8").splitlines():
@@ -532,8 +536,8 @@ def first_include(path, seen=()):
         if not found:
             continue
         name = found[1].strip('<>"')
-        inside = PYFALLBACK / name
-        if not inside.exists():
+        inside = next((each for each in places_of(name) if each.exists()), None)
+        if inside is None:
             return name
         if inside in seen:
             continue

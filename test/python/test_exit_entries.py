@@ -2,7 +2,7 @@
 
 A row is an entry: an extension module's function that takes, makes or calls objects. CPython ends
 such a thread where it next takes the GIL; C++ that holds references then gives none back. Suspect
-bind/pybind11.h (drop_object) and runtime/exit.h ([Exit]).
+bind/pybind11.h (drop_object) and python/exit.h ([Exit]).
 
 A process imports the package once and forks the programs, each of which ends as any program does.
 """

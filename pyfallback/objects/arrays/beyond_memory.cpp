@@ -7,8 +7,8 @@
 
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/package.h"
-#include "runtime/clear.h"
-#include "runtime/exit.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/exit.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

@@ -27,9 +27,9 @@
 
 #include <cstdint>
 
+#include "opyard/detail/python/exit.h"
 #include "opyard/tensor/dtype.h"
 #include "runtime/errors.h"
-#include "runtime/exit.h"
 
 namespace opyard::python {
 

@@ -10,7 +10,7 @@
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/numpy_types.h"
 #include "objects/arrays/package.h"
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 

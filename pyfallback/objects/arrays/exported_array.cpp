@@ -8,10 +8,10 @@
 
 #include "objects/arrays/buffer_source.h"
 #include "objects/arrays/dlpack_source.h"
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/stack_end.h"
 #include "runtime/enter_python.h"
 #include "runtime/gil.h"
-#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

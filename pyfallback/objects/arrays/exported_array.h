@@ -27,10 +27,10 @@
 
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/foreign_state.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/exit.h"
 #include "opyard/detail/tensor/exported_tensor.h"
-#include "runtime/clear.h"
 #include "runtime/errors.h"
-#include "runtime/exit.h"
 
 namespace opyard::python {
 

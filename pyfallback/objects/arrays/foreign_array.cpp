@@ -12,7 +12,7 @@
 #include "objects/arrays/exported_array.h"
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/numpy_types.h"
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 #include "runtime/types.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // objects/arrays/numpy_types.h: types of NumPy, told by their names: NumPy need not be there.
 //
-// Depends on: runtime/python.h, base/error.h.
+// Depends on: python/python.h, base/error.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

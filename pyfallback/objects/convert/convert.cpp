@@ -18,9 +18,9 @@
 #include "objects/values/recursion.h"
 #include "objects/values/symbolic.h"
 #include "objects/values/value_protocol.h"
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/stack_end.h"
 #include "runtime/errors.h"
-#include "runtime/stack_end.h"
 #include "runtime/types.h"
 
 #include "opyard/detail/registry/recorder.h"

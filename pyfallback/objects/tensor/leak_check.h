@@ -10,7 +10,7 @@
 // Depends on: nothing of ours.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <string>
 #include <vector>

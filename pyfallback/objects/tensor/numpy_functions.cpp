@@ -10,8 +10,8 @@
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/numpy_types.h"
 #include "objects/tensor/tensor.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/tensor/resize.h"
-#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

@@ -13,11 +13,11 @@
 #include "objects/tensor/call_alias.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
-#include "runtime/clear.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
 

@@ -14,8 +14,8 @@
 #include "objects/values/dtype.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
-#include "runtime/clear.h"
-#include "runtime/look_up.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/look_up.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 

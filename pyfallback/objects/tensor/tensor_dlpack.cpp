@@ -10,7 +10,7 @@
 #include "objects/tensor/traced_read.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 

@@ -1,9 +1,9 @@
 // objects/tensor/tensor_functions.h: the functions of the module that make tensors.
 //
-// Depends on: runtime/python.h.
+// Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 namespace opyard::python {
 

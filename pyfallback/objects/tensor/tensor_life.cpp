@@ -41,8 +41,8 @@
 
 #include "objects/tensor/leak_check.h"
 #include "objects/tensor/tensor_parts.h"
+#include "opyard/detail/python/clear.h"
 #include "opyard/detail/tensor/gradient_functions.h"
-#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

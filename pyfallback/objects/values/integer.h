@@ -3,9 +3,9 @@
 // Depends on: runtime/{errors,stack_end}.h.
 #pragma once
 
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/stack_end.h"
 #include "runtime/errors.h"
-#include "runtime/stack_end.h"
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "objects/values/integer.h"
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

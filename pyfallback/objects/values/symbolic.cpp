@@ -6,8 +6,8 @@
 
 #include <new>
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/interpreter/interpreter_object.h"
-#include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
 

@@ -1,8 +1,8 @@
 // objects/values/value_protocol.cpp: asking an object for the value that it means.
 #include "objects/values/value_protocol.h"
 
-#include "runtime/clear.h"
-#include "runtime/stack_end.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/stack_end.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

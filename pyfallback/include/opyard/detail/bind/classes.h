@@ -1,4 +1,4 @@
-// bind/classes.h: what pybind11 leaves open in a class, closed.
+// opyard/detail/bind/classes.h: what pybind11 leaves open in a class, closed.
 //
 // pybind11's cls.__new__(cls) gives an object without a value, which each method then reads as if
 // it had one; and what it leaves to copyreg, under protocols 0 and 1 of pickle, makes such an
@@ -9,9 +9,9 @@
 // Depends on: pybind11.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
-#include "bind/pybind11.h"
+#include "opyard/detail/bind/pybind11.h"
 
 namespace opyard::python {
 

@@ -1,4 +1,4 @@
-// bind/extension.h: what an extension module of pybind11 beside _C needs: the table of _C for the
+// opyard/detail/bind/extension.h: what an extension module of pybind11 beside _C needs: the table of _C for the
 // interpreter that this thread is in, and how errors of C++ and results of Python pass.
 //
 // Threads: everything here is called with the GIL held.
@@ -6,7 +6,7 @@
 // Depends on: opyard/python.h.
 #pragma once
 
-#include "bind/pybind11.h"
+#include "opyard/detail/bind/pybind11.h"
 
 #include <cstdint>
 #include <exception>
@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "opyard/base/error.h"
+#include "opyard/detail/python/exit.h"
 #include "opyard/python.h"
-#include "runtime/exit.h"
 
 namespace opyard::python {
 

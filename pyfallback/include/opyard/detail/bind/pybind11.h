@@ -1,4 +1,4 @@
-// bind/pybind11.h: pybind11 as this folder includes it.
+// opyard/detail/bind/pybind11.h: pybind11 as this folder includes it.
 //
 // Before CPython 3.12 pybind11 takes the GIL by PyGILState_Ensure(), which knows one thread state a
 // thread: in a further interpreter that thread would wait for itself for ever. All of this folder
@@ -12,15 +12,15 @@
 // converts arguments runs code of theirs, such as an __index__, which may lead back here: each
 // function begins with a look at what is left of the C stack, in enter_fast().
 //
-// A thread that is ended while Python ends leaves C++ without the GIL (runtime/exit.h, [Exit]), and
+// A thread that is ended while Python ends leaves C++ without the GIL (python/exit.h, [Exit]), and
 // destructors of pybind11's objects on its way give references back: drop_object() has this done by
 // the table of the interpreter then, which puts them aside.
 //
 // Depends on: runtime/{python,stack_end}.h.
 #pragma once
 
-#include "runtime/python.h"
-#include "runtime/stack_end.h"
+#include "opyard/detail/python/python.h"
+#include "opyard/detail/python/stack_end.h"
 
 #if OPYARD_INTERPRETERS_SHARE_THE_GIL
 #define PYBIND11_HAS_SUBINTERPRETER_SUPPORT 1

@@ -1,4 +1,4 @@
-// bind/refused_calls.h: the errors of calls whose arguments pybind11 does not take, in our words.
+// opyard/detail/bind/refused_calls.h: the errors of calls whose arguments pybind11 does not take, in our words.
 //
 // pybind11 refuses such a call with a text of its own, which lists its signatures and the values of
 // all arguments, and does not say which one is wrong. name_refusals() puts a function in front of
@@ -11,17 +11,17 @@
 // Once, when the module is made, with the GIL held. A module's functions are called as
 // Python calls them, so what is in front costs one call of a function pointer.
 //
-// Depends on: bind/signatures.h, runtime/python.h.
+// Depends on: bind/signatures.h, python/python.h.
 #pragma once
 
-#include "bind/signatures.h"
+#include "opyard/detail/bind/signatures.h"
 
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
-#include "runtime/clear.h"
-#include "runtime/python.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/python.h"
 
 namespace opyard::python {
 

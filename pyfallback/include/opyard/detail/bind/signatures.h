@@ -1,4 +1,4 @@
-// bind/signatures.h: inspect.signature() of what pybind11 makes.
+// opyard/detail/bind/signatures.h: inspect.signature() of what pybind11 makes.
 //
 // pybind11 begins the documentation of a function with one line of its own,
 // "name(self: Graph, name: str = '') -> Value". inspect reads another form, with nothing but the
@@ -12,7 +12,7 @@
 // Depends on: bind/pybind11.h.
 #pragma once
 
-#include "bind/pybind11.h"
+#include "opyard/detail/bind/pybind11.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// bind/text.h: texts of C++ that name files, as Python's, and the other way.
+// opyard/detail/bind/text.h: texts of C++ that name files, as Python's, and the other way.
 //
 // A file's name need not be UTF-8, and pybind11's own conversion would raise. As in the messages of
 // errors, what is none is shown by its escapes.
@@ -6,12 +6,12 @@
 // Depends on: pybind11.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <string>
 #include <vector>
 
-#include "bind/pybind11.h"
+#include "opyard/detail/bind/pybind11.h"
 
 namespace opyard::python {
 

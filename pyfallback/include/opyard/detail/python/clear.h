@@ -1,13 +1,13 @@
-// runtime/clear.h: giving up an exception that was expected, and no other.
+// opyard/detail/python/clear.h: giving up an exception that was expected, and no other.
 //
 // What fails as it may is one type of exception. Whatever else is set there, such as
 // KeyboardInterrupt, MemoryError or what a user's code raised, has to reach somebody. This is the
 // one place that calls PyErr_Clear(), see tools/lint.py.
 //
-// Depends on: runtime/python.h.
+// Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 namespace opyard::python {
 

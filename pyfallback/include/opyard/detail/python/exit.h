@@ -1,4 +1,4 @@
-// runtime/exit.h: calling Python on a thread that may be ended while it waits for the GIL.
+// opyard/detail/python/exit.h: calling Python on a thread that may be ended while it waits for the GIL.
 //
 // in_python() is for calls that may wait for the GIL, as Python code does now and then;
 // drop_reference() for giving a reference back in a destructor, which may run a finaliser.
@@ -9,10 +9,10 @@
 // wait for the GIL catches it where it starts, and the thread sleeps for ever, as it does
 // under CPython 3.14. It holds no lock of ours then: none is held while a GIL is taken.
 //
-// Depends on: runtime/python.h, base/error.h.
+// Depends on: python/python.h, base/error.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <cxxabi.h>
 #include <unistd.h>

@@ -1,15 +1,15 @@
-// runtime/look_up.h: whether a name is there, told apart from not being able to find out.
+// opyard/detail/python/look_up.h: whether a name is there, told apart from not being able to find out.
 //
 // CPython's PyDict_GetItemString(), PyObject_HasAttrString() and their like answer "no" to any
 // exception, such as a lack of memory or KeyboardInterrupt, and lose it; tools/lint.py refuses
 // them.
 //
-// With the GIL held. Depends on: runtime/clear.h.
+// With the GIL held. Depends on: python/clear.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
-#include "runtime/clear.h"
+#include "opyard/detail/python/clear.h"
 
 namespace opyard::python {
 

@@ -1,4 +1,4 @@
-// runtime/stack_end.h: how near a thread is to the end of its C stack.
+// opyard/detail/python/stack_end.h: how near a thread is to the end of its C stack.
 //
 // Each call of a Python kernel by way of an operator takes a piece of the C stack, which Python's
 // own limit of recursion knows nothing of: 1000 levels are more than a thread has whose stack is
@@ -11,10 +11,10 @@
 // On a stack that is not the thread's own, such as a fiber's, nothing is known and nothing is
 // refused.
 //
-// Depends on: runtime/python.h.
+// Depends on: python/python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "opyard/detail/python/python.h"
 
 #include <cstdint>
 

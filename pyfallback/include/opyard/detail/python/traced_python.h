@@ -1,13 +1,13 @@
-// runtime/traced_python.h: the part of the table of CPython versions that only a tracer needs.
+// opyard/detail/python/traced_python.h: the part of the table of CPython versions that only a tracer needs.
 //
 // Words stored in code objects, frames' arguments, threads' ids, profile functions. Apart from
-// runtime/python.h, which every file of the plugin includes.
+// python/python.h, which every file of the plugin includes.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h.
+// Threads: with the GIL held. Depends on: python/python.h.
 #pragma once
 
-#include "runtime/clear.h"
-#include "runtime/python.h"
+#include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/python.h"
 
 #include <frameobject.h>  // after Python.h
 #include <opcode.h>
