@@ -20,8 +20,14 @@ TOOLS = Path(sys.executable).parent
 
 # Lowest first: a file includes from its own place and from those before it.
 LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
+# What they have of Python, in <layer>/python: above the plugin, of which it sees what is public.
+SLICES = [f"{layer}/python" for layer in ("jit", "models", "autograd", "profiler", "kernels")]
+PLACES = LAYERS + SLICES
 # What a layer may do without the ones between.
-NEEDS_ONLY = {"profiler": ["dispatcher"]}
+NEEDS_ONLY = {
+    "profiler": ["dispatcher"],
+    "profiler/python": ["dispatcher", "profiler", "pyfallback"],
+}
 # The folders of a layer, with the same order.
 IDEAS = {
     "dispatcher": [
@@ -71,14 +77,13 @@ ROOMS = [
     "registering",
     "vtable",
     "bind",
-    "graphs",
-    "gradients",
     "embed",
-    "tracer",
 ]
 MOST_FILES_OF_A_ROOM = 35
 SOURCES = [".h", ".cpp", ".def", ".py"]
 PACKAGE = Path("pyfallback/opyard")
+# Its folder, and those of the layers' parts of it.
+PACKAGES = [PACKAGE, *(Path(slice_, "opyard") for slice_ in SLICES)]
 PACKAGE_ROOMS = [
     "_core",
     "_tensor",
@@ -88,9 +93,12 @@ PACKAGE_ROOMS = [
     "_library",
     "_numpy",
     "_plugins",
+    "_files",
     "_jit",
     "_profile",
 ]
+# The modules of the package that may name what a layer brings.
+PACKAGE_TOP = ["__init__.py", "__main__.py", "_hooks.py"]
 ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
 LONGEST_FILE = 600
 LONGEST_LINE = 100
@@ -200,9 +208,19 @@ def check_machine_paths() -> Iterator[str]:
                         yield f"{path}:{number}: names the place {place} of this machine"
 
 
+def layer_of(path: Path) -> str | None:
+    """The layer, or the slice of one, that a file is in."""
+    slice_ = "/".join(path.parts[:2])
+    if slice_ in SLICES:
+        return slice_
+    return path.parts[0] if path.parts[0] in LAYERS else None
+
+
 def idea_of(path: Path) -> tuple[int, str]:
     """The number and the name of the folder of a layer that a file is in, lowest first."""
     parts = path.parts[1:-1]
+    if layer_of(path) in SLICES:
+        return 0, ""
     if path.parts[0] == "pyfallback":
         for number, room in enumerate(ROOMS):
             if parts[: room.count("/") + 1] == tuple(room.split("/")):
@@ -223,9 +241,8 @@ def idea_of(path: Path) -> tuple[int, str]:
 
 def place_of(path: Path) -> tuple[int, int] | None:
     """Where a file of a layer is: (layer, idea). Includes go from later to earlier places."""
-    if path.parts[0] not in LAYERS:
-        return None
-    return LAYERS.index(path.parts[0]), idea_of(path)[0]
+    layer = layer_of(path)
+    return None if layer is None else (PLACES.index(layer), idea_of(path)[0])
 
 
 class Includes:
@@ -237,14 +254,15 @@ class Includes:
             str(path).split("/include/")[1]: path for path in files if "/include/" in str(path)
         }
         # The folders that private headers are named from, each a layer's own.
-        self.roots = [Path(layer, *more) for layer in LAYERS for more in ((), ("src",))]
+        self.roots = [Path(layer, *more) for layer in PLACES for more in ((), ("src",))]
 
     def find(self, path: Path, name: str) -> Path | None:
         if name in self.public:
             return self.public[name]
         beside = Path(*_normal((path.parent / name).parts))
-        own = [root / name for root in self.roots if root.parts[0] == path.parts[0]]
-        others = [root / name for root in self.roots if root.parts[0] != path.parts[0]]
+        layer = layer_of(path)
+        own = [root / name for root in self.roots if layer_of(root / "_") == layer]
+        others = [root / name for root in self.roots if layer_of(root / "_") != layer]
         candidates = [beside, *own, Path(name), *others]
         return next((each for each in candidates if each in self.files), None)
 
@@ -282,6 +300,11 @@ def circle_in(arrows: dict[str, set[str]]) -> list[str] | None:
     return None
 
 
+def is_without_python(path: Path) -> bool:
+    """Whether a file is in no folder for Python."""
+    return layer_of(path) not in SLICES
+
+
 def is_private(path: Path) -> bool:
     return "include" not in path.parts
 
@@ -296,8 +319,8 @@ def check_layers() -> Iterator[str]:
         for included in INCLUDE.findall(text_of(path)):
             name = included.strip('<>"')
             outside = path.parts[0] not in ("pyfallback", "test", "pch")
-            if ONLY_PYFALLBACK.fullmatch(included) and outside:
-                yield f"{path}: includes {included}; only pyfallback/ knows Python"
+            if ONLY_PYFALLBACK.fullmatch(included) and outside and is_without_python(path):
+                yield f"{path}: includes {included}; only pyfallback/ and <layer>/python know Python"
             if name.startswith("fmt/") and path.suffix == ".h" and "include" in path.parts:
                 yield f"{path}: includes {included}; fmt stays in .cpp files"
             header = includes.find(path, name)
@@ -308,15 +331,15 @@ def check_layers() -> Iterator[str]:
             if other is None:
                 yield f"{path}: includes {included}, which is in no layer"
                 continue
-            if path.parts[0] == header.parts[0]:
+            if layer_of(path) == layer_of(header):
                 folders = idea_of(path)[1], idea_of(header)[1]
                 if folders[0] != folders[1] and "" not in folders:
                     by_folder.setdefault(f"{path.parts[0]}/{folders[0]}", set()).add(
                         f"{path.parts[0]}/{folders[1]}"
                     )
             elif is_private(header):
-                yield f"{path}: includes {included}, which {header.parts[0]}/ keeps to itself"
-            elif header.parts[0] not in NEEDS_ONLY.get(path.parts[0], [header.parts[0]]):
+                yield f"{path}: includes {included}, which {layer_of(header)}/ keeps to itself"
+            elif layer_of(header) not in NEEDS_ONLY.get(layer_of(path), [layer_of(header)]):
                 yield f"{path}: includes {included}, which its layer does without"
             if other > place:
                 yield f"{path}: includes {included}, which is above it"
@@ -327,8 +350,13 @@ def check_layers() -> Iterator[str]:
 
 
 def in_package(*suffixes: str) -> list[Path]:
-    files = listed("pyfallback/*")
-    return [path for path in files if path.is_relative_to(PACKAGE) and path.suffix in suffixes]
+    files = listed(*(f"{folder}/*" for folder in PACKAGES))
+    return [path for path in files if path.suffix in suffixes]
+
+
+def in_opyard(path: Path) -> Path:
+    """The path of a module inside the package."""
+    return path.relative_to(next(each for each in PACKAGES if path.is_relative_to(each)))
 
 
 def check_rooms() -> Iterator[str]:
@@ -351,7 +379,7 @@ def check_rooms() -> Iterator[str]:
 
 def package_room(path: Path) -> int:
     """The number of the room of a module: the modules that people import are above all rooms."""
-    folder = path.relative_to(PACKAGE).parts[0]
+    folder = in_opyard(path).parts[0]
     if folder in PACKAGE_ROOMS:
         return PACKAGE_ROOMS.index(folder)
     # Extension modules, what the build wrote down, and the version, which need nothing.
@@ -361,6 +389,7 @@ def package_room(path: Path) -> int:
         "_build_info",
         "_gradients",
         "_graphs",
+        "_models",
         "_tracer",
         "_version",
     ):
@@ -378,7 +407,7 @@ def imports_of(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, Path
         for branch in node.body
         for inner in ast.walk(branch)
     }
-    package = "opyard." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    package = "opyard." + ".".join(in_opyard(path).with_suffix("").parts)
     package = (
         package.removesuffix(".__init__")
         if path.name == "__init__.py"
@@ -412,7 +441,7 @@ def check_package() -> Iterator[str]:
     files = in_package(".py", ".pyi", ".in")
     modules = {}
     for path in files:
-        parts = [part.split(".")[0] for part in path.relative_to(PACKAGE).parts]
+        parts = [part.split(".")[0] for part in in_opyard(path).parts]
         modules[".".join(["opyard", *parts]).removesuffix(".__init__")] = path
     arrows: dict[str, set[str]] = {}
     for path in files:
@@ -422,6 +451,9 @@ def check_package() -> Iterator[str]:
             arrows.setdefault(str(path), set()).add(str(other))
             if package_room(other) > package_room(path):
                 yield f"{path}:{line}: imports {other}, which is above it"
+            is_plain = path.is_relative_to(PACKAGE) and path.name not in PACKAGE_TOP
+            if is_plain and not other.is_relative_to(PACKAGE):
+                yield f"{path}:{line}: imports {other}, a layer's; ask by name, see _hooks.py"
     circle = circle_in(arrows)
     if circle:
         yield f"{circle[0]}: modules import each other in a circle: {' -> '.join(circle)}"
@@ -430,8 +462,10 @@ def check_package() -> Iterator[str]:
 def library_of(path: Path) -> str:
     """What is linked together, by its folder."""
     layer, *rest = path.parts
+    if layer_of(path) in SLICES:
+        return f"{layer}/python"
     if layer == "pyfallback":
-        apart = ("embed", "bind", "graphs", "gradients", "tracer")
+        apart = ("embed", "bind")
         return f"{layer}/{rest[0]}" if rest[0] in apart else f"{layer}/_C"
     return f"{layer}/loops" if layer == "kernels" and rest[0] == "loops" else layer
 
@@ -503,7 +537,7 @@ def check_listed() -> Iterator[str]:
     # What a benchmark compiles by itself, against a library that need not be there.
     for path in listed("test/bench/*.py"):
         words |= set(re.findall(r'"(\w+\.cpp)"', text_of(path)))
-    for path in listed("dispatcher/*", "kernels/*", "pyfallback/*", "test/cpp/*", "test/bench/*"):
+    for path in listed(*(f"{layer}/*" for layer in LAYERS), "test/cpp/*", "test/bench/*"):
         if path.suffix not in (".h", ".cpp", ".def", ".py", ".pyi"):
             continue
         if path.suffix in (".h", ".def") and "include" not in path.parts:
@@ -515,9 +549,15 @@ def check_listed() -> Iterator[str]:
             yield f"{path}: is in no meson.build"
 
 
+def knowing_python() -> list[Path]:
+    """The C++ that calls Python."""
+    folders = ["pyfallback", *SLICES]
+    return listed(*(f"{folder}/*{suffix}" for folder in folders for suffix in (".h", ".cpp")))
+
+
 def check_cleared() -> Iterator[str]:
     """An exception is given up by its type: PyErr_Clear() itself would lose every other one too."""
-    for path in listed("pyfallback/*.h", "pyfallback/*.cpp"):
+    for path in knowing_python():
         # embed/ knows no types of exceptions; there what is set has become the text of an Error.
         if path.name == "clear.h" or path.parent.name == "embed":
             continue
@@ -525,7 +565,7 @@ def check_cleared() -> Iterator[str]:
             if "PyErr_Clear" in line.partition("//")[0]:
                 yield (
                     f"{path}:{number}: PyErr_Clear() gives up any exception; name the type that "
-                    "may be, with clear_if() or clear_or_report() of python/clear.h"
+                    "may be, with clear_if() or clear_or_report() of opyard/detail/python/clear.h"
                 )
 
 
@@ -534,7 +574,7 @@ def check_looked_up() -> Iterator[str]:
     lossy = re.compile(
         r"\b(PyDict_GetItem(?:String)?|PyObject_HasAttr(?:String)?|PyMapping_HasKey(?:String)?)\("
     )
-    for path in listed("pyfallback/*.h", "pyfallback/*.cpp"):
+    for path in knowing_python():
         if path.parent.name == "embed":  # there, what a look-up leaves has become a text already
             continue
         for number, line in enumerate(text_of(path).splitlines(), 1):

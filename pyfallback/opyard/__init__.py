@@ -37,8 +37,12 @@ from ._C import (
 from ._C import (
     bool as bool,  # the element type, as in NumPy
 )
+from ._build_info import slices as _slices
 from ._core.ops import load_library, loaded_libraries, ops, unload_library
 from ._version import __version__
+
+# In a build directory the parts of the package that belong to a layer are in folders of their own.
+__path__.extend(_slices)
 
 TYPE_CHECKING = False  # as in typing, which importing the package does not need
 if TYPE_CHECKING:
@@ -70,7 +74,7 @@ if TYPE_CHECKING:
     from ._core.threads import get_num_threads, set_num_threads
     from ._dispatch.autocast import autocast
     from ._dispatch.context import capture_context
-    from ._jit.tensor_files import load, save
+    from ._files.tensor_files import load, save
     from ._tensor.factories import (
         arange,
         cat,
@@ -174,14 +178,14 @@ _LATE = {
     "get_num_threads": "opyard._core.threads",
     "inference_mode": "opyard._autograd.modes",
     "is_grad_enabled": "opyard._autograd.modes",
-    "load": "opyard._jit.tensor_files",
+    "load": "opyard._files.tensor_files",
     "manual_seed": "opyard._tensor.random",
     "no_grad": "opyard._autograd.modes",
     "ones": "opyard._tensor.factories",
     "rand": "opyard._tensor.factories",
     "randn": "opyard._tensor.factories",
     "register_error": "opyard._core.errors",
-    "save": "opyard._jit.tensor_files",
+    "save": "opyard._files.tensor_files",
     "set_grad_enabled": "opyard._autograd.modes",
     "set_num_threads": "opyard._core.threads",
     "set_warn_always": "opyard._core.errors",

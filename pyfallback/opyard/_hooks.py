@@ -41,6 +41,15 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     trace_read(tensor, what)         warns that a traced function read something of a tensor
     trace_made(tensor)               says that a traced function made a tensor of its own numbers
 
+Four are asked by `testing`, `_library/opcheck.py` and `_library/shortcuts.py`, which name no layer:
+
+    find_mismatch(text, expectations)
+                                     what FileCheck says of a text
+    register_formula(op, backward, setup_context, origin, parts)
+                                     registers a derivative in Python
+    formulas(op), check_formulas(op)
+                                     the formulas that an operator has, and whether they fit it
+
 Three are asked by `_core/ops.py`, which is below the rooms that have the answers:
 
     load_packages_for(namespace)     loads the packages that say that they bring its operators
@@ -103,6 +112,10 @@ _LATE = {
     "call_gradient": ("opyard._autograd.tensors", "call"),
     "trace_made": ("opyard._jit.reads", "trace_made"),
     "trace_read": ("opyard._jit.reads", "trace_read"),
+    "find_mismatch": ("opyard._graphs", "find_mismatch"),
+    "register_formula": ("opyard._autograd.registered", "register"),
+    "formulas": ("opyard._gradients", "formulas"),
+    "check_formulas": ("opyard._gradients", "check_formulas"),
 }
 
 

@@ -59,12 +59,13 @@ def import_sources(module: str, folder: Path) -> float:
         return import_once(module, folder, PYTHONPYCACHEPREFIX=empty)[0]
 
 
-def size_on_disk(package: Path, build: Path) -> float:
+def size_on_disk(build: Path) -> float:
     """Megabytes of the package for one CPython, with the library and without the kernels."""
+    folders = [build / "pyfallback/opyard", *build.glob("*/python/opyard")]
     suffix = f".{sys.implementation.cache_tag.replace('cpython-', 'cpython-')}-"
     files = [
-        *package.glob("*.py"),
-        *package.glob(f"*{suffix}*.so"),
+        *(file for folder in folders for file in folder.glob("*.py")),
+        *(file for folder in folders for file in folder.glob(f"*{suffix}*.so")),
         build / "dispatcher/libopyard.so",
     ]
     return sum(file.stat().st_size for file in files) / 1e6
@@ -95,5 +96,5 @@ def measure(build: Path, repetitions: int) -> dict[str, float]:
         figures[f"import_memory/{side}"] = statistics.median(pair[1] for pair in pairs)
     floors = build / f"test/bench/floors{sysconfig.get_config_var('EXT_SUFFIX')}"
     figures["disk/floor"] = floors.stat().st_size / 1e6
-    figures["disk/ours"] = size_on_disk(build / "pyfallback/opyard", build)
+    figures["disk/ours"] = size_on_disk(build)
     return figures

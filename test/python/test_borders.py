@@ -23,6 +23,7 @@ import opyard
 
 ROOT = Path(__file__).resolve().parents[2]
 PYFALLBACK = ROOT / "pyfallback"
+SLICES = [ROOT / layer / "python" for layer in ("jit", "models", "autograd", "profiler", "kernels")]
 
 
 def kinds(file, macro):
@@ -522,15 +523,17 @@ def test_J11_an_owned_reference_counts_once(border, case):
 
 
 def sources():
-    return sorted(p for p in PYFALLBACK.rglob("*") if p.suffix in (".h", ".cpp"))
+    folders = [PYFALLBACK, *SLICES]
+    return sorted(p for f in folders for p in f.rglob("*") if p.suffix in (".h", ".cpp"))
 
 
 def places_of(name):
-    return PYFALLBACK / name, PYFALLBACK / "include" / name
+    roots = [PYFALLBACK, *SLICES]
+    return [place / name for root in roots for place in (root, root / "include")]
 
 
 def first_include(path, seen=()):
-    """The first header from outside that a file of pyfallback leads to."""
+    """The first header from outside that a file leads to."""
     for line in path.read_text("utf-8").splitlines():
         found = re.match(r'#include (<[^>]+>|"[^"]+")', line)
         if not found:
@@ -551,21 +554,26 @@ def test_J12_python_h_comes_before_every_other_header():
     assert len(sources()) > 80
     named = re.compile(r"\bPy[A-Z_]\w*")
     wrong = {
-        str(path.relative_to(PYFALLBACK)): first
+        str(path.relative_to(ROOT)): first
         for path in sources()
         # What is in embed/ finds Python's functions when it runs, and includes nothing of it.
-        if path.parent.name != "embed" and "include" not in path.parts
+        if path.parent.name != "embed" and path.parent != PYFALLBACK / "include" / "opyard"
         if named.search(path.read_text("utf-8")) and (first := first_include(path)) != "Python.h"
     }
     assert wrong == {}
 
 
 def test_J12_every_header_is_compiled_alone():
-    listed = (PYFALLBACK / "meson.build").read_text()
-    listed = set(re.findall(r"'([\w/]+\.h)'", listed))
-    there = {str(p.relative_to(PYFALLBACK)) for p in sources() if p.suffix == ".h"}
-    by_pybind11 = ("bind/", "gradients/", "graphs/")
-    assert {name for name in there if not name.startswith(by_pybind11)} == listed
+    def name(path):
+        folder = next(each for each in (PYFALLBACK, *SLICES) if path.is_relative_to(each))
+        return str(path.relative_to(folder)).removeprefix("include/")
+
+    texts = [(folder / "meson.build").read_text() for folder in (PYFALLBACK, *SLICES)]
+    listed = {each for text in texts for each in re.findall(r"'([\w/]+\.h)'", text)}
+    listed -= {"include/opyard/embed.h", "include/opyard/python.h"}
+    there = {name(path) for path in sources() if path.suffix == ".h"}
+    there -= {"opyard/embed.h", "opyard/python.h"}
+    assert {each for each in there if not each.startswith(("bind/", "gradients/", "graphs/"))} == listed
 
 
 def test_J12_the_compiler_sees_a_wrong_order(tmp_path):

@@ -3,7 +3,7 @@
 Each case gives a function of a Tensor and a way to set the value that it reads from outside. The
 compiled one may become a graph or not; it may not give what was right before.
 
-Suspect opyard/_jit/surroundings.py for names, pyfallback/gradients/call_keys.cpp for values.
+Suspect opyard/_jit/surroundings.py for names, autograd/python/gradients/call_keys.cpp for values.
 """
 
 import collections

@@ -4,7 +4,7 @@ Each case gives a function of a Tensor that stores one, and a way to see what is
 function may become a graph only if no call leaves anything behind.
 
 Suspect opyard/_jit/compiled.py (_State), opyard/_jit/surroundings.py for modules,
-pyfallback/gradients/call_keys.cpp for what is looked at.
+autograd/python/gradients/call_keys.cpp for what is looked at.
 """
 
 import collections

@@ -1,7 +1,7 @@
 """T6: calls of the system that fail, one after the other, over files of every kind.
 
 Suspect models/src/files/file_bytes.cpp, profiler/src/record/mapped_blocks.cpp and journal.cpp,
-pyfallback/opyard/_profile/exports.py, dispatcher/src/base/shared_library.cpp.
+profiler/python/opyard/_profile/exports.py, dispatcher/src/base/shared_library.cpp.
 """
 
 import os

@@ -2,7 +2,7 @@
 what a thousand steps of training leave behind (G9, T11, P21).
 
 Programs run in processes of their own. Suspect autograd/src/engine.cpp, and
-pyfallback/gradients/functions.cpp.
+autograd/python/gradients/functions.cpp.
 """
 
 import os

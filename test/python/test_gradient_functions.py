@@ -1,6 +1,6 @@
 """Functions in Python that write, keywords of apply(), hooks beside writes, modes of generators.
 
-Suspect pyfallback/opyard/_autograd and autograd/src/write_function.cpp.
+Suspect autograd/python/opyard/_autograd and autograd/src/write_function.cpp.
 """
 
 import copy

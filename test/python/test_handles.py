@@ -1,6 +1,6 @@
 """Handles in graphs: Python functions that a later stage runs backward from.
 
-Suspect autograd/src/handle.cpp, and pyfallback/graphs/python_operation.cpp for the functions.
+Suspect autograd/src/handle.cpp, and jit/python/graphs/python_operation.cpp for the functions.
 """
 
 import gc

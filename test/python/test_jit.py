@@ -1,6 +1,6 @@
 """Graphs in Python: text, building, running stage by stage, Python functions as nodes.
 
-Suspect pyfallback/graphs/ and opyard/jit.py; what a graph computes is tested in test/cpp.
+Suspect jit/python/graphs/ and opyard/jit.py; what a graph computes is tested in test/cpp.
 """
 
 import gc

@@ -1,6 +1,6 @@
 """Graphs in Python beyond structure and text: calls, lifetimes, times, budgets, pictures, builder.
 
-Suspect pyfallback/graphs/{runs,codes,states}.cpp and opyard/_jit/builder.py.
+Suspect jit/python/graphs/{runs,codes,states}.cpp and opyard/_jit/builder.py.
 """
 
 import gc

@@ -104,6 +104,10 @@ UPWARD = [
     ("pyfallback/kernels/handlers.cpp", "registering/library.h"),
     ("pyfallback/registering/library.cpp", "vtable/vtable.h"),
     ("pyfallback/vtable/vtable.cpp", "bind/schema.h"),
+    # what layers have of Python
+    ("pyfallback/vtable/vtable.cpp", "opyard/detail/graphs/shared.h"),
+    ("jit/src/ir/node.cpp", "opyard/python.h"),
+    ("pyfallback/vtable/vtable.cpp", "profiler/python/tracer/tracer.h"),
 ]
 
 
@@ -136,11 +140,41 @@ def test_a_profile_needs_the_dispatcher_only(lint, plant):
     )
 
 
-def test_only_the_plugin_knows_python(lint, plant):
+def test_a_slice_sees_of_the_plugin_what_is_public(lint, plant):
+    ways = ["runtime/gil.h", "pyfallback/runtime/gil.h", "operators/overload.h"]
+    for slice_ in lint.SLICES:
+        plant(f"{slice_}/planted.cpp", "".join(f'#include "{way}"\n' for way in ways))
+    faults = list(lint.check_layers())
+    for slice_ in lint.SLICES:
+        for way in ways:
+            fault = f'{slice_}/planted.cpp: includes "{way}", which pyfallback/ keeps to itself'
+            assert fault in faults
+
+
+def test_the_plugin_sees_nothing_that_a_layer_keeps_to_itself(lint, plant):
+    plant("pyfallback/vtable/planted.cpp", '#include "jit/src/code/code_data.h"\n')
+    plant("pyfallback/opyard/_library/planted.py", "from ..autograd import grad\n")
+    plant("pyfallback/opyard/planted.py", "def late():\n    from . import _graphs\n")
+    assert (
+        'pyfallback/vtable/planted.cpp: includes "jit/src/code/code_data.h", which jit/ keeps to '
+        "itself" in lint.check_layers()
+    )
+    faults = [fault for fault in lint.check_package() if "a layer's; ask by name" in fault]
+    assert [fault.partition(":")[0] for fault in faults] == [
+        "pyfallback/opyard/_library/planted.py",
+        "pyfallback/opyard/planted.py",
+    ]
+
+
+def test_only_what_is_for_python_knows_it(lint, plant):
     plant("dispatcher/src/keys/planted.cpp", "#include <Python.h>\n")
     plant("kernels/src/planted.cpp", "#include <pybind11/pybind11.h>\n")
-    faults = list(lint.check_layers())
-    assert len([fault for fault in faults if "only pyfallback/ knows Python" in fault]) == 2
+    plant("profiler/python/planted.cpp", "#include <Python.h>\n")
+    faults = [fault for fault in lint.check_layers() if "know Python" in fault]
+    assert [fault.partition(":")[0] for fault in faults] == [
+        "dispatcher/src/keys/planted.cpp",
+        "kernels/src/planted.cpp",
+    ]
 
 
 def test_files_in_a_circle_are_refused(lint, plant):

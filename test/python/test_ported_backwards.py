@@ -1,6 +1,6 @@
 """Backwards as they are written for PyTorch: what they get and give, and gradients of other dtypes.
 
-Suspect registered.py, functions.py and runs.py of pyfallback/opyard/_autograd/, and
+Suspect registered.py, functions.py and runs.py of autograd/python/opyard/_autograd/, and
 autograd/src/api.cpp.
 """
 

@@ -1,6 +1,6 @@
 """Recorders that nobody holds any more, and recorders that somebody forgot.
 
-Suspect pyfallback/opyard/_profile/active.py and the `__del__` of each; of observers
+Suspect profiler/python/opyard/_profile/active.py and the `__del__` of each; of observers
 tracer/observers.cpp.
 """
 

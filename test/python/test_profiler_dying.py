@@ -2,7 +2,7 @@
 
 CPython frees memory with a pattern written over it (PYTHONMALLOC=debug), so that what the tracer
 has kept of a dead object ends the process; and, where Debian's python3.11-dbg is, checks itself.
-Suspect pyfallback/tracer/coroutines.cpp, instances.cpp.
+Suspect profiler/python/tracer/coroutines.cpp, instances.cpp.
 """
 
 import shutil

@@ -1,7 +1,7 @@
 """The flight recorder: bounds, dumps, open frames, and living beside profiles.
 
 Suspect profiler/src/record/{ring,recorder}.cpp, profiler/src/trace/ring_stack.cpp and
-pyfallback/opyard/_profile/flight.py.
+profiler/python/opyard/_profile/flight.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A profile that begins while another tool is told of an event.
 
-Suspect pyfallback/tracer/interrupted.cpp.
+Suspect profiler/python/tracer/interrupted.cpp.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Functions of Python that are told of the operator calls of a thread.
 
-Suspect pyfallback/tracer/observers.cpp, then dispatcher/src/registry/observed_call.cpp.
+Suspect profiler/python/tracer/observers.cpp, then dispatcher/src/registry/observed_call.cpp.
 """
 
 import gc

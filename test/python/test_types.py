@@ -16,7 +16,19 @@ import opyard
 from opyard import _C
 
 HERE = Path(__file__).parent
-PACKAGE = HERE.parents[1] / "pyfallback"
+ROOT = HERE.parents[1]
+PACKAGE = ROOT / "pyfallback"
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A folder with the texts of the package in one piece, as a wheel has them: type checkers know
+    of no package in several."""
+    folder = tmp_path_factory.mktemp("package")
+    for part in opyard.__path__:
+        others = shutil.ignore_patterns("*.so", "*.p", "__pycache__")
+        shutil.copytree(part, folder / "opyard", ignore=others, dirs_exist_ok=True)
+    return folder
 
 
 def test_every_dispatch_key_is_known_to_type_checkers():
@@ -36,7 +48,7 @@ def test_methods_of_tensor_have_the_results_of_their_operators():
     assert done.returncode == 0, "run tools/python tools/method_stubs.py\n" + done.stderr
 
 
-def test_a_program_is_clean_under_mypy_strict(tmp_path):
+def test_a_program_is_clean_under_mypy_strict(package, tmp_path):
     pytest.importorskip("mypy", reason="mypy is not installed")
     done = subprocess.run(
         [
@@ -48,14 +60,14 @@ def test_a_program_is_clean_under_mypy_strict(tmp_path):
             f"--cache-dir={tmp_path}",
             str(HERE / "typed_program.py"),
         ],
-        env={**os.environ, "MYPYPATH": str(PACKAGE)},
+        env={**os.environ, "MYPYPATH": str(package)},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_program_is_clean_under_basedpyright(tmp_path):
+def test_a_program_is_clean_under_basedpyright(package, tmp_path):
     checker = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
     if checker is None:
         pytest.skip("basedpyright is not installed")
@@ -63,7 +75,7 @@ def test_a_program_is_clean_under_basedpyright(tmp_path):
         json.dumps(
             {
                 "include": [str(HERE / "typed_program.py")],
-                "extraPaths": [str(PACKAGE)],
+                "extraPaths": [str(package)],
                 "typeCheckingMode": "standard",
             }
         )
@@ -76,7 +88,7 @@ def test_a_program_is_clean_under_basedpyright(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_stubs_are_what_runs(tmp_path):
+def test_the_stubs_are_what_runs(package, tmp_path):
     """stubtest compares each name, parameter and default with the module that is imported."""
     pytest.importorskip("mypy", reason="mypy is not installed")
     # What the package itself does with its types is no matter of its users.
@@ -94,7 +106,11 @@ def test_the_stubs_are_what_runs(tmp_path):
             f"--mypy-config-file={settings}",
             f"--allowlist={HERE / 'stubtest_allowed.txt'}",
         ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={
+            **os.environ,
+            "MYPYPATH": str(package),
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        },
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -1,6 +1,6 @@
 // gradients/handles.cpp: nodes of graphs that give handles, and those that run backward from them.
 #include "gradients/gradients.h"
-#include "graphs/graphs.h"
+#include "opyard/detail/graphs/shared.h"
 
 #include "opyard/autograd/handle.h"
 

@@ -3,7 +3,7 @@
 // [Entering] A call is a call path: it goes by the type's own slot, and opyard._C converts, as for
 // a code: graphs/runs.cpp.
 #include "gradients/gradients.h"
-#include "graphs/graphs.h"
+#include "opyard/detail/graphs/shared.h"
 
 #include "opyard/autograd/staged.h"
 #include "opyard/detail/bind/classes.h"

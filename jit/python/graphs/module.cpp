@@ -10,7 +10,6 @@ PYBIND11_MODULE(_graphs, module, py::multiple_interpreters::per_interpreter_gil(
   opyard::python::use_table_of_errors();
   opyard::graphs::add_structure(module);
   opyard::graphs::add_text(module);
-  opyard::graphs::add_files(module);
   opyard::graphs::add_codes(module);
   opyard::graphs::add_states(module);
   opyard::graphs::add_passes(module);

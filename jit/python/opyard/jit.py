@@ -26,11 +26,11 @@ from ._core import ops as _ops
 from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
 from ._jit import passes
 from ._jit.builder import GraphBuilder
-from ._jit.model import Model, from_exported, load, save
 from ._jit.reads import TracerWarning
 from ._jit.tracing import TracedFunction, TracingCheckError, trace
 
 if TYPE_CHECKING:
+    from ._files.model import Model, from_exported, load, save
     from ._jit.compiled import CompiledFunction, CompileWarning
 
 __all__ = [
@@ -177,7 +177,14 @@ def _described(value: object) -> str:
 
 
 # They need the library of gradients.
-_LATE = {"CompileWarning": "opyard._jit.compiled", "CompiledFunction": "opyard._jit.compiled"}
+_LATE = {
+    "CompileWarning": "opyard._jit.compiled",
+    "CompiledFunction": "opyard._jit.compiled",
+    "Model": "opyard._files.model",
+    "from_exported": "opyard._files.model",
+    "load": "opyard._files.model",
+    "save": "opyard._files.model",
+}
 
 
 def __getattr__(name: str) -> Any:

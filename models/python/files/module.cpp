@@ -1,14 +1,22 @@
-// graphs/files.cpp: files of tensors and of models in Python.
-#include "graphs/graphs.h"
+// files/module.cpp: the extension module opyard._models: files of tensors and of models.
+#include "opyard/detail/graphs/shared.h"
 
 #include "opyard/detail/bind/classes.h"
+#include "opyard/detail/bind/refused_calls.h"
+#include "opyard/detail/bind/signatures.h"
 #include "opyard/jit/parse.h"
 #include "opyard/models/model.h"
 #include "opyard/models/run_files.h"
 #include "opyard/models/safetensors.h"
 
-namespace opyard::graphs {
+namespace opyard::model_files {
 namespace {
+
+namespace py = pybind11;
+
+using graphs::SharedGraph;
+using python::table;
+using python::take_result;
 
 // Paths are bytes, as os.fsencode() gives them.
 void save_tensors(const std::string& path, const py::dict& tensors) {
@@ -147,12 +155,20 @@ void add_model(py::module_& module) {
   module.def("model_of", &model_of, py::arg("graph"));
 }
 
-}  // namespace
-
-void add_files(py::module_& module) {
+void add_tensor_files(py::module_& module) {
   module.def("save_tensors", &save_tensors, py::arg("path"), py::arg("tensors"));
   module.def("load_tensors", &load_tensors, py::arg("path"), py::arg("mapped"));
-  add_model(module);
 }
 
-}  // namespace opyard::graphs
+}  // namespace
+}  // namespace opyard::model_files
+
+PYBIND11_MODULE(_models, module, pybind11::multiple_interpreters::per_interpreter_gil()) {
+  module.doc() = "Models and tensors in files.";
+  opyard::python::use_table_of_errors();
+  pybind11::module_::import("opyard._graphs");  // the class of a model's graph
+  opyard::model_files::add_tensor_files(module);
+  opyard::model_files::add_model(module);
+  opyard::python::add_signatures(module);
+  opyard::python::name_refusals(module);
+}

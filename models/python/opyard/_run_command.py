@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import _graphs
+from . import _models
 from ._core import ops as _ops
 
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> None:
                 from . import profiler
 
                 profile = stack.enter_context(profiler.profile())
-            text, times, as_expected = _graphs.run_files(
+            text, times, as_expected = _models.run_files(
                 os.fsencode(asked.model),
                 [os.fsencode(path) for path in asked.input],
                 [os.fsencode(path) for path in asked.output],

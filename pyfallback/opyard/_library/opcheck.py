@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import _C
 from .._C import OpOverload, Tensor, from_numpy
+from .._core import hooks
 from .._core import ops as _ops
 from .declared import Watch, by_name, outputs_of, span_of, tensors_in
 
@@ -237,11 +238,10 @@ def _test_faketensor(call: _Call) -> None:
 
 def _test_autograd_registration(call: _Call) -> None:
     """Gradients are recorded at the Autograd keys, by formulas, and by no kernel below."""
-    from .. import _gradients
     from .._dispatch.guards import AutoDispatchBelowAutograd
 
-    if _gradients.formulas(call.op) not in (None, "Python"):
-        _gradients.check_formulas(call.op)
+    if hooks["formulas"](call.op) not in (None, "Python"):
+        hooks["check_formulas"](call.op)
     if any(argument.is_write for argument in call.schema.arguments):
         return  # it has the formula of its functional form, or none
     copies = _copies(call.originals)

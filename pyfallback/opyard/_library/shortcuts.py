@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, TypeVar, overload
 
 from .. import _C
+from .._core import hooks
 from .._core import ops as _ops
 from .._core.keys import DispatchKey, key_of, key_of_device
 from .definitions import definition_of
@@ -332,12 +333,10 @@ def register_autograd(
         )
     if not callable(backward) or not (setup_context is None or callable(setup_context)):
         raise TypeError(f"register_autograd: {name}: backward and setup_context are functions")
-    from .._autograd import registered
-
     definition = definition_of(operator) if lib is None else None
     owner = lib if definition is None else definition._kernels
     parts = None if owner is None else owner._parts
-    registered.register(operator, backward, setup_context, f"registered by {backward!r}", parts)
+    hooks["register_formula"](operator, backward, setup_context, f"registered by {backward!r}", parts)
 
 
 def register_vmap(

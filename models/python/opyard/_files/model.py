@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .. import _graphs
+from .. import _graphs, _models
 from .._C import Tensor
 from .._core import ops as _ops
 
@@ -64,7 +64,7 @@ def _build(tree: Any, leaves: Iterator[object]) -> object:
 class Model:
     """A graph and its weights; called, it runs. load() and from_exported() make one."""
 
-    def __init__(self, model: _graphs.Model) -> None:
+    def __init__(self, model: _models.Model) -> None:
         self._model = model
         self._input_tree = json.loads(model.input_tree) if model.input_tree else None
         self._output_tree = json.loads(model.output_tree) if model.output_tree else None
@@ -149,7 +149,7 @@ def load(
     _ops.load_aten()
     for name in names:
         _ops.load_for(name)
-    return Model(_graphs.load_model(os.fsencode(path), untrusted, names, mapped))
+    return Model(_models.load_model(os.fsencode(path), untrusted, names, mapped))
 
 
 def save(model: Model | _graphs.Graph, path: str | os.PathLike[str]) -> None:
@@ -160,7 +160,7 @@ def save(model: Model | _graphs.Graph, path: str | os.PathLike[str]) -> None:
     if isinstance(model, Model):
         model._model.save(os.fsencode(path))
     elif isinstance(model, _graphs.Graph):
-        _graphs.model_of(model).save(os.fsencode(path))
+        _models.model_of(model).save(os.fsencode(path))
     else:
         raise TypeError(f"save() takes a Model or a Graph, not {type(model).__name__}")
 

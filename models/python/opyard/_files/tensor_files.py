@@ -7,7 +7,7 @@ model.load_state_dict(opyard.load("model.safetensors"))
 import os
 from collections.abc import Mapping
 
-from .. import _graphs
+from .. import _models
 from .._C import Tensor
 
 
@@ -26,7 +26,7 @@ def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None
     for name in tensors:
         if not isinstance(name, str):
             raise TypeError(f"save(): names of tensors are str, not {type(name).__name__}")
-    _graphs.save_tensors(os.fsencode(path), tensors)
+    _models.save_tensors(os.fsencode(path), tensors)
 
 
 def load(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Tensor]:
@@ -41,4 +41,4 @@ def load(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Ten
     Raises OSError as open() does, FileNotFoundError if there is no file, and ValueError, saying
     what is wrong, for one that is not of the format: cut, overlapping, of sizes that do not fit.
     """
-    return _graphs.load_tensors(os.fsencode(path), mapped)
+    return _models.load_tensors(os.fsencode(path), mapped)
