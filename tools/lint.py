@@ -320,7 +320,7 @@ def check_layers() -> Iterator[str]:
             name = included.strip('<>"')
             outside = path.parts[0] not in ("pyfallback", "test", "pch")
             if ONLY_PYFALLBACK.fullmatch(included) and outside and is_without_python(path):
-                yield f"{path}: includes {included}; only pyfallback/ and <layer>/python know Python"
+                yield f"{path}: includes {included}; only pyfallback/ and <layer>/python/ do"
             if name.startswith("fmt/") and path.suffix == ".h" and "include" in path.parts:
                 yield f"{path}: includes {included}; fmt stays in .cpp files"
             header = includes.find(path, name)

@@ -179,6 +179,7 @@ void set_gradient(const Tensor& tensor, const Tensor& gradient) {
                fmt::format("the gradient of {} has its dtype and device, and not those of {}",
                            describe(tensor), describe(gradient)));
   OPYARD_CHECK(!gradient.same(tensor), BadValue, "a tensor cannot be its own gradient");
+  arm();  // who asks for the gradient of a tensor asks nobody before
   require_accumulate(tensor).set_gradient(gradient);
 }
 

@@ -15,6 +15,7 @@ import sys as _sys
 from os import environ as _environ
 
 from . import _C, _hooks
+from ._build_info import slices as _slices
 from ._C import (
     Tensor,
     bfloat16,
@@ -37,7 +38,6 @@ from ._C import (
 from ._C import (
     bool as bool,  # the element type, as in NumPy
 )
-from ._build_info import slices as _slices
 from ._core.ops import load_library, loaded_libraries, ops, unload_library
 from ._version import __version__
 

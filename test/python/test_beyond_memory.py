@@ -6,12 +6,12 @@ asked of a stand-in for PyTorch (gradients.py), and of PyTorch if it is installe
 
 import sys
 
+import gradients
 import numpy as np
 import pytest
 from array_libraries import Constant
 from conftest import import_arrays
 
-import gradients
 import opyard
 
 arrays = import_arrays()

@@ -1,6 +1,6 @@
 """opyard.jit.compile(function): graphs made at the first call of each kind (H47).
 
-Suspect opyard/_jit/compiled.py and surroundings.py, autograd/python/gradients/call_keys.cpp for what is
+Suspect _jit/compiled.py and surroundings.py, autograd/python/gradients/call_keys.cpp for what is
 the same call, and autograd/src/staged.cpp for gradients.
 """
 

@@ -209,3 +209,23 @@ def test_a_leaf_without_elements_accumulates():
     for _ in range(3):
         (x + 1).sum().backward()
     assert x.grad.shape == (0, 3)
+
+
+def test_a_gradient_that_is_given_before_any_is_needed_is_kept(run_program):
+    program = """
+        import opyard
+
+        w = opyard.ones(2)
+        w.grad = opyard.full([2], 3.0)
+        print(w.grad.tolist(), w.requires_grad)
+        w.requires_grad_()
+        (w * 2).sum().backward()
+        print(w.grad.tolist())
+        w.grad = None
+        print(w.grad)
+    """
+    assert run_program(program).stdout.splitlines() == [
+        "[3.0, 3.0] False",
+        "[5.0, 5.0]",
+        "None",
+    ]

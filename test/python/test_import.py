@@ -51,6 +51,7 @@ def test_import_loads_little(run_program):
     assert ours == {
         "opyard",
         "opyard._C",
+        "opyard._build_info",
         "opyard._core",
         "opyard._core.forking",
         "opyard._core.ops",

@@ -1,6 +1,6 @@
 """Greenlets, and so gevent: each has a track of its own, and its calls nest in it.
 
-Skipped without the package greenlet. Suspect profiler/python/tracer/greenlets.cpp, and [Greenlets] in
+Skipped without the package greenlet. Suspect profiler/python/tracer/greenlets.cpp, [Greenlets] in
 profiler/src/trace/replay.cpp.
 """
 

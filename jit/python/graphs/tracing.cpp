@@ -7,7 +7,10 @@
 
 #include <frameobject.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "opyard/detail/bind/text.h"
 #include "opyard/detail/python/clear.h"
@@ -17,13 +20,20 @@
 namespace opyard::graphs {
 namespace {
 
-// The package's own folder, with the slash at its end.
-const std::string& own_folder() {
-  static const std::string& folder = *new std::string([] {
-    const auto file = python::shown_file(py::module_::import("opyard").attr("__file__"));
-    return file.substr(0, file.rfind('/') + 1);
+// The package's own folders, each with a slash at its end.
+const std::vector<std::string>& own_folders() {
+  static const auto& folders = *new std::vector<std::string>([] {
+    std::vector<std::string> found;
+    for (const py::handle folder : py::module_::import("opyard").attr("__path__"))
+      found.push_back(python::shown_file(py::reinterpret_borrow<py::object>(folder)) + '/');
+    return found;
   }());
-  return folder;
+  return folders;
+}
+
+bool is_own(const std::string& file) {
+  return std::ranges::any_of(own_folders(),
+                             [&](const auto& each) { return file.starts_with(each); });
 }
 
 // The innermost frame of a user, or null.
@@ -34,7 +44,7 @@ py::object user_frame() {
     const auto code =
         py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
     const auto file = python::shown_file(code.attr("co_filename"));
-    if (!file.starts_with(own_folder())) return frame;
+    if (!is_own(file)) return frame;
     frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
   }
   return frame;

@@ -1,5 +1,5 @@
 # opyard._graphs: graphs, their parts, and what runs them. opyard.jit is the public name.
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 class Graph:

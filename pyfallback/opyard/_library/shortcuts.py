@@ -336,7 +336,8 @@ def register_autograd(
     definition = definition_of(operator) if lib is None else None
     owner = lib if definition is None else definition._kernels
     parts = None if owner is None else owner._parts
-    hooks["register_formula"](operator, backward, setup_context, f"registered by {backward!r}", parts)
+    origin = f"registered by {backward!r}"
+    hooks["register_formula"](operator, backward, setup_context, origin, parts)
 
 
 def register_vmap(
