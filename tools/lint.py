@@ -49,7 +49,7 @@ IDEAS = {
     ],
     "jit": ["ir", "text", "fusion", "code", "passes", "trace"],
     "models": ["files", "exported", "model"],
-    "profiler": ["record", "trace", "files", "exports"],
+    "profiler": ["capture", "profile", "files", "exports"],
     "kernels": [
         "loops",
         "common",

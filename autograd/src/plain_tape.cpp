@@ -1,4 +1,4 @@
-// autograd/record_plain.cpp: recording a call of a plain operator.
+// autograd/plain_tape.cpp: recording a call of a plain operator.
 //
 //   1  which tensors need a gradient; what is to be saved for them is in the plan
 //   2  the function is made, with its edges and what it saves of the arguments, in place
@@ -7,7 +7,7 @@
 //
 // The arguments are gone after 3 if the stack owned them. What is asked of them later, their sizes
 // and whether a result is one of them, is noted before.
-#include "record_plain.h"
+#include "plain_tape.h"
 
 #include <algorithm>
 #include <optional>
@@ -219,7 +219,7 @@ void note_base(const Tensor& view, const Tensor& of) {
   }
 }
 
-Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack) {
+Recorded tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::span<const Value> arguments = stack.top(op.schema().arguments.size());
   const Tensors tensors(plan, arguments);
   if (tensors.needing == 0) return Recorded::NotNeeded;

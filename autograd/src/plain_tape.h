@@ -1,4 +1,4 @@
-// autograd/record_plain.h: the short way of recording: no writes, no lists.
+// autograd/plain_tape.h: the short way of recording: no writes, no lists.
 //
 // Depends on: autograd/plan.h.
 #pragma once
@@ -13,7 +13,7 @@ enum class Recorded {
   NotPlain,   // this call is none for the short way, and is still to be made
 };
 // Gradients are on, and the plan is plain.
-Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack);
+Recorded tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack);
 
 // A result that a kernel gave and kept, which has a history: another tensor, for that of this call.
 Tensor with_own_history(const Tensor& result, bool is_view);

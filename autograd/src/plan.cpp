@@ -1,4 +1,4 @@
-// autograd/plan.cpp: reading an operator's schema and derivative for the recorder.
+// autograd/plan.cpp: reading an operator's schema and derivative for the tape.
 #include "plan.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// autograd/plan.h: what the recorder knows of an operator, found at its first use.
+// autograd/plan.h: what the tape knows of an operator, found at its first use.
 //
 // A Plan belongs to an operator and its derivative. What a call saves depends on which of its
 // tensors need a gradient: a Needs for each set of them that came, found once and then cached.
 //
 // [Plain] An operator is plain if it has formulas, writes nothing, and takes and gives no lists of
-// tensors. Its calls are recorded on a short way: record_plain().
+// tensors. Its calls are recorded on a short way: tape_plain().
 //
 // [Borrowed] An in-place form without a derivative has that of its functional form, which may be
 // given anew later: then `renewed` is the plan from then on.

@@ -1,4 +1,4 @@
-// autograd/recorder.cpp: what a call does of which a tensor may need a gradient.
+// autograd/tape.cpp: what a call does of which a tensor may need a gradient.
 //
 //   1  what the schema says of the operator is found once (Plan)
 //   2  if nothing needs a gradient, or gradients are off, the call goes on below, with notes on views
@@ -24,7 +24,7 @@
 #include "opyard/autograd/handle.h"
 #include "opyard/autograd/write.h"
 #include "opyard/detail/schema/declared_writes.h"
-#include "record_plain.h"
+#include "plain_tape.h"
 #include "tell.h"
 
 namespace opyard::autograd {
@@ -54,7 +54,7 @@ class NoFormula final : public Function {
   const std::string argument_;
 };
 
-const Plan& plan_of(RecordedOperator& recorded, const Operator& op, CountedPtr<Plan>& own) {
+const Plan& plan_of(TapedOperator& recorded, const Operator& op, CountedPtr<Plan>& own) {
   if (Counted* const known = recorded.plan.get()) {
     const auto& plan = static_cast<const Plan&>(*known);
     if (plan.op == &op) return __builtin_expect(plan.borrows, 0) ? newest(plan) : plan;
@@ -178,9 +178,9 @@ struct Call {
   }
 };
 
-class Recording {
+class TapedCall {
  public:
-  explicit Recording(Call& call) : call_(call), plan_(call.plan), op_(call.op) {}
+  explicit TapedCall(Call& call) : call_(call), plan_(call.plan), op_(call.op) {}
 
   void run() {
     refuse_what_cannot_be_recorded();
@@ -423,14 +423,14 @@ class Recording {
   Few<Overwritten, 1> written_;
 };
 
-[[gnu::noinline]] void record_otherwise(RecordedOperator& recorded, const Operator& op,
+[[gnu::noinline]] void record_otherwise(TapedOperator& recorded, const Operator& op,
                                         DispatchKeySet keys, Stack& stack) {
   CountedPtr<Plan> own;
   const Plan& plan = plan_of(recorded, op, own);
   Call call{plan, op, keys, stack};
   if (plan.is_detach) return call.detach();
   if (plan.is_plain && records_gradients()) {
-    const Recorded recorded = record_plain(plan, op, keys, stack);
+    const Recorded recorded = tape_plain(plan, op, keys, stack);
     if (recorded == Recorded::Done) return;
     if (recorded == Recorded::NotNeeded) return call.pass();
   }
@@ -441,14 +441,14 @@ class Recording {
     });
   }
   if (!needs) return call.pass();
-  Recording(call).run();
+  TapedCall(call).run();
 }
 
 // The short way first, if its plan is known.
-void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void record(TapedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack) {
   if (const auto* const plan = static_cast<const Plan*>(recorded.plan.get())) {
     const bool is_plain = plan->is_plain && plan->op == &op && !plan->borrows;
-    if (is_plain && records_gradients() && record_plain(*plan, op, keys, stack) == Recorded::Done) {
+    if (is_plain && records_gradients() && tape_plain(*plan, op, keys, stack) == Recorded::Done) {
       return;
     }
   }
@@ -458,10 +458,10 @@ void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys,
 }  // namespace
 
 void arm() {
-  if (detail::recorder_armed.load(std::memory_order_acquire)) return;
+  if (detail::tape_armed.load(std::memory_order_acquire)) return;
   join_graphs();
   answer_tensors();
-  arm_recorder({&record});
+  arm_tape({&record});
 }
 
 }  // namespace opyard::autograd

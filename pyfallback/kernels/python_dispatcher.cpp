@@ -11,7 +11,7 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/thread/thread_dispatcher.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
@@ -145,7 +145,7 @@ void dispatch_in_python(Runtime& runtime, const Operator& op, DispatchKeySet key
   const detail::CallDepth depth;  // keeps the record
   const Record* record = &op.follow(keys);
   while (
-      record->role == RecordRole::Recorder &&
+      record->role == RecordRole::Tape &&
       detail::passes(*record, detail::may_need_gradient(stack.top(op.schema().arguments.size())))) {
     keys = detail::below_layer(keys);
     record = &op.follow(keys);

@@ -18,8 +18,8 @@
 #include "objects/values/integer.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/exit.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/registry/observed_call.h"
-#include "opyard/detail/registry/recorder.h"
 #include "opyard/registry/handlers.h"
 #include "runtime/types.h"
 
@@ -196,8 +196,8 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   };
   if (record.call_as != CallAs::Guarded && names == nullptr) return call_cpp(record, keys);
   if (record.boxed != python_run_) {
-    if (record.role == RecordRole::Recorder) {
-      if (!passes_recorder(record, args, std::size_t(count), names)) {
+    if (record.role == RecordRole::Tape) {
+      if (!passes_tape(record, args, std::size_t(count), names)) {
         detail::end_reading(outer);
         return nullptr;
       }
@@ -206,7 +206,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
       if (kernel.call_as != CallAs::Guarded && names == nullptr) return call_cpp(kernel, below);
       const detail::CallDepth depth;
       detail::end_reading(outer);
-      return call_below_recorder(runtime, below, overload, args, flags, names);
+      return call_below_tape(runtime, below, overload, args, flags, names);
     }
     if (__builtin_expect(record.role == RecordRole::PerInterpreter, 0)) {
       const detail::CallDepth depth;
@@ -228,26 +228,27 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
 }
 
 // Whether nothing of the call has to be recorded. What has to goes through the stack.
-[[gnu::noinline]] bool DirectCall::passes_recorder(const Record& recorder, PyObject* const* args,
-                                                   std::size_t count, PyObject* names) const {
+[[gnu::noinline]] bool DirectCall::passes_tape(const Record& tape, PyObject* const* args,
+                                               std::size_t count, PyObject* names) const {
   bool may_need = false;
   if (only_tensors_ && names == nullptr) {
     for (std::size_t i = 0; i < count; ++i) {
       may_need |= detail::may_need_gradient(*tensor_unchecked(args[i]).impl());
     }
-    return detail::passes(recorder, may_need);
+    return detail::passes(tape, may_need);
   }
   each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
     if (!is_for_tensors(parameter.ready) || given == Py_None) return;
     may_need |= detail::may_need_gradient(*tensor_unchecked(given).impl());
   });
-  return detail::passes(recorder, may_need);
+  return detail::passes(tape, may_need);
 }
 
 // Inside a CallDepth.
-[[gnu::aligned(64)]] PyObject* DirectCall::call_below_recorder(
-    Runtime& runtime, DispatchKeySet keys, PyObject* overload, PyObject* const* args,
-    std::size_t flags, PyObject* names) const {
+[[gnu::aligned(64)]] PyObject* DirectCall::call_below_tape(Runtime& runtime, DispatchKeySet keys,
+                                                           PyObject* overload,
+                                                           PyObject* const* args, std::size_t flags,
+                                                           PyObject* names) const {
   const auto count = std::size_t(PyVectorcall_NARGS(flags));
   const Record& below = op_.record(keys);
   const Record& record = below.role == RecordRole::Kernel ? below : op_.follow(keys);

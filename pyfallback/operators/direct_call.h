@@ -45,10 +45,10 @@ class DirectCall {
                           std::size_t flags, PyObject* names) const;
   PyObject* call_with_rule(Runtime& runtime, const Record& record, PyObject* const* args,
                            std::size_t flags, PyObject* names) const;
-  bool passes_recorder(const Record& recorder, PyObject* const* args, std::size_t count,
-                       PyObject* names) const;
-  PyObject* call_below_recorder(Runtime& runtime, DispatchKeySet keys, PyObject* overload,
-                                PyObject* const* args, std::size_t flags, PyObject* names) const;
+  bool passes_tape(const Record& tape, PyObject* const* args, std::size_t count,
+                   PyObject* names) const;
+  PyObject* call_below_tape(Runtime& runtime, DispatchKeySet keys, PyObject* overload,
+                            PyObject* const* args, std::size_t flags, PyObject* names) const;
   PyObject* call_view(Runtime& runtime, DispatchKeySet keys, PyObject* const* args,
                       std::size_t flags, PyObject* names) const;
   PyObject* call_observed(Runtime& runtime, const Record& watch, DispatchKeySet keys,

@@ -38,7 +38,7 @@ class ConcurrencyAutograd : public ::testing::Test {
 
 // The first of this program, since arming is once in a process.
 TEST_F(ConcurrencyAutograd, CallsGoOnWhileAThreadArmsAndRecordWhenItHas) {
-  if (detail::recorder_armed.load()) GTEST_SKIP() << "armed by an earlier test of this process";
+  if (detail::tape_armed.load()) GTEST_SKIP() << "armed by an earlier test of this process";
   const Tensor leaf = number(3);
   std::atomic<int> calling{0};
   std::atomic<bool> is_armed{false};

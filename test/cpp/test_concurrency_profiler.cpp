@@ -8,12 +8,12 @@
 
 #include "on_threads.h"
 #include "opyard/detail/interpreter/gil_wait.h"
+#include "opyard/profiler/capture.h"
 #include "opyard/profiler/gil_waits.h"
 #include "opyard/profiler/names.h"
-#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/profile.h"
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
-#include "opyard/profiler/trace.h"
 #include "registering.h"
 
 namespace opyard::profiler {
@@ -23,9 +23,9 @@ constexpr int kRounds = rounds(200);
 constexpr int kWriters = 4;
 
 void range(std::uint32_t key, int depth) {
-  record(enter_of(SpanKind::Annotation), key);
+  append_event(enter_of(SpanKind::Annotation), key);
   if (depth > 0) range(key + 1, depth - 1);
-  record(exit_of(SpanKind::Annotation), key);
+  append_event(exit_of(SpanKind::Annotation), key);
 }
 
 void expect_nested(const Track& track) {
@@ -41,9 +41,9 @@ void expect_nested(const Track& track) {
   }
 }
 
-std::size_t spans_of(const Recording& recording) {
+std::size_t spans_of(const Capture& capture) {
   std::size_t spans = 0;
-  for (const Track& track : replay(recording).tracks) {
+  for (const Track& track : replay(capture).tracks) {
     expect_nested(track);
     spans += track.spans.size();
   }
@@ -139,9 +139,9 @@ TEST(ConcurrencyProfiler, SeveralThreadsCopyARingAndOneEndsIt) {
 std::atomic<int> taken{0};
 void hear_of_taken() noexcept { taken.fetch_add(1); }
 
-std::size_t waits_of(const Recording& recording) {
+std::size_t waits_of(const Capture& capture) {
   std::size_t waits = 0;
-  for (const Track& track : replay(recording).tracks) {
+  for (const Track& track : replay(capture).tracks) {
     expect_nested(track);
     for (const Span& span : track.spans) {
       if (span.kind != SpanKind::GilWait) continue;
@@ -168,8 +168,8 @@ TEST(ConcurrencyProfiler, WaitsForAGilAreToldWhileThoseWhoListenComeAndGo) {
         if (!before) hear_of_taken_gils(&hear_of_taken);
         std::this_thread::yield();
         if (round % 2 == 0) hear_of_taken_gils(nullptr);
-        const Recording recording = session.end();
-        if (waits < 10'000) waits += waits_of(recording);
+        const Capture capture = session.end();
+        if (waits < 10'000) waits += waits_of(capture);
         hear_of_taken_gils(nullptr);
         EXPECT_EQ(gil_wait_listener.load(), nullptr);
       }
@@ -193,14 +193,14 @@ TEST(ConcurrencyProfiler, I28_AnExitWithoutItsEntryInARing) {
   bounds.bytes = 1;  // the block that a thread writes to
   Ring ring(options(), bounds);
   std::thread([&ring] {
-    record(enter_of(SpanKind::Annotation), 7);
+    append_event(enter_of(SpanKind::Annotation), 7);
     for (int n = 0; n < 20'000; ++n) range(1, 2);
-    record(exit_of(SpanKind::Annotation), 7);
+    append_event(exit_of(SpanKind::Annotation), 7);
     range(9, 0);
-    const Trace trace = replay(ring.dump());
+    const Profile profile = replay(ring.dump());
     std::size_t sevens = 0;
     std::size_t nines = 0;
-    for (const Track& track : trace.tracks) {
+    for (const Track& track : profile.tracks) {
       expect_nested(track);
       for (const Span& span : track.spans) {
         sevens += span.key == 7 ? 1 : 0;
@@ -210,7 +210,7 @@ TEST(ConcurrencyProfiler, I28_AnExitWithoutItsEntryInARing) {
     }
     EXPECT_LE(sevens, 1u);
     EXPECT_EQ(nines, 1u);
-    EXPECT_LT(trace.quality.events, 40'000u);
+    EXPECT_LT(profile.quality.events, 40'000u);
   }).join();
 }
 

@@ -123,7 +123,7 @@ TEST_F(Trace, B45_ErrorsAndExplanationsAreTheSameWithIt) {
 // The variable is read once, when libopyard is loaded: so in programs of their own.
 TEST(TraceVariable, B45_IsReadAtTheStart) {
   const auto run = [](const std::string& value) {
-    const std::string command = "OPYARD_SHOW_DISPATCH_TRACE=" + value + " /proc/" +
+    const std::string command = "OPYARD_DISPATCH_LOG=" + value + " /proc/" +
                                 std::to_string(getpid()) +
                                 "/exe --gtest_also_run_disabled_tests "
                                 "--gtest_filter=TraceVariable.DISABLED_Child 2>&1 >/dev/null";
@@ -135,10 +135,9 @@ TEST(TraceVariable, B45_IsReadAtTheStart) {
   };
   EXPECT_EQ(run("1"), " [callBoxed] op=[t::child], key=[CPU]\n");
   EXPECT_EQ(run("0"), "");
-  EXPECT_EQ(
-      run("yes"),
-      "opyard: warning: ignoring invalid value for OPYARD_SHOW_DISPATCH_TRACE: yes; valid values "
-      "are 0 or 1.\n");
+  EXPECT_EQ(run("yes"),
+            "opyard: warning: ignoring invalid value for OPYARD_DISPATCH_LOG: yes; valid values "
+            "are 0 or 1.\n");
 }
 TEST(TraceVariable, DISABLED_Child) {
   const Registration op = define("t::child(Tensor x) -> Tensor");

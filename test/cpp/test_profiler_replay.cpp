@@ -1,6 +1,6 @@
 // test/cpp/test_profiler_replay.cpp: spans from any events at all, against a model, with a clock of the test's own.
 //
-// The file is one piece since recordings, rings and sessions take the same short forms and clock.
+// The file is one piece since captures, rings and sessions take the same short forms and clock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 #include "opyard/base/warning.h"
 #include "opyard/profiler/averages.h"
+#include "opyard/profiler/capture.h"
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/names.h"
-#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/profile.h"
 #include "opyard/profiler/session.h"
-#include "opyard/profiler/trace.h"
 
 namespace opyard::profiler {
 namespace {
@@ -35,11 +35,11 @@ class Replay : public testing::Test {
 
   static void enter(std::uint32_t key, int after = 1) {
     test_time += std::uint64_t(after);
-    record(enter_of(SpanKind::Annotation), key);
+    append_event(enter_of(SpanKind::Annotation), key);
   }
   static void exit(std::uint32_t key, int after = 1) {
     test_time += std::uint64_t(after);
-    record(exit_of(SpanKind::Annotation), key);
+    append_event(exit_of(SpanKind::Annotation), key);
   }
 };
 
@@ -53,10 +53,10 @@ StartStack open_here(std::vector<std::uint32_t> keys) {
 }
 
 // Key, start, end, parent of each span of the first track.
-std::string text_of(const Trace& trace) {
+std::string text_of(const Profile& profile) {
   std::string text;
-  if (trace.tracks.empty()) return "no track";
-  for (const Span& span : trace.tracks[0].spans) {
+  if (profile.tracks.empty()) return "no track";
+  for (const Span& span : profile.tracks[0].spans) {
     text += std::to_string(span.key) + ":" + std::to_string(span.start) + "-" +
             std::to_string(span.end);
     if (span.parent != kNoSpan) text += "<" + std::to_string(span.parent);
@@ -65,8 +65,8 @@ std::string text_of(const Trace& trace) {
   return text;
 }
 
-void expect_nested(const Trace& trace) {
-  for (const Track& track : trace.tracks) {
+void expect_nested(const Profile& profile) {
+  for (const Track& track : profile.tracks) {
     std::vector<std::int64_t> last_child_end(track.spans.size(), 0);
     std::int64_t last_root_end = 0;
     for (std::size_t n = 0; n < track.spans.size(); ++n) {
@@ -91,9 +91,9 @@ TEST_F(Replay, SpansNestAsTheyWereEntered) {
   enter(3);
   exit(3);
   exit(1);
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(text_of(trace), "1:1-6 2:2-3<0 3:4-5<0 ");
-  EXPECT_EQ(trace.quality.events, 6u);
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(text_of(profile), "1:1-6 2:2-3<0 3:4-5<0 ");
+  EXPECT_EQ(profile.quality.events, 6u);
 }
 
 TEST_F(Replay, I28_AnExitOfNothingIsDroppedAndCounted) {
@@ -103,10 +103,10 @@ TEST_F(Replay, I28_AnExitOfNothingIsDroppedAndCounted) {
   exit(2);
   exit(1);
   exit(1);
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(text_of(trace), "1:2-4 ");
-  EXPECT_EQ(trace.quality.dropped_exits, 3u);
-  EXPECT_EQ(trace.quality.clamped, 0u);
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(text_of(profile), "1:2-4 ");
+  EXPECT_EQ(profile.quality.dropped_exits, 3u);
+  EXPECT_EQ(profile.quality.clamped, 0u);
 }
 
 TEST_F(Replay, AnExitClosesWhatLostItsOwn) {
@@ -117,9 +117,9 @@ TEST_F(Replay, AnExitClosesWhatLostItsOwn) {
   exit(1);
   enter(4);
   exit(4);
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(text_of(trace), "1:1-4 2:2-4<0 3:3-4<1 4:5-6 ");
-  EXPECT_EQ(trace.quality.clamped, 2u);
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(text_of(profile), "1:1-4 2:2-4<0 3:3-4<1 4:5-6 ");
+  EXPECT_EQ(profile.quality.clamped, 2u);
 }
 
 TEST_F(Replay, I29_ExitsAfterTheLastEnterAreApplied) {
@@ -137,10 +137,10 @@ TEST_F(Replay, WhatIsOpenAtTheEndEndsWithTheWindow) {
   enter(1);
   enter(2);
   test_time += 8;
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(text_of(trace), "1:1-10 2:2-10<0 ");
-  EXPECT_TRUE(trace.tracks[0].spans[1].has(SpanFlag::After));
-  EXPECT_EQ(trace.quality.open_after, 2u);
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(text_of(profile), "1:1-10 2:2-10<0 ");
+  EXPECT_TRUE(profile.tracks[0].spans[1].has(SpanFlag::After));
+  EXPECT_EQ(profile.quality.open_after, 2u);
 }
 
 TEST_F(Replay, I30_EventsOfOneMomentKeepTheirOrder) {
@@ -161,9 +161,9 @@ TEST_F(Replay, AClockThatRunsBackwardsIsCountedAndNestsAllTheSame) {
   enter(2, 0);
   exit(2, 3);
   exit(1, 20);
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(text_of(trace), "1:10-27 2:10-10<0 ");
-  EXPECT_EQ(trace.quality.backwards, 1u);
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(text_of(profile), "1:10-27 2:10-10<0 ");
+  EXPECT_EQ(profile.quality.backwards, 1u);
 }
 
 TEST_F(Replay, I25_StartFramesAreAroundWhatFollows) {
@@ -172,9 +172,9 @@ TEST_F(Replay, I25_StartFramesAreAroundWhatFollows) {
   exit(12, 4);
   enter(13);
   exit(13);
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(text_of(trace), "11:0-6 12:0-4<0 13:5-6<0 ");
-  EXPECT_TRUE(trace.tracks[0].spans[0].has(SpanFlag::Before));
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(text_of(profile), "11:0-6 12:0-4<0 13:5-6<0 ");
+  EXPECT_TRUE(profile.tracks[0].spans[0].has(SpanFlag::Before));
 }
 
 TEST_F(Replay, StartFramesThatEndedUntoldAreNotAroundWhatFollows) {
@@ -185,10 +185,10 @@ TEST_F(Replay, StartFramesThatEndedUntoldAreNotAroundWhatFollows) {
   enter(14, 4);
   exit(14);
   exit(11);
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(text_of(trace), "11:0-6 12:0-0<0 13:0-0<1 14:4-5<0 ");
-  EXPECT_TRUE(trace.tracks[0].spans[2].has(SpanFlag::Clamped));
-  EXPECT_EQ(trace.quality.clamped, 2U);
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(text_of(profile), "11:0-6 12:0-0<0 13:0-0<1 14:4-5<0 ");
+  EXPECT_TRUE(profile.tracks[0].spans[2].has(SpanFlag::Clamped));
+  EXPECT_EQ(profile.quality.clamped, 2U);
 }
 
 TEST_F(Replay, ACallThatIsToldOfAfterwardsIsTheOneThatIsOpen) {
@@ -200,10 +200,10 @@ TEST_F(Replay, ACallThatIsToldOfAfterwardsIsTheOneThatIsOpen) {
     enter(12);  // it calls itself
     exit(12);
     exit(12);
-    const Trace trace = replay(window.end());
-    EXPECT_EQ(trace.tracks[0].spans.size(), is_told ? 3U : 4U);
-    EXPECT_TRUE(trace.tracks[0].marks.empty());
-    expect_nested(trace);
+    const Profile profile = replay(window.end());
+    EXPECT_EQ(profile.tracks[0].spans.size(), is_told ? 3U : 4U);
+    EXPECT_TRUE(profile.tracks[0].marks.empty());
+    expect_nested(profile);
   }
 }
 
@@ -216,28 +216,28 @@ TEST_F(Replay, I26_StartFramesOfAThreadWithoutEventsHaveATrackWithAThreadId) {
   stack.kinds = {SpanKind::Python};
   window.add_start_stack(stack);
   test_time += 10;
-  const Trace trace = replay(window.end());
-  ASSERT_EQ(trace.tracks.size(), 1u);
-  EXPECT_EQ(trace.tracks[0].native_id, 815);
-  EXPECT_EQ(text_of(trace), "11:0-10 ");
+  const Profile profile = replay(window.end());
+  ASSERT_EQ(profile.tracks.size(), 1u);
+  EXPECT_EQ(profile.tracks[0].native_id, 815);
+  EXPECT_EQ(text_of(profile), "11:0-10 ");
 }
 
 TEST_F(Replay, WindowsAreIndependentOfEachOther) {
   enter(1);
   Window outer;
   enter(2);
-  Recording inner_recording;
+  Capture inner_capture;
   {
     Window inner;
     enter(3);
-    inner_recording = inner.end();
+    inner_capture = inner.end();
   }
   exit(3);
   exit(2);
-  const Trace all = replay(outer.end());
+  const Profile all = replay(outer.end());
   EXPECT_EQ(all.tracks[0].spans.size(), 2u);
   EXPECT_EQ(all.tracks[0].spans[0].key, 2u);
-  const Trace part = replay(inner_recording);
+  const Profile part = replay(inner_capture);
   ASSERT_EQ(part.tracks[0].spans.size(), 1u);
   EXPECT_EQ(part.tracks[0].spans[0].key, 3u);
 }
@@ -245,11 +245,11 @@ TEST_F(Replay, WindowsAreIndependentOfEachOther) {
 TEST_F(Replay, WhatWasRecordedIsNotOverwrittenByWhatComesLater) {
   Window window;
   for (std::uint32_t n = 1; n <= 1000; ++n) enter(n);
-  Recording recording = window.end();
+  Capture capture = window.end();
   for (int n = 0; n < 20'000; ++n) enter(999'999);
-  const Trace trace = replay(recording);
-  ASSERT_EQ(trace.tracks[0].spans.size(), 1000u);
-  for (std::uint32_t n = 0; n < 1000; ++n) ASSERT_EQ(trace.tracks[0].spans[n].key, n + 1);
+  const Profile profile = replay(capture);
+  ASSERT_EQ(profile.tracks[0].spans.size(), 1000u);
+  for (std::uint32_t n = 0; n < 1000; ++n) ASSERT_EQ(profile.tracks[0].spans[n].key, n + 1);
 }
 
 TEST_F(Replay, EventsOutliveTheirThread) {
@@ -258,10 +258,10 @@ TEST_F(Replay, EventsOutliveTheirThread) {
     enter(1);
     exit(1);
   }).join();
-  const Trace trace = replay(window.end());
-  ASSERT_EQ(trace.tracks.size(), 1u);
-  EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
-  EXPECT_NE(trace.tracks[0].native_id, 0);
+  const Profile profile = replay(window.end());
+  ASSERT_EQ(profile.tracks.size(), 1u);
+  EXPECT_EQ(profile.tracks[0].spans.size(), 1u);
+  EXPECT_NE(profile.tracks[0].native_id, 0);
 }
 
 TEST_F(Replay, PayloadsStayWithTheirEvents) {
@@ -272,11 +272,11 @@ TEST_F(Replay, PayloadsStayWithTheirEvents) {
     Stream::current()->append(enter_of(SpanKind::Operator), n, 0, words.data(), words.size());
     Stream::current()->append(exit_of(SpanKind::Operator), n);
   }
-  const Trace trace = replay(window.end());
-  ASSERT_EQ(trace.tracks[0].spans.size(), 3000u);
-  for (const Span& span : trace.tracks[0].spans) {
+  const Profile profile = replay(window.end());
+  ASSERT_EQ(profile.tracks[0].spans.size(), 3000u);
+  for (const Span& span : profile.tracks[0].spans) {
     ASSERT_NE(span.payload, kNoSpan);
-    const Payload* const found = &trace.tracks[0].words[span.payload];
+    const Payload* const found = &profile.tracks[0].words[span.payload];
     ASSERT_EQ(found[0].first, 9u);
     ASSERT_EQ(found[9].second, 64u);
   }
@@ -318,20 +318,20 @@ TEST_F(Replay, X16_AnyEventsNestAndAreCountedAsTheModelCounts) {
       const auto kind = SpanKind(random() % 3);
       test_time += random() % 3;
       if (random() % 2 == 0) {
-        record(enter_of(kind), key);
+        append_event(enter_of(kind), key);
         model.enter(kind, key);
       } else {
-        record(exit_of(kind), key);
+        append_event(exit_of(kind), key);
         model.exit(kind, key);
       }
     }
-    const Trace trace = replay(window.end());
-    expect_nested(trace);
-    EXPECT_EQ(trace.span_count(), model.spans);
-    EXPECT_EQ(trace.quality.dropped_exits, model.dropped);
-    EXPECT_EQ(trace.quality.clamped, model.clamped);
-    EXPECT_EQ(trace.quality.open_after, model.open.size());
-    EXPECT_EQ(trace.quality.events, std::uint64_t(length));
+    const Profile profile = replay(window.end());
+    expect_nested(profile);
+    EXPECT_EQ(profile.span_count(), model.spans);
+    EXPECT_EQ(profile.quality.dropped_exits, model.dropped);
+    EXPECT_EQ(profile.quality.clamped, model.clamped);
+    EXPECT_EQ(profile.quality.open_after, model.open.size());
+    EXPECT_EQ(profile.quality.events, std::uint64_t(length));
   }
 }
 
@@ -343,28 +343,28 @@ StartStack live_here(std::vector<std::uint32_t> keys) {
 }
 void python(std::uint32_t key, bool is_exit = false) {
   ++test_time;
-  record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), key);
+  append_event(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), key);
 }
-Trace replay_of_ring(Window& window, std::vector<std::uint32_t> live, std::uint32_t cut = 0) {
-  Recording recording = window.end();
-  recording.is_ring = true;
-  recording.start_stacks = {live_here(std::move(live))};
-  for (StreamRecording& stream : recording.streams) {
+Profile replay_of_ring(Window& window, std::vector<std::uint32_t> live, std::uint32_t cut = 0) {
+  Capture capture = window.end();
+  capture.is_ring = true;
+  capture.start_stacks = {live_here(std::move(live))};
+  for (StreamCapture& stream : capture.streams) {
     for (Slice& slice : stream.slices) {  // of one block, or of two if one was full
       const std::uint32_t here = std::min(cut, slice.end - slice.begin);
       slice.begin += here;
       cut -= here;
     }
   }
-  return replay(recording);
+  return replay(capture);
 }
 // Key and the parent's key of each span of the first track.
-std::string kin_of(const Trace& trace) {
+std::string kin_of(const Profile& profile) {
   std::string text;
-  for (const Span& span : trace.tracks.at(0).spans) {
+  for (const Span& span : profile.tracks.at(0).spans) {
     text += std::to_string(span.key);
     if (span.parent != kNoSpan) {
-      text += "<" + std::to_string(trace.tracks[0].spans[span.parent].key);
+      text += "<" + std::to_string(profile.tracks[0].spans[span.parent].key);
     }
     text += " ";
   }
@@ -403,11 +403,11 @@ TEST_F(Replay, X19_ARingThatIsCutAnywhereHasEverySpanThatEndedLater) {
       if (span.parent != 0) wanted += "<" + std::to_string(span.parent);
       wanted += " ";
     }
-    const Trace trace = replay_of_ring(window, live, cut);
-    expect_nested(trace);
-    EXPECT_EQ(kin_of(trace), wanted);
-    EXPECT_EQ(trace.quality.dropped_exits, 0u);
-    EXPECT_EQ(trace.quality.clamped, 0u);
+    const Profile profile = replay_of_ring(window, live, cut);
+    expect_nested(profile);
+    EXPECT_EQ(kin_of(profile), wanted);
+    EXPECT_EQ(profile.quality.dropped_exits, 0u);
+    EXPECT_EQ(profile.quality.clamped, 0u);
   }
 }
 
@@ -418,10 +418,10 @@ TEST_F(Replay, X19_AnExitInARingWhoseEntryWasNotToldLeavesOpenWhatIsOpen) {
   exit(9);
   python(3);
   python(3, true);
-  const Trace trace = replay_of_ring(window, {1, 2});
-  EXPECT_EQ(kin_of(trace), "1 2<1 3<2 ");
-  EXPECT_EQ(trace.quality.dropped_exits, 1u);
-  EXPECT_EQ(trace.quality.open_after, 2u);
+  const Profile profile = replay_of_ring(window, {1, 2});
+  EXPECT_EQ(kin_of(profile), "1 2<1 3<2 ");
+  EXPECT_EQ(profile.quality.dropped_exits, 1u);
+  EXPECT_EQ(profile.quality.open_after, 2u);
 }
 
 TEST_F(Replay, X19_InARingThatLostExitsTheLiveStackSaysWhatIsOpen) {
@@ -429,9 +429,9 @@ TEST_F(Replay, X19_InARingThatLostExitsTheLiveStackSaysWhatIsOpen) {
   python(2);  // whose exit was lost, and then its caller ends
   python(5, true);
   python(3);
-  const Trace trace = replay_of_ring(window, {1, 3});
-  EXPECT_EQ(kin_of(trace), "1 5<1 2<5 3<1 ");
-  EXPECT_EQ(trace.quality.clamped, 1u);
+  const Profile profile = replay_of_ring(window, {1, 3});
+  EXPECT_EQ(kin_of(profile), "1 5<1 2<5 3<1 ");
+  EXPECT_EQ(profile.quality.clamped, 1u);
 }
 
 TEST_F(Replay, X19_AnyEventsOfARingNest) {
@@ -443,25 +443,25 @@ TEST_F(Replay, X19_AnyEventsOfARingNest) {
       const auto key = std::uint32_t(1 + random() % 6);
       const auto kind = SpanKind(random() % 3);
       test_time += random() % 3;
-      record(random() % 2 == 0 ? enter_of(kind) : exit_of(kind), key);
+      append_event(random() % 2 == 0 ? enter_of(kind) : exit_of(kind), key);
     }
     std::vector<std::uint32_t> live;
     while (random() % 4 != 0) live.push_back(std::uint32_t(1 + random() % 6));
     const auto cut = std::uint32_t(random() % length);
-    const Trace trace = replay_of_ring(window, live, cut);
-    expect_nested(trace);
-    EXPECT_EQ(trace.quality.events, length - cut);
+    const Profile profile = replay_of_ring(window, live, cut);
+    expect_nested(profile);
+    EXPECT_EQ(profile.quality.events, length - cut);
   }
 }
 
 TEST_F(Replay, EventsOfNoKindAreCountedAndSkipped) {
   Window window;
   enter(1);
-  record(EventKind(200), 5);
+  append_event(EventKind(200), 5);
   exit(1);
-  const Trace trace = replay(window.end());
-  EXPECT_EQ(trace.quality.broken, 1u);
-  EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
+  const Profile profile = replay(window.end());
+  EXPECT_EQ(profile.quality.broken, 1u);
+  EXPECT_EQ(profile.tracks[0].spans.size(), 1u);
 }
 
 TEST_F(Replay, AnEventWhoseWordsWereCutOffIsCountedAndSkipped) {
@@ -469,12 +469,12 @@ TEST_F(Replay, AnEventWhoseWordsWereCutOffIsCountedAndSkipped) {
   const Payload word{1, 2};
   enter(1);
   Stream::current()->append(enter_of(SpanKind::Operator), 2, 0, &word, 1);
-  Recording recording = window.end();
-  --recording.streams.at(0).slices.back().end;
-  const Trace trace = replay(recording);
-  EXPECT_EQ(trace.quality.broken, 1u);
-  ASSERT_EQ(trace.tracks.size(), 1u);
-  EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
+  Capture capture = window.end();
+  --capture.streams.at(0).slices.back().end;
+  const Profile profile = replay(capture);
+  EXPECT_EQ(profile.quality.broken, 1u);
+  ASSERT_EQ(profile.tracks.size(), 1u);
+  EXPECT_EQ(profile.tracks[0].spans.size(), 1u);
 }
 
 TEST_F(Replay, I25_StartFramesAreOnOneTrackThoughAThreadHasTwoStreams) {
@@ -482,14 +482,14 @@ TEST_F(Replay, I25_StartFramesAreOnOneTrackThoughAThreadHasTwoStreams) {
   window.add_start_stack(open_here({11}));
   enter(13);
   exit(13);
-  Recording recording = window.end();
-  StreamRecording second;
-  second.native_id = recording.streams.at(0).native_id;
-  second.handle = recording.streams.at(0).handle;
-  recording.streams.push_back(second);
-  const Trace trace = replay(recording);
-  ASSERT_EQ(trace.tracks.size(), 1u);
-  EXPECT_EQ(trace.tracks[0].spans.size(), 2u);
+  Capture capture = window.end();
+  StreamCapture second;
+  second.native_id = capture.streams.at(0).native_id;
+  second.handle = capture.streams.at(0).handle;
+  capture.streams.push_back(second);
+  const Profile profile = replay(capture);
+  ASSERT_EQ(profile.tracks.size(), 1u);
+  EXPECT_EQ(profile.tracks[0].spans.size(), 2u);
 }
 
 // Runs each piece on a thread of its own that lives on until all have run, one after the other.
@@ -516,15 +516,15 @@ TEST_F(Replay, I27_AnExitClosesNothingOfAnotherThread) {
               },
               [] { exit(1, 5); }});
   exit(1, 10);
-  const Trace trace = replay(window.end());
-  ASSERT_EQ(trace.tracks.size(), 3u);
-  EXPECT_EQ(text_of(trace), "1:1-18 ");
-  EXPECT_EQ(trace.tracks[1].spans.size(), 2u);
-  EXPECT_TRUE(trace.tracks[1].spans[0].has(SpanFlag::After));
-  EXPECT_TRUE(trace.tracks[2].spans.empty());
-  EXPECT_EQ(trace.quality.dropped_exits, 1u);
-  EXPECT_EQ(trace.quality.open_after, 2u);
-  expect_nested(trace);
+  const Profile profile = replay(window.end());
+  ASSERT_EQ(profile.tracks.size(), 3u);
+  EXPECT_EQ(text_of(profile), "1:1-18 ");
+  EXPECT_EQ(profile.tracks[1].spans.size(), 2u);
+  EXPECT_TRUE(profile.tracks[1].spans[0].has(SpanFlag::After));
+  EXPECT_TRUE(profile.tracks[2].spans.empty());
+  EXPECT_EQ(profile.quality.dropped_exits, 1u);
+  EXPECT_EQ(profile.quality.open_after, 2u);
+  expect_nested(profile);
 }
 
 TEST_F(Replay, I31_OneKeyOnManyThreadsIsOneThing) {
@@ -537,13 +537,13 @@ TEST_F(Replay, I31_OneKeyOnManyThreadsIsOneThing) {
   };
   Window window;
   on_threads({piece, piece, piece});
-  const Trace trace = replay(window.end());
-  ASSERT_EQ(trace.tracks.size(), 3u);
-  for (const Track& track : trace.tracks) {
+  const Profile profile = replay(window.end());
+  ASSERT_EQ(profile.tracks.size(), 3u);
+  for (const Track& track : profile.tracks) {
     ASSERT_EQ(track.spans.size(), 1u);
     EXPECT_EQ(track.spans[0].key, key);
   }
-  const std::vector<AverageRow> rows = average(trace, {});
+  const std::vector<AverageRow> rows = average(profile, {});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].count, 3u);
 }
@@ -565,7 +565,7 @@ TEST_F(Replay, I32_CallsAreNumberedByTheirStartsAndInstancesByClass) {
     ++test_time;
     Stream::current()->append(enter_of(SpanKind::Module), 1, 0, &word, 1);
     ++test_time;
-    record(exit_of(SpanKind::Module), 1);
+    append_event(exit_of(SpanKind::Module), 1);
   };
   Window window;
   on_threads({[&] { call(other_linear); },
@@ -574,13 +574,13 @@ TEST_F(Replay, I32_CallsAreNumberedByTheirStartsAndInstancesByClass) {
                 call(linear);
                 call(other_linear);
               }});
-  const Trace trace = replay(window.end());
-  ASSERT_EQ(trace.tracks.size(), 2u);
-  Labels labels(trace, {});
+  const Profile profile = replay(window.end());
+  ASSERT_EQ(profile.tracks.size(), 2u);
+  Labels labels(profile, {});
   EXPECT_EQ(labels.label(other_linear), "nn.Module: Linear_0");
   EXPECT_EQ(labels.label(relu), "nn.Module: ReLU_0");
   EXPECT_EQ(labels.label(linear), "nn.Module: Linear_1");
-  const auto numbers = number_calls(trace);
+  const auto numbers = number_calls(profile);
   EXPECT_EQ(numbers[0], std::vector<std::uint32_t>({1}));
   EXPECT_EQ(numbers[1], std::vector<std::uint32_t>({2, 3, 4}));
 }
@@ -600,9 +600,9 @@ TEST_F(Replay, K3_AFutureIsASpanOfATrackOfItsOwn) {
     Stream::current()->append(event_of(MarkKind::FutureCompleted), key, 0, &word, 1);
   }});
   test_time += 10;
-  const Trace trace = replay(window.end());
+  const Profile profile = replay(window.end());
   std::vector<std::string> spans;
-  for (const Track& track : trace.tracks) {
+  for (const Track& track : profile.tracks) {
     EXPECT_TRUE(track.marks.empty());
     if (!track.is_derived) continue;
     for (const Span& span : track.spans) {
@@ -610,7 +610,7 @@ TEST_F(Replay, K3_AFutureIsASpanOfATrackOfItsOwn) {
     }
   }
   EXPECT_EQ(spans, std::vector<std::string>({"10-25", "20-35"}));
-  expect_nested(trace);
+  expect_nested(profile);
 }
 
 // What a source was told, in order.
@@ -636,11 +636,11 @@ TEST(Session, I1_SourcesJoinByRegistrationAndServeEachSession) {
   told.clear();
   Session session(options);
   EXPECT_TRUE(Session::is_active());
-  const Recording recording = session.end();
+  const Capture capture = session.end();
   EXPECT_FALSE(Session::is_active());
   EXPECT_EQ(told, "start 1, start 2, stop 2, stop 1, ");
-  ASSERT_EQ(recording.notes.size(), 1u);
-  EXPECT_EQ(recording.notes[0].second, 7u);
+  ASSERT_EQ(capture.notes.size(), 1u);
+  EXPECT_EQ(capture.notes[0].second, 7u);
   options.memory = false;
   told.clear();
   Session(options).end();

@@ -1,4 +1,4 @@
-// test/cpp/test_profiler_report.cpp: a trace as one HTML page, written by a program without Python.
+// test/cpp/test_profiler_report.cpp: a profile as one HTML page, written by a program without Python.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace opyard::profiler {
 namespace {
 
-Trace two_spans() {
+Profile two_spans() {
   Name name;
   name.text = "outer </script>";
   name.kind = "test";
@@ -22,15 +22,15 @@ Trace two_spans() {
   track.native_id = 5;
   track.spans = {{10, 100, key, kNoSpan, kNoSpan, SpanKind::Annotation, 0, 0},
                  {20, 30, key, 0, kNoSpan, SpanKind::Annotation, 4, 0}};
-  Trace trace;
-  trace.tracks.push_back(track);
-  trace.duration = 100;
-  return trace;
+  Profile profile;
+  profile.tracks.push_back(track);
+  profile.duration = 100;
+  return profile;
 }
 
-std::string report_of(const Trace& trace, const ReportOptions& report) {
+std::string report_of(const Profile& profile, const ReportOptions& report) {
   std::string page;
-  write_report(trace, {}, report, [&](std::string_view piece) { page += piece; });
+  write_report(profile, {}, report, [&](std::string_view piece) { page += piece; });
   return page;
 }
 
@@ -68,16 +68,16 @@ Mark mark_at(std::int64_t time, std::uint32_t key) {
   return {time, key, kNoSpan, kNoSpan, MarkKind::Function, 0};
 }
 
-// The times of the marks with that name in the page of a trace, and the number that is left out.
+// The times of the marks with that name in the page of a profile, and the number that is left out.
 struct MarksOfPage {
   std::vector<std::int64_t> times;
   std::int64_t left_out = 0;
 };
-MarksOfPage marks_of_page(const Trace& trace, const std::string& name) {
+MarksOfPage marks_of_page(const Profile& profile, const std::string& name) {
   ReportOptions report;
   std::string contents;
   report.deflate = [&](std::string_view given) { return contents = std::string(given); };
-  report_of(trace, report);
+  report_of(profile, report);
   MarksOfPage found;
   const std::string end = ",\"" + name + "\"]";
   for (std::size_t at = contents.find(end); at != std::string::npos;
@@ -97,21 +97,21 @@ TEST(Report, MarksThatAreFrequentAreThinnedOutOverTheWholeTime) {
   name.text = "rare";
   const std::uint32_t rare = add_name(name);
   constexpr std::int64_t kMarks = 1'000'000;
-  Trace trace = two_spans();
-  trace.duration = kMarks;
-  Track& track = trace.tracks[0];
+  Profile profile = two_spans();
+  profile.duration = kMarks;
+  Track& track = profile.tracks[0];
   for (std::int64_t time = 0; time < kMarks; ++time) {
     track.marks.push_back(mark_at(time, frequent));
     if (time % 100'000 == 77'777) track.marks.push_back(mark_at(time, rare));
   }
-  const MarksOfPage shown = marks_of_page(trace, "frequent");
+  const MarksOfPage shown = marks_of_page(profile, "frequent");
   EXPECT_EQ(shown.times.size(), 20'000U - 10U);
   for (std::size_t n = 1; n < shown.times.size(); ++n) {
     EXPECT_LE(shown.times[n] - shown.times[n - 1], 2 * kMarks / 19'990) << "at " << n;
   }
   EXPECT_GE(shown.times.back(), kMarks - 2 * kMarks / 19'990);
   EXPECT_EQ(shown.left_out, kMarks - 19'990);
-  EXPECT_EQ(marks_of_page(trace, "rare").times.size(), 10U);
+  EXPECT_EQ(marks_of_page(profile, "rare").times.size(), 10U);
 }
 
 TEST(Report, AsManyMarksAsThereIsRoomForAreAllShown) {
@@ -119,12 +119,12 @@ TEST(Report, AsManyMarksAsThereIsRoomForAreAllShown) {
   name.kind = "test";
   name.text = "frequent";
   const std::uint32_t key = add_name(name);
-  Trace trace = two_spans();
-  trace.tracks.push_back(trace.tracks[0]);
+  Profile profile = two_spans();
+  profile.tracks.push_back(profile.tracks[0]);
   for (int n = 0; n < 10'000; ++n) {
-    for (Track& track : trace.tracks) track.marks.push_back(mark_at(5, key));
+    for (Track& track : profile.tracks) track.marks.push_back(mark_at(5, key));
   }
-  const MarksOfPage shown = marks_of_page(trace, "frequent");
+  const MarksOfPage shown = marks_of_page(profile, "frequent");
   EXPECT_EQ(shown.times.size(), 20'000U);
   EXPECT_EQ(shown.left_out, 0);
 }
@@ -132,12 +132,12 @@ TEST(Report, AsManyMarksAsThereIsRoomForAreAllShown) {
 TEST(Report, MoreKindsOfMarksThanThereIsRoomFor) {
   Name name;
   name.kind = "test";
-  Trace trace = two_spans();
+  Profile profile = two_spans();
   for (int n = 0; n < 20'002; ++n) {
     name.text = "mark " + std::to_string(n);
-    trace.tracks[0].marks.push_back(mark_at(n, add_name(name)));
+    profile.tracks[0].marks.push_back(mark_at(n, add_name(name)));
   }
-  EXPECT_EQ(marks_of_page(trace, "mark 0").left_out, 2);
+  EXPECT_EQ(marks_of_page(profile, "mark 0").left_out, 2);
 }
 
 TEST(Report, WhatDeflateThrowsComesOut) {
@@ -147,7 +147,7 @@ TEST(Report, WhatDeflateThrowsComesOut) {
 }
 
 TEST(Report, ATraceOfNothing) {
-  EXPECT_NE(report_of(Trace(), {}).find("plain,T1BSM"), std::string::npos);
+  EXPECT_NE(report_of(Profile(), {}).find("plain,T1BSM"), std::string::npos);
 }
 
 }  // namespace

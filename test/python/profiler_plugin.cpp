@@ -11,7 +11,7 @@ namespace {
 using opyard::profiler::Session;
 using opyard::profiler::SessionOptions;
 
-// What a thread without the GIL is told that wants Python's calls recorded.
+// What a thread without the GIL is told that wants Python's calls captured.
 std::string start_without_gil() {
   std::string said = "it started";
   std::thread starter([&] {

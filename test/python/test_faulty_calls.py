@@ -1,6 +1,6 @@
 """T6: calls of the system that fail, one after the other, over files of every kind.
 
-Suspect models/src/files/file_bytes.cpp, profiler/src/record/mapped_blocks.cpp and journal.cpp,
+Suspect models/src/files/file_bytes.cpp, profiler/src/capture/mapped_blocks.cpp and journal.cpp,
 profiler/python/opyard/_profile/exports.py, dispatcher/src/base/shared_library.cpp.
 """
 

@@ -1,6 +1,6 @@
 """Gradients through operators that write: fill_ with a tensor, and in-place forms of functions.
 
-Suspect kernels/src/creation/number.cpp, kernels/src/common/define.cpp, autograd/src/recorder.cpp.
+Suspect kernels/src/creation/number.cpp, kernels/src/common/define.cpp, autograd/src/tape.cpp.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """A history is kept, or its loss is refused: subclasses, Parameters, handlers of views and detach.
 
-Suspect objects/tensor/tensor_class.cpp, opyard/_nn/parameter.py, autograd/src/recorder.cpp and
-autograd/src/record_plain.cpp.
+Suspect objects/tensor/tensor_class.cpp, opyard/_nn/parameter.py, autograd/src/tape.cpp and
+autograd/src/plain_tape.cpp.
 """
 
 import copy

@@ -1,6 +1,6 @@
 """The flight recorder: bounds, dumps, open frames, and living beside profiles.
 
-Suspect profiler/src/record/{ring,recorder}.cpp, profiler/src/trace/ring_stack.cpp and
+Suspect profiler/src/capture/{ring,capture}.cpp, profiler/src/profile/ring_stack.cpp and
 profiler/python/opyard/_profile/flight.py.
 """
 

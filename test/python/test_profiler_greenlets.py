@@ -1,7 +1,7 @@
 """Greenlets, and so gevent: each has a track of its own, and its calls nest in it.
 
 Skipped without the package greenlet. Suspect profiler/python/tracer/greenlets.cpp, [Greenlets] in
-profiler/src/trace/replay.cpp.
+profiler/src/profile/replay.cpp.
 """
 
 import json

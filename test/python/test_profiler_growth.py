@@ -2,7 +2,7 @@
 
 Doubling what is recorded at most triples a file and the text of the tables, up to 16,000 levels,
 names and events, and in `tools/test --long` up to 64,000. Suspect profiler/src/exports/,
-profiler/src/trace/, _profile/events.py.
+profiler/src/profile/, _profile/events.py.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Exported traces as Perfetto's own trace processor reads them: no error, and the same slices.
 
-Suspect profiler/src/exports/{chrome,perfetto}.cpp, then profiler/src/trace/replay.cpp.
+Suspect profiler/src/exports/{chrome,perfetto}.cpp, then profiler/src/profile/replay.cpp.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The life of the tracer behind a profile: how it joins, starts, keys its events, and stops.
 
-Suspect profiler/src/record/session.cpp, profiler/python/tracer/.
+Suspect profiler/src/capture/session.cpp, profiler/python/tracer/.
 """
 
 import gc

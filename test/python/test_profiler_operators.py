@@ -1,6 +1,6 @@
 """Operators, their kernels, arguments, memory and devices in profiles.
 
-Suspect profiler/src/record/{operators,memory}.cpp, registry/observed_call.cpp.
+Suspect profiler/src/capture/{operators,memory}.cpp, registry/observed_call.cpp.
 """
 
 import itertools

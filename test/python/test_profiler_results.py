@@ -1,6 +1,6 @@
 """What a profile gives: names, numbers, the tree, the surface of profile and its events.
 
-Suspect profiler/src/trace/labels.cpp, profiler/python/opyard/_profile/.
+Suspect profiler/src/profile/labels.cpp, profiler/python/opyard/_profile/.
 """
 
 import inspect

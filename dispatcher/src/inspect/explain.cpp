@@ -19,7 +19,7 @@ std::string describe_resolution(const inspect::Resolution& resolution, RecordRol
     case RecordRole::Gone:
       return "definition unregistered";
     case RecordRole::Fallthrough:
-    case RecordRole::Recorder:  // if nothing needs a gradient
+    case RecordRole::Tape:  // if nothing needs a gradient
       return "falls through";
     case RecordRole::Observe:
       return "tells the observers";
@@ -46,8 +46,8 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
     if (role == RecordRole::Watch || role == RecordRole::PerInterpreter)
       role = resolution.record->role;
-    const bool passed = role == RecordRole::Fallthrough || role == RecordRole::Observe ||
-                        role == RecordRole::Recorder;
+    const bool passed =
+        role == RecordRole::Fallthrough || role == RecordRole::Observe || role == RecordRole::Tape;
     const bool names_one = passed || role == RecordRole::Kernel;
     std::string provenance = names_one ? resolution.provenance : "";
     if (names_one && resolution.record->releases_gil) provenance += ", releases the GIL";

@@ -149,10 +149,10 @@ std::vector<std::string> dangling() {
 CountedPtr<const Derivative> derivative(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
   const OperatorEntry* const entry = state().find(name);
-  if (entry == nullptr || entry->recording == nullptr || entry->recording->given.empty()) {
+  if (entry == nullptr || entry->gradient_slot == nullptr || entry->gradient_slot->given.empty()) {
     return nullptr;
   }
-  return entry->recording->given.back().derivative;
+  return entry->gradient_slot->given.back().derivative;
 }
 
 std::uint64_t derivatives_changed() noexcept {

@@ -20,9 +20,9 @@ const Record& make_built_in_record(RecordRole role, BoxedFunction boxed, const c
 using RefuseCall = void (*)(RecordRole, const Operator& op, DispatchKeySet keys, Stack& stack);
 void set_refuse_call(RefuseCall refuse) noexcept;
 
-// Whether calls pass a slot by, but for what the recorder of gradients records.
+// Whether calls pass a slot by, but for what the tape of gradients records.
 inline bool passes_calls_by(RecordRole role) noexcept {
-  return role == RecordRole::Fallthrough || role == RecordRole::Recorder;
+  return role == RecordRole::Fallthrough || role == RecordRole::Tape;
 }
 
 // Makes them all now, so that writing a table needs no memory. Raises bad_alloc.

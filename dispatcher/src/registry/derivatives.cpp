@@ -1,4 +1,4 @@
-// registry/derivatives.cpp: arming the recorder, and derivatives that come and go.
+// registry/derivatives.cpp: arming the tape, and derivatives that come and go.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "opyard/detail/registry/formula_check.h"
 #include "opyard/registry/registry.h"
-#include "registry/recorder.h"
+#include "registry/gradient_slot.h"
 #include "registry/state.h"
 
 namespace opyard {
@@ -67,23 +67,23 @@ void check_derivative(const OperatorName& name, const CountedPtr<const Derivativ
 
 }  // namespace detail
 
-void arm_recorder(const RecorderFunctions& functions) { Registry::instance().arm(functions); }
+void arm_tape(const TapeFunctions& functions) { Registry::instance().arm(functions); }
 
-void Registry::arm(const RecorderFunctions& functions) {
+void Registry::arm(const TapeFunctions& functions) {
   const std::lock_guard lock(state_->mutex);
   if (state_->common.armed) return;
   // Everything that may fail comes first.
-  std::vector<std::pair<OperatorEntry*, Recording::Records>> made;
+  std::vector<std::pair<OperatorEntry*, GradientSlot::Records>> made;
   for (const auto& [name, entry] : state_->entries) {
     if (entry->op == nullptr) continue;
-    if (entry->recording == nullptr) entry->recording = std::make_unique<Recording>();
-    made.emplace_back(entry.get(), entry->recording->make(entry->op->schema()));
+    if (entry->gradient_slot == nullptr) entry->gradient_slot = std::make_unique<GradientSlot>();
+    made.emplace_back(entry.get(), entry->gradient_slot->make(entry->op->schema()));
   }
-  recorder_functions.store(new RecorderFunctions(functions), std::memory_order_release);
-  for (auto& [entry, records] : made) entry->recording->take(std::move(records));
+  tape_functions.store(new TapeFunctions(functions), std::memory_order_release);
+  for (auto& [entry, records] : made) entry->gradient_slot->take(std::move(records));
   state_->common.armed = true;
   state_->publish_all();
-  detail::recorder_armed.store(true, std::memory_order_release);
+  detail::tape_armed.store(true, std::memory_order_release);
 }
 
 Registration Registry::differentiate(const OperatorName& name,
@@ -94,25 +94,25 @@ Registration Registry::differentiate(const OperatorName& name,
   CountedPtr<const Derivative> covered;
   const std::lock_guard lock(state_->mutex);
   OperatorEntry& entry = state_->entry(name);
-  if (entry.recording == nullptr) entry.recording = std::make_unique<Recording>();
-  Recording& recording = *entry.recording;
+  if (entry.gradient_slot == nullptr) entry.gradient_slot = std::make_unique<GradientSlot>();
+  GradientSlot& gradient_slot = *entry.gradient_slot;
   std::unique_ptr<Record> record;
   if (entry.op != nullptr) check_names(entry.op->schema(), *derivative);
   if (entry.op != nullptr && state_->common.armed) {
-    record = make_recorder(entry.op->schema(), derivative);
+    record = make_tape_record(entry.op->schema(), derivative);
   }
-  recording.given.reserve(recording.given.size() + 1);
+  gradient_slot.given.reserve(gradient_slot.given.size() + 1);
   const std::uint64_t id = state_->add_target({State::What::Derivative, &entry});
   const auto own =
-      std::find_if(recording.given.begin(), recording.given.end(),
+      std::find_if(gradient_slot.given.begin(), gradient_slot.given.end(),
                    [&](const auto& one) { return owner != nullptr && one.owner == owner; });
-  if (own != recording.given.end()) {
+  if (own != gradient_slot.given.end()) {
     state_->targets.erase(own->id);
     covered = std::move(own->derivative);
     if (own->record != nullptr) retire(std::move(own->record));
-    recording.given.erase(own);
+    gradient_slot.given.erase(own);
   }
-  recording.given.push_back({id, owner, std::move(derivative), std::move(record)});
+  gradient_slot.given.push_back({id, owner, std::move(derivative), std::move(record)});
   derivative_changes.fetch_add(1, std::memory_order_acq_rel);
   entry.publish(state_->common);
   freed = collect_retired();

@@ -32,10 +32,10 @@ constinit Log log_watcher;
 
 // The environment variable, read once, when libopyard is loaded.
 void read_environment() {
-  const char* const value = std::getenv("OPYARD_SHOW_DISPATCH_TRACE");
+  const char* const value = std::getenv("OPYARD_DISPATCH_LOG");
   if (value == nullptr || std::strcmp(value, "0") == 0) return;
   if (std::strcmp(value, "1") == 0) return set_dispatch_log(true);
-  warn(std::string("ignoring invalid value for OPYARD_SHOW_DISPATCH_TRACE: ") + value +
+  warn(std::string("ignoring invalid value for OPYARD_DISPATCH_LOG: ") + value +
        "; valid values are 0 or 1.");
 }
 [[maybe_unused]] const Status environment_read = guarded([] { read_environment(); });

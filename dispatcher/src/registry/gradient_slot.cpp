@@ -1,5 +1,5 @@
-// registry/recorder.cpp: the record that hands calls to those who record gradients.
-#include "registry/recorder.h"
+// registry/gradient_slot.cpp: the record that hands calls to those who record gradients.
+#include "registry/gradient_slot.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,17 +8,17 @@
 
 namespace opyard {
 
-constinit std::atomic<bool> detail::recorder_armed{false};
-constinit std::atomic<const RecorderFunctions*> recorder_functions{nullptr};
+constinit std::atomic<bool> detail::tape_armed{false};
+constinit std::atomic<const TapeFunctions*> tape_functions{nullptr};
 constinit std::atomic<std::uint64_t> derivative_changes{0};
 
 namespace {
 
 // With boxes; the ways without them are in registry/typed.h and registry/register_call.cpp.
-void run_recorder(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void run_tape(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::span<const Value> arguments = stack.top(op.schema().arguments.size());
   if (!detail::passes(record, detail::may_need_gradient(arguments))) {
-    return detail::run_recorded(record, op, keys, stack);
+    return detail::run_taped(record, op, keys, stack);
   }
   detail::run_below(op, detail::below_layer(keys), stack);
 }
@@ -31,10 +31,9 @@ bool writes_or_views(const Schema& schema) {
 
 }  // namespace
 
-void detail::run_recorded(const Record& recorder, const Operator& op, DispatchKeySet keys,
-                          Stack& stack) {
-  recorder_functions.load(std::memory_order_acquire)
-      ->record(*static_cast<RecordedOperator*>(recorder.context), op, keys, stack);
+void detail::run_taped(const Record& tape, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  tape_functions.load(std::memory_order_acquire)
+      ->record(*static_cast<TapedOperator*>(tape.context), op, keys, stack);
 }
 
 void detail::run_below(const Operator& op, DispatchKeySet below, Stack& stack) {
@@ -57,28 +56,28 @@ bool detail::may_need_gradient(std::span<const Value> arguments) noexcept {
   return false;
 }
 
-std::unique_ptr<Record> make_recorder(const Schema& schema,
-                                      CountedPtr<const Derivative> derivative) {
+std::unique_ptr<Record> make_tape_record(const Schema& schema,
+                                         CountedPtr<const Derivative> derivative) {
   auto record = std::make_unique<Record>();
-  record->role = RecordRole::Recorder;
-  record->boxed = &run_recorder;
+  record->role = RecordRole::Tape;
+  record->boxed = &run_tape;
   record->sees_all = writes_or_views(schema);
   record->provenance = "built in";
-  record->context = make_counted<RecordedOperator>(std::move(derivative)).release();
+  record->context = make_counted<TapedOperator>(std::move(derivative)).release();
   record->destroy = [](void* context) {
-    CountedAccess::release(static_cast<RecordedOperator*>(context));
+    CountedAccess::release(static_cast<TapedOperator*>(context));
   };
   return record;
 }
 
-Recording::Records Recording::make(const Schema& schema) const {
+GradientSlot::Records GradientSlot::make(const Schema& schema) const {
   Records records;
-  records.push_back(make_recorder(schema, nullptr));
-  for (const Given& one : given) records.push_back(make_recorder(schema, one.derivative));
+  records.push_back(make_tape_record(schema, nullptr));
+  for (const Given& one : given) records.push_back(make_tape_record(schema, one.derivative));
   return records;
 }
 
-void Recording::take(Records records) noexcept {
+void GradientSlot::take(Records records) noexcept {
   std::swap(plain, records[0]);
   for (std::size_t i = 0; i < given.size(); ++i) std::swap(given[i].record, records[i + 1]);
   for (auto& former : records) {

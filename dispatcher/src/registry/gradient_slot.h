@@ -1,35 +1,35 @@
-// registry/recorder.h: what an entry knows of gradients: its derivatives, and the records of the recorder.
+// registry/gradient_slot.h: what an entry knows of gradients: its derivatives, and the records of the tape.
 //
-//   Recording ── given: derivatives, newest last, each with its record once the recorder is armed
+//   GradientSlot ── given: derivatives, newest last, each with its record once the tape is armed
 //             └─ plain: the record that serves while none is given
 //
 // Guarded by the registry's lock. Records are made before anything changes, so that giving and
 // taking away cannot fail for want of memory once it has begun.
 //
-// Depends on: opyard/detail/registry/recorder.h, registry/reclaim.h.
+// Depends on: opyard/detail/registry/gradient_slot.h, registry/reclaim.h.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <vector>
 
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/schema/schema.h"
 #include "registry/reclaim.h"
 
 namespace opyard {
 
 // Read by the record's function, without the lock; set before the first table leads there.
-extern std::atomic<const RecorderFunctions*> recorder_functions;
+extern std::atomic<const TapeFunctions*> tape_functions;
 
 // Counts derivatives that were given and taken away.
 extern std::atomic<std::uint64_t> derivative_changes;
 
 // The record for an operator with this schema. Raises bad_alloc.
-std::unique_ptr<Record> make_recorder(const Schema& schema,
-                                      CountedPtr<const Derivative> derivative);
+std::unique_ptr<Record> make_tape_record(const Schema& schema,
+                                         CountedPtr<const Derivative> derivative);
 
-struct Recording {
+struct GradientSlot {
   struct Given {
     std::uint64_t id;
     const void* owner;

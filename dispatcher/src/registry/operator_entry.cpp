@@ -132,7 +132,7 @@ class Active {
   // Without those at `without` from this order on.
   Active(const OperatorEntry& entry, CallingInterpreter caller, DispatchKey without,
          std::uint64_t order)
-      : caller_(caller), recording_(entry.recording.get()) {
+      : caller_(caller), gradient_slot_(entry.gradient_slot.get()) {
     for (const auto& [key, stack] : entry.kernels) {
       const std::uint64_t end = key == without ? order : ~std::uint64_t{0};
       const Record* const record = entry.kernels.newest(key, caller, end);
@@ -149,7 +149,7 @@ class Active {
   Resolved resolve(unsigned slot, const Common& common) const {
     const Resolved found = look_up(slot, slot_facts()[slot], common);
     if (common.armed && slot_facts()[slot].is_autograd && is_recorded(found)) {
-      return {recording_->record(), found.rule};
+      return {gradient_slot_->record(), found.rule};
     }
     // There is nothing below Undefined that a call could go on to.
     const bool ends = key_of_slot(slot) == DispatchKey::Undefined &&
@@ -158,11 +158,11 @@ class Active {
   }
 
  private:
-  // See [Order] in opyard/detail/registry/recorder.h.
+  // See [Order] in opyard/detail/registry/gradient_slot.h.
   bool is_recorded(const Resolved& found) const {
-    if (recording_ == nullptr || recording_->record() == nullptr) return false;
+    if (gradient_slot_ == nullptr || gradient_slot_->record() == nullptr) return false;
     if (found.record == built_in_fallback(DispatchKey::AutogradOther)) return true;
-    return recording_->has_derivative() &&
+    return gradient_slot_->has_derivative() &&
            found.record == at(DispatchKey::CompositeImplicitAutograd);
   }
   const Record* at(DispatchKey alias) const { return alias_[index_of(alias)]; }
@@ -203,7 +203,7 @@ class Active {
   }
 
   const CallingInterpreter caller_;
-  const Recording* const recording_;
+  const GradientSlot* const gradient_slot_;
   std::array<const Record*, kSlotCount> exact_{};
   const Record* alias_[std::size(kAliases)] = {};
   Slots occupied_;  // where exact_ has one

@@ -9,7 +9,7 @@
 //
 // All of it is guarded by the registry's lock; only Operator's slots are read without.
 //
-// Depends on: registry/registry.h, registry/kernel_stacks.h, registry/recorder.h,
+// Depends on: registry/registry.h, registry/kernel_stacks.h, registry/gradient_slot.h,
 // registry/built_in_records.h, registry/calling_interpreter.h.
 #pragma once
 
@@ -23,8 +23,8 @@
 #include "opyard/detail/base/shared_text.h"
 #include "opyard/registry/registry.h"
 #include "registry/calling_interpreter.h"
+#include "registry/gradient_slot.h"
 #include "registry/kernel_stacks.h"
-#include "registry/recorder.h"
 
 namespace opyard {
 
@@ -32,7 +32,7 @@ namespace opyard {
 struct Common {
   KernelStacks fallbacks;  // one a key that serves all, or one for each interpreter
   bool watching = false;   // slots lead to watchers first; see registry/observed_call.cpp
-  bool armed = false;      // gradients are recorded; see registry/recorder.h
+  bool armed = false;      // gradients are recorded; see registry/gradient_slot.h
   std::vector<const Interpreter*> interpreters;  // those that take part
 
   // Whether interpreters see different tables.
@@ -101,8 +101,8 @@ struct OperatorEntry {
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::vector<DispatchKey> warned;  // each once for each depth of its stack that was warned of
-  CountedPtr<MissingKernelReporter> reporter;  // who is told if a call finds no kernel
-  std::unique_ptr<Recording> recording;        // derivatives; of each operator once armed
+  CountedPtr<MissingKernelReporter> reporter;   // who is told if a call finds no kernel
+  std::unique_ptr<GradientSlot> gradient_slot;  // derivatives; of each operator once armed
 
   bool has_kernel(CallingInterpreter caller) const;
   bool exists() const { return definition.has_value() || !kernels.empty(); }

@@ -5,8 +5,8 @@
 // kernel has returned: moving it onto the stack instead costs a nanosecond more than borrowing it.
 #include <fmt/format.h>
 
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/registry/observed_call.h"
-#include "opyard/detail/registry/recorder.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard {
@@ -44,7 +44,7 @@ void Operator::run_from_registers(const Record& record, DispatchKeySet keys,
   if (record.from_registers != nullptr) {
     return record.from_registers(record.typed, record.context, keys, call);
   }
-  if (record.role == RecordRole::Recorder) {
+  if (record.role == RecordRole::Tape) {
     bool may_need = false;
     for (std::size_t i = 0; i < plan_.size(); ++i) {
       may_need |= plan_[i].carries_keys && detail::may_need_gradient({call.arguments[i], 1});

@@ -181,11 +181,11 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
     check_types(definition.schema, definition.provenance, *kernel.record);
   }
   Operator& op = entry.operator_for(definition.schema);
-  const bool records = state_->common.armed && (entry.op != &op || entry.recording == nullptr);
-  Recording::Records recorders;
+  const bool records = state_->common.armed && (entry.op != &op || entry.gradient_slot == nullptr);
+  GradientSlot::Records tapes;
   if (records) {
-    if (entry.recording == nullptr) entry.recording = std::make_unique<Recording>();
-    recorders = entry.recording->make(op.schema());
+    if (entry.gradient_slot == nullptr) entry.gradient_slot = std::make_unique<GradientSlot>();
+    tapes = entry.gradient_slot->make(op.schema());
   }
   KnownDefinition known(std::move(definition));
   state_->share(known.provenance);
@@ -216,7 +216,7 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
   entry.definition_id = id;
   entry.definition_owner = owner;
   entry.op = &op;
-  if (records) entry.recording->take(std::move(recorders));
+  if (records) entry.gradient_slot->take(std::move(tapes));
   entry.publish(state_->common);
   detail::registry_generation.fetch_add(1, std::memory_order_release);
   state_->log(true, entry, id, entry.definition->provenance);
@@ -481,7 +481,7 @@ void Registry::undo(std::uint64_t id) noexcept {
       break;
     }
     case State::What::Derivative: {
-      auto& given = target.entry->recording->given;
+      auto& given = target.entry->gradient_slot->given;
       const auto own =
           std::find_if(given.begin(), given.end(), [&](const auto& one) { return one.id == id; });
       derivative = std::move(own->derivative);

@@ -39,7 +39,7 @@ void check_unrecorded(const char* function, const Tensor& tensor) {
   if (functions != nullptr && functions->needs(tensor)) refuse_unrecorded(function, tensor);
 }
 
-// Under inference mode calls pass by the recorder, which marks such views elsewhere.
+// Under inference mode calls pass by the tape, which marks such views elsewhere.
 void mark_if_inferred(const Tensor& viewed, TensorImpl& view) noexcept {
   if (__builtin_expect(!is_inference(), 1)) return;
   const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);

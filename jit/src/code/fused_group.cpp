@@ -12,7 +12,7 @@
 #include "ir/node_rules.h"
 #include "opyard/detail/base/few.h"
 #include "opyard/detail/base/small_vector.h"
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/tensor/take_over.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/jit/fuse.h"
@@ -138,10 +138,10 @@ void BlockedGroup::add_kernel(const Operator& op, void (*kernel)()) {
   if (std::ranges::count(kernels_, added) == 0) kernels_.push_back(added);
 }
 
-const Record& below_recorder(const Operator& op, DispatchKeySet arguments) {
+const Record& below_tape(const Operator& op, DispatchKeySet arguments) {
   DispatchKeySet keys = op.call_keys(arguments);
   const Record& record = op.follow(keys);
-  if (record.role != RecordRole::Recorder) return record;
+  if (record.role != RecordRole::Tape) return record;
   keys = opyard::detail::below_layer(keys);
   return op.follow(keys);
 }
@@ -152,12 +152,12 @@ bool BlockedGroup::reaches_kernels(DispatchKeySet arguments) const {
   return std::ranges::all_of(kernels_, [&](const Kernel& kernel) {
     DispatchKeySet keys = kernel.op->call_keys(arguments);
     const Record* record = &kernel.op->record(keys);
-    if (record->role == RecordRole::Recorder) {
+    if (record->role == RecordRole::Tape) {
       keys = opyard::detail::below_layer(keys);
       record = &kernel.op->record(keys);
     }
     // Most calls end here, and one that does not begins anew.
-    if (record->role != RecordRole::Kernel) record = &below_recorder(*kernel.op, arguments);
+    if (record->role != RecordRole::Kernel) record = &below_tape(*kernel.op, arguments);
     return record->role == RecordRole::Kernel && record->typed == kernel.function;
   });
 }

@@ -208,7 +208,7 @@ class Differentiation {
   }
 
   Flow flow_through(const Node& node, const Operator& op) const {
-    if (op.name().name == "aten::detach") return Flow::None;  // as the recorder knows it
+    if (op.name().name == "aten::detach") return Flow::None;  // as the tape knows it
     const CountedPtr<const Derivative> derivative = inspect::derivative(op.name());
     if (!derivative) return Flow::Unknown;
     const auto& arguments = op.schema().arguments;

@@ -158,7 +158,7 @@ Tensor detach_kernel(const Tensor& self) {
   if (result.impl()->owner_count() == 1) result.impl()->detach();
   return result;
 }
-// What the recorder does before is all that it does.
+// What the tape does before is all that it does.
 Tensor& detach_in_place(Tensor& self) {
   require_defined("aten::detach_", "self", self);
   return self;

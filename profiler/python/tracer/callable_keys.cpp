@@ -32,7 +32,7 @@ PyTypeObject* defining_type(PyTypeObject* type, const PyMethodDef* definition) {
 }
 
 // Whether a function is a method of the instance that it is bound to. One that names a module is
-// not: pybind11 binds its functions to records of its own, whose type says nothing and which own
+// not: pybind11 binds its functions to captures of its own, whose type says nothing and which own
 // the definition.
 bool is_bound_to_instance(const PyCFunctionObject& function) {
   PyObject* const self = function.m_self;

@@ -32,7 +32,7 @@ enum class CallEffect : std::uint8_t {
   StartsThread  // of _thread
 };
 
-// What a call is recorded as. Key 0: not at all.
+// What a call is captured as. Key 0: not at all.
 struct CallableKey {
   std::uint32_t key = 0;
   profiler::SpanKind kind = profiler::SpanKind::C;
@@ -71,7 +71,7 @@ class CallableKeys {
     PyTypeObject* const owner = object->m_self == nullptr ? nullptr : Py_TYPE(object->m_self);
     return of_definition(definition, owner, callable);
   }
-  // A callable that is held, if it is recorded and has no effect, and what its enter is; else null.
+  // A callable that is held, if it is captured and has no effect, and what its enter is; else null.
   // Only if is_function(), too.
   struct Held {
     const PyObject* callable = nullptr;
@@ -83,9 +83,9 @@ class CallableKeys {
   }
   // Whether find_held() finds any.
   void use_held(bool use) noexcept;
-  // The functions of this module of ours are not recorded.
+  // The functions of this module of ours are not captured.
   void hide(const PyMethodDef* functions) noexcept { hidden_ = functions; }
-  // Those that it leaves out are not recorded. Before any is asked for.
+  // Those that it leaves out are not captured. Before any is asked for.
   void set_filter(const Filter* filter) noexcept { filter_ = filter; }
   // Between profiles: what is held is given back. May run finalisers.
   void forget() noexcept;

@@ -17,7 +17,7 @@ namespace opyard::python {
 
 // Bits above the key.
 enum class CodeFlag : std::uint64_t {
-  Hidden = std::uint64_t{1} << 32,      // the profiler's own: not recorded
+  Hidden = std::uint64_t{1} << 32,      // the profiler's own: not captured
   Module = std::uint64_t{1} << 33,      // its first argument is shown by instance
   Optimizer = std::uint64_t{1} << 34,   // likewise
   Coroutine = std::uint64_t{1} << 35,   // an `async def`: which one it is belongs to its events

@@ -31,8 +31,8 @@ PyObject* on_collection(PyObject*, PyObject* args) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     constexpr auto kKind = profiler::SpanKind::Collection;
     const bool is_start = std::string_view(phase) == "start";
-    profiler::record(is_start ? profiler::enter_of(kKind) : profiler::exit_of(kKind),
-                     key_of_generation(number));
+    profiler::append_event(is_start ? profiler::enter_of(kKind) : profiler::exit_of(kKind),
+                           key_of_generation(number));
     Py_RETURN_NONE;
   });
 }

@@ -7,7 +7,7 @@
 
 namespace opyard::python {
 
-// A function for gc.callbacks, which records each run by its generation.
+// A function for gc.callbacks, which captures each run by its generation.
 extern PyMethodDef collection_callback;
 
 // Puts it into gc.callbacks, and takes it out. Leave no exception: a program may have replaced that

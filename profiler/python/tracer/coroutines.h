@@ -21,7 +21,7 @@ class Coroutines {
   // coroutine, or if there is no memory. May run Python: asyncio is asked for the current task,
   // once for each coroutine. Leaves no exception.
   profiler::Payload require(PyFrameObject* frame, std::uint32_t code_key) noexcept;
-  // Of an event that is not recorded.
+  // Of an event that is not captured.
   void note_begin(PyFrameObject* frame) noexcept;
   // Between profiles.
   void forget() noexcept { seen_.clear(); }

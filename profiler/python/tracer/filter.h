@@ -1,4 +1,4 @@
-// tracer/filter.h: which functions a profile leaves out while it records.
+// tracer/filter.h: which functions a profile leaves out while it captures.
 //
 // A pattern is what a file name begins with ("/home/me/app/"), a shell pattern for the whole of it
 // ("*/test_*.py"), or the name of a module or package ("app.models"), which stands for its files
@@ -20,7 +20,7 @@ class Filter {
   void set(std::vector<std::string> include, std::vector<std::string> exclude);
 
   // Of this setting; another one than any before, of this interpreter or another, since CPython
-  // 3.11 and 3.12 share some code objects between interpreters. 0 if everything is recorded.
+  // 3.11 and 3.12 share some code objects between interpreters. 0 if everything is captured.
   std::uint32_t number() const noexcept { return number_; }
   bool leaves_out_file(std::string_view file) const;
   bool leaves_out_callable(std::string_view name) const;

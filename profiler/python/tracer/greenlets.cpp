@@ -10,7 +10,7 @@
 namespace opyard::python {
 namespace {
 
-void record_switch(PyObject* origin, PyObject* target) noexcept {
+void capture_switch(PyObject* origin, PyObject* target) noexcept {
   if (!profiler::Session::is_active()) return;
   profiler::Stream* const stream = profiler::Stream::current();
   if (stream == nullptr) return;
@@ -25,7 +25,7 @@ PyObject* on_switch(PyObject* former, PyObject* args) {
   PyObject* origin = nullptr;
   PyObject* target = nullptr;
   if (PyArg_ParseTuple(args, "O(OO)", &event, &origin, &target) != 0) {
-    record_switch(origin, target);
+    capture_switch(origin, target);
   } else {
     clear_or_report(PyExc_Exception);  // of another kind than those that are known
   }

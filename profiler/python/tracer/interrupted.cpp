@@ -54,8 +54,8 @@ std::size_t still_open(const Frames& frames, std::size_t n, CodeKeys& codes, PyF
 
 }  // namespace
 
-void Interrupted::record_ends(CodeKeys& codes, PyFrameObject* frame, std::uint32_t key,
-                              bool begins) noexcept {
+void Interrupted::capture_ends(CodeKeys& codes, PyFrameObject* frame, std::uint32_t key,
+                               bool begins) noexcept {
   const std::uint64_t id = PyThreadState_Get()->id;
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [&](const Thread& thread) { return thread.id == id; });
@@ -69,10 +69,10 @@ void Interrupted::record_ends(CodeKeys& codes, PyFrameObject* frame, std::uint32
   if (found->is_replaced) open = still_open(frames, open, codes, frame, depth);
   for (std::size_t n = frames.size(); n-- > open;) {
     if (is_known(frames[n])) {
-      profiler::record(event_of(profiler::MarkKind::KnownCall), key);
+      profiler::append_event(event_of(profiler::MarkKind::KnownCall), key);
       break;
     }
-    profiler::record(profiler::exit_of(frames[n].kind), frames[n].key);
+    profiler::append_event(profiler::exit_of(frames[n].kind), frames[n].key);
   }
   threads_.erase(found);
 }

@@ -6,7 +6,7 @@
 // calls never are. So the first event of such a thread comes with the ends of what is gone by then.
 // Nothing else can have begun without an event, so that is what was deeper than the frames that are
 // left. If there is no event until the profile's end, the frames that are open then tell which have
-// ended, but not when: nothing that was recorded is around what the thread did.
+// ended, but not when: nothing that was captured is around what the thread did.
 //
 // Before CPython 3.12 a trace function hears of a call first, and the profile function after it: of
 // a call that is open already.
@@ -50,10 +50,10 @@ class Interrupted {
 
   // A thread of which is_told_of_nothing(), or see [Replaced].
   void add(Thread thread) { threads_.push_back(std::move(thread)); }
-  // Before an event of this thread is recorded, which is in this frame, of the code with this key:
-  // records what has ended without one. `begins` if it is the begin of the frame's own call; if
+  // Before an event of this thread is captured, which is in this frame, of the code with this key:
+  // captures what has ended without one. `begins` if it is the begin of the frame's own call; if
   // that is open already, it says so.
-  void record_ends(CodeKeys& codes, PyFrameObject* frame, std::uint32_t key, bool begins) noexcept;
+  void capture_ends(CodeKeys& codes, PyFrameObject* frame, std::uint32_t key, bool begins) noexcept;
   // At the end of a profile, of threads that had no event in it.
   void note_lost_ends(CodeKeys& codes, profiler::SourceReport& report) const;
   // Between profiles.

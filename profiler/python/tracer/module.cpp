@@ -1,7 +1,7 @@
 // tracer/module.cpp: the extension module opyard._tracer, which opyard.profiler loads.
 //
-// It joins the profiler's library by a source, "python", so that a session that C++ starts records
-// Python, too. One interpreter is recorded at a time: the one whose thread starts the session.
+// It joins the profiler's library by a source, "python", so that a session that C++ starts captures
+// Python, too. One interpreter is captured at a time: the one whose thread starts the session.
 #include "opyard/detail/python/python.h"
 
 #include <memory>
@@ -22,9 +22,9 @@
 #include "tracer/collections.h"
 #include "tracer/greenlets.h"
 #include "tracer/observers.h"
+#include "tracer/profile_object.h"
 #include "tracer/programs.h"
 #include "tracer/text.h"
-#include "tracer/trace_object.h"
 #include "tracer/tracer.h"
 
 namespace opyard::python {
@@ -50,7 +50,7 @@ struct ModuleState {
   std::unique_ptr<Tracer> tracer;
   std::unique_ptr<profiler::Session> session;
   std::unique_ptr<profiler::Ring> ring;
-  PyTypeObject* trace_type = nullptr;
+  PyTypeObject* profile_type = nullptr;
 };
 
 ModuleState& state_of(PyObject* module) {
@@ -78,8 +78,8 @@ void keep_tracer(Tracer& tracer) {
   if (failed != 0) throw PythonErrorSet();
 }
 
-// The tracer that records, of whichever interpreter.
-Tracer* recording_tracer = nullptr;
+// The tracer that captures, of whichever interpreter.
+Tracer* capturing_tracer = nullptr;
 
 bool wants_python(const profiler::SessionOptions& options) { return options.python; }
 
@@ -89,7 +89,7 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
                "start the profile without them");
   Tracer* const tracer = find_tracer();
   OPYARD_CHECK(tracer != nullptr, Unsupported,
-               "this interpreter has not imported opyard.profiler, which records its calls");
+               "this interpreter has not imported opyard.profiler, which captures its calls");
   tracer->set_options(options);
   tracer->replaced.clear();
   tracer->others.clear();
@@ -98,7 +98,7 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   prepare_hooks(*tracer);
   try {
     if (tracer->collections)
-      watch_collections(tracer->on_collection);  // its import is not recorded
+      watch_collections(tracer->on_collection);  // its import is not captured
     add_start_stacks(*tracer, window, true);
     tracer->active = true;
     tracer->choose_path();
@@ -115,7 +115,7 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
     if (exception != nullptr) restore_exception(exception);
     throw;
   }
-  recording_tracer = tracer;
+  capturing_tracer = tracer;
 }
 
 // Without memory such calls are open at the profile's end.
@@ -129,7 +129,7 @@ void note_lost_ends(Tracer& tracer, profiler::SourceReport& report) noexcept {
 }
 
 void stop_python(profiler::SourceReport& report) {
-  Tracer& tracer = *std::exchange(recording_tracer, nullptr);
+  Tracer& tracer = *std::exchange(capturing_tracer, nullptr);
   stop_hooks(tracer);
   forget_greenlets();
   note_lost_ends(tracer, report);
@@ -143,11 +143,11 @@ void stop_python(profiler::SourceReport& report) {
   tracer.at_entry.forget(tracer.codes);
   add_other_interpreters(tracer.others);
   const std::pair<const char*, std::uint64_t> notes[] = {
-      {"interpreters whose Python calls were not recorded", tracer.others.size()},
+      {"interpreters whose Python calls were not captured", tracer.others.size()},
       {"threads whose profile function a program replaced", tracer.replaced.size()},
       {"calls of sys.setprofile", tracer.set_within},
       {"events of sys.monitoring that a program took", tracer.taken},
-      {"threads that were not recorded", tracer.unseen}};
+      {"threads that were not captured", tracer.unseen}};
   report.thread_names.assign(tracer.ended_threads.begin(), tracer.ended_threads.end());
   // A ring that is on has what they did.
   if (!profiler::Ring::is_on()) tracer.ended_threads.clear();
@@ -156,9 +156,9 @@ void stop_python(profiler::SourceReport& report) {
   }
 }
 
-// For a ring. Nothing if a profile records another interpreter meanwhile.
+// For a ring. Nothing if a profile captures another interpreter meanwhile.
 void describe_python(profiler::Window& window, profiler::SourceReport& report) {
-  Tracer* const tracer = recording_tracer;
+  Tracer* const tracer = capturing_tracer;
   if (tracer == nullptr || !holds_gil() || find_tracer() != tracer) return;
   add_start_stacks(*tracer, window);
   report.thread_names.assign(tracer->ended_threads.begin(), tracer->ended_threads.end());
@@ -213,7 +213,7 @@ PyObject* start(PyObject* module, PyObject* args) {
   });
 }
 
-// start_in(options, folder, program): what is recorded is written to the folder, too.
+// start_in(options, folder, program): what is captured is written to the folder, too.
 PyObject* start_in(PyObject* module, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* given = nullptr;
@@ -230,7 +230,7 @@ PyObject* start_in(PyObject* module, PyObject* args) {
   });
 }
 
-// begin_child(): in the child of a fork; whether its recording is written to a folder.
+// begin_child(): in the child of a fork; whether its capture is written to a folder.
 PyObject* begin_child(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     Tracer& tracer = *state_of(module).tracer;
@@ -257,22 +257,22 @@ PyObject* count_of_started(PyObject*, PyObject*) {
   return PyLong_FromUnsignedLongLong(programs_started());
 }
 
-// recover(folder) -> Trace, of all processes that have written to it
+// recover(folder) -> Profile, of all processes that have written to it
 PyObject* recover(PyObject* module, PyObject* argument) {
   return enter_tracer([&]() -> PyObject* {
-    return recovered_trace(state_of(module).trace_type, path_of(argument));
+    return recovered_profile(state_of(module).profile_type, path_of(argument));
   });
 }
 
-// stop() -> Trace
+// stop() -> Profile
 PyObject* stop(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     ModuleState& state = state_of(module);
     OPYARD_CHECK(state.session != nullptr, BadRegistration,
                  "no profile of this interpreter is active; start one before stopping it");
-    profiler::Recording recording = state.session->end();
+    profiler::Capture capture = state.session->end();
     state.session.reset();
-    return make_trace(state.trace_type, std::move(recording));
+    return make_profile(state.profile_type, std::move(capture));
   });
 }
 
@@ -298,10 +298,10 @@ profiler::Ring& ring_of(PyObject* module) {
   return *ring;
 }
 
-// dump_ring() -> Trace
+// dump_ring() -> Profile
 PyObject* dump_ring(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
-    return make_trace(state_of(module).trace_type, ring_of(module).dump());
+    return make_profile(state_of(module).profile_type, ring_of(module).dump());
   });
 }
 
@@ -324,7 +324,7 @@ PyObject* renew(PyObject* module, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// hide(code): the frames of this code object are not recorded.
+// hide(code): the frames of this code object are not captured.
 PyObject* hide(PyObject* module, PyObject* code) {
   return enter_tracer([&]() -> PyObject* {
     if (!PyCode_Check(code)) {
@@ -368,7 +368,7 @@ PyObject* show_instances(PyObject* module, PyObject* args) {
 }
 
 // begin_range(name, arguments or None, key) -> the key, for exit() and the next time. While nothing
-// records, the key that was passed is returned, so that a name that is used once is not stored.
+// captures, the key that was passed is returned, so that a name that is used once is not stored.
 PyObject* begin_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count == 3 && !profiler::Session::is_active()) return Py_NewRef(args[2]);
   return enter_tracer([&]() -> PyObject* {
@@ -383,7 +383,7 @@ PyObject* begin_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!is_known) key = key_of_text(args[0], "annotation");
     const auto enter = profiler::enter_of(profiler::SpanKind::Annotation);
     if (args[1] == Py_None) {
-      profiler::record(enter, std::uint32_t(key));
+      profiler::append_event(enter, std::uint32_t(key));
     } else if (profiler::Stream* const stream = profiler::Stream::current(); stream != nullptr) {
       const profiler::Payload behind{key_of_text(args[1], "arguments"), 0};
       stream->append(enter, std::uint32_t(key), 0, &behind, 1);
@@ -392,7 +392,7 @@ PyObject* begin_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// end_range(name, key), with the key that begin_range() gave. A range that began before a recording
+// end_range(name, key), with the key that begin_range() gave. A range that began before a capture
 // has a name in it, too.
 PyObject* end_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count == 2 && !profiler::Session::is_active()) Py_RETURN_NONE;
@@ -404,7 +404,7 @@ PyObject* end_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
     unsigned long key = PyLong_AsUnsignedLong(args[1]);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     if (key == 0) key = key_of_text(args[0], "annotation");
-    profiler::record(profiler::exit_of(profiler::SpanKind::Annotation), std::uint32_t(key));
+    profiler::append_event(profiler::exit_of(profiler::SpanKind::Annotation), std::uint32_t(key));
     Py_RETURN_NONE;
   });
 }
@@ -414,8 +414,8 @@ PyObject* mark_range(PyObject* key, profiler::SpanKind kind, bool is_exit) {
   const unsigned long number = PyLong_AsUnsignedLong(key);
   if (number == static_cast<unsigned long>(-1) && PyErr_Occurred() != nullptr) return nullptr;
   if (profiler::Session::is_active()) {
-    profiler::record(is_exit ? profiler::exit_of(kind) : profiler::enter_of(kind),
-                     std::uint32_t(number));
+    profiler::append_event(is_exit ? profiler::exit_of(kind) : profiler::enter_of(kind),
+                           std::uint32_t(number));
   }
   Py_RETURN_NONE;
 }
@@ -459,10 +459,10 @@ PyMethodDef module_functions[] = {
     {"watch_programs", watch_started, METH_NOARGS, "watch_programs()"},
     {"count_program", count_started, METH_NOARGS, "count_program(): one was started"},
     {"programs_started", count_of_started, METH_NOARGS, "programs_started() -> int"},
-    {"recover", recover, METH_O, "recover(folder) -> Trace"},
-    {"stop", stop, METH_NOARGS, "stop() -> Trace"},
+    {"recover", recover, METH_O, "recover(folder) -> Profile"},
+    {"stop", stop, METH_NOARGS, "stop() -> Profile"},
     {"start_ring", start_ring, METH_VARARGS, "start_ring(options, bytes, ns)"},
-    {"dump_ring", dump_ring, METH_NOARGS, "dump_ring() -> Trace"},
+    {"dump_ring", dump_ring, METH_NOARGS, "dump_ring() -> Profile"},
     {"stop_ring", stop_ring, METH_NOARGS, "stop_ring()"},
     {"is_active", is_active, METH_NOARGS, "is_active() -> bool"},
     {"renew", renew, METH_NOARGS, "renew()"},
@@ -489,8 +489,8 @@ int execute(PyObject* module) {
     if (PyModule_AddFunctions(module, observer_functions) < 0) throw PythonErrorSet();
     state->tracer->on_collection = checked_new(PyCFunction_New(&collection_callback, nullptr));
     state->tracer->hooks = make_hooks(module, *state->tracer);
-    state->trace_type = make_trace_type(module);
-    if (PyModule_AddType(module, state->trace_type) < 0) throw PythonErrorSet();
+    state->profile_type = make_profile_type(module);
+    if (PyModule_AddType(module, state->profile_type) < 0) throw PythonErrorSet();
     keep_tracer(*state->tracer);
     profiler::register_source(&kPythonSource);
     *static_cast<ModuleState**>(PyModule_GetState(module)) = state.release();
@@ -504,13 +504,13 @@ ModuleState** find_state(PyObject* module) {
 
 int traverse(PyObject* module, visitproc visit, void* arg) {
   ModuleState** const state = find_state(module);
-  if (state != nullptr && *state != nullptr) Py_VISIT((*state)->trace_type);
+  if (state != nullptr && *state != nullptr) Py_VISIT((*state)->profile_type);
   return 0;
 }
 
 int clear(PyObject* module) {
   ModuleState** const state = find_state(module);
-  if (state != nullptr && *state != nullptr) Py_CLEAR((*state)->trace_type);
+  if (state != nullptr && *state != nullptr) Py_CLEAR((*state)->profile_type);
   return 0;
 }
 

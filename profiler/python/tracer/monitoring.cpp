@@ -1,10 +1,10 @@
-// tracer/monitoring.cpp: recording calls by sys.monitoring, on CPython 3.12 and later.
+// tracer/monitoring.cpp: capture calls by sys.monitoring, on CPython 3.12 and later.
 //
 // [Callbacks] are objects of a heap type with vectorcall, one for each event: 10 % cheaper than
 // built-in functions (measured). Each gets (code, offset, …) and returns None. CPython runs no
 // callback of this tool within one.
 //
-// [Short] Nearly every event is recorded by a function that calls no other, and so saves no
+// [Short] Nearly every event is captured by a function that calls no other, and so saves no
 // registers for one. Whatever needs a look is handed on: a code or a callable that is seen first,
 // filters, a block that is full.
 //
@@ -36,9 +36,9 @@
 namespace opyard::python {
 namespace {
 
+using profiler::append_event;
 using profiler::enter_of;
 using profiler::exit_of;
-using profiler::record;
 using profiler::SpanKind;
 
 struct Callback {
@@ -51,49 +51,49 @@ struct Callback {
 Tracer& tracer_of(PyObject* self) { return *reinterpret_cast<Callback*>(self)->tracer; }
 
 // See [DISABLE].
-PyObject* answer(PyObject* self, bool recorded) noexcept {
-  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+PyObject* answer(PyObject* self, bool captured) noexcept {
+  if (__builtin_expect(captured, 1)) Py_RETURN_NONE;
   return Py_NewRef(reinterpret_cast<Callback*>(self)->disable);
 }
 
-// The long way of [Short]. False if none of this code is recorded.
-[[gnu::noinline]] bool record_code(PyObject* self, PyObject* code, bool is_exit) noexcept {
+// The long way of [Short]. False if none of this code is captured.
+[[gnu::noinline]] bool capture_code(PyObject* self, PyObject* code, bool is_exit) noexcept {
   Tracer& tracer = tracer_of(self);
-  if (tracer.interrupted.has_any()) tracer.record_untold(PyEval_GetFrame(), !is_exit);
+  if (tracer.interrupted.has_any()) tracer.capture_untold(PyEval_GetFrame(), !is_exit);
   const CodeWord word = tracer.word(code);
   if (!tracer.is_plain(word)) {
-    return tracer.record_special(word, code, PyEval_GetFrame(), is_exit);
+    return tracer.capture_special(word, code, PyEval_GetFrame(), is_exit);
   }
-  record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
+  append_event(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
   if (profiler::has_begun_block()) watch_greenlets();
   return true;
 }
 [[gnu::noinline]] PyObject* enter_code(PyObject* self, PyObject* code) {
-  return answer(self, record_code(self, code, false));
+  return answer(self, capture_code(self, code, false));
 }
 [[gnu::noinline]] PyObject* exit_code(PyObject* self, PyObject* code) {
-  return answer(self, record_code(self, code, true));
+  return answer(self, capture_code(self, code, true));
 }
 
 // Each begins a cache line.
 [[gnu::aligned(64)]] PyObject* on_enter(PyObject* self, PyObject* const* args, std::size_t,
                                         PyObject*) {
-  const bool recorded = tracer_of(self).record_shortly(args[0], /*is_exit=*/false);
-  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+  const bool captured = tracer_of(self).capture_shortly(args[0], /*is_exit=*/false);
+  if (__builtin_expect(captured, 1)) Py_RETURN_NONE;
   return enter_code(self, args[0]);
 }
 [[gnu::aligned(64)]] PyObject* on_exit(PyObject* self, PyObject* const* args, std::size_t,
                                        PyObject*) {
-  const bool recorded = tracer_of(self).record_shortly(args[0], /*is_exit=*/true);
-  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+  const bool captured = tracer_of(self).capture_shortly(args[0], /*is_exit=*/true);
+  if (__builtin_expect(captured, 1)) Py_RETURN_NONE;
   return exit_code(self, args[0]);
 }
 PyObject* on_throw(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
-  record_code(self, args[0], false);
+  capture_code(self, args[0], false);
   Py_RETURN_NONE;
 }
 PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
-  record_code(self, args[0], true);
+  capture_code(self, args[0], true);
   Py_RETURN_NONE;
 }
 
@@ -101,23 +101,23 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
   Tracer& tracer = tracer_of(self);
   PyFrameObject* const caller =
       tracer.looks_at_calls || tracer.interrupted.has_any() ? PyEval_GetFrame() : nullptr;
-  if (tracer.interrupted.has_any()) tracer.record_untold(caller, false);
+  if (tracer.interrupted.has_any()) tracer.capture_untold(caller, false);
   PyObject* const missing = reinterpret_cast<Callback*>(self)->missing;
   const CallableKey found =
       tracer.callables.require(args[2], args[3] == missing ? nullptr : args[3]);
   const bool ends_untold = !is_exit && PyMethod_Check(args[2]) &&
                            !tells_of_end_of_bound_call(args[0], args[1]);  // see [Calls of C]
-  bool recorded = true;
-  const auto record_one = [&](bool as_exit) {
+  bool captured = true;
+  const auto capture_one = [&](bool as_exit) {
     if (tracer.looks_at_calls) {
-      recorded = tracer.record_call(found, args[0], caller, as_exit);
+      captured = tracer.capture_call(found, args[0], caller, as_exit);
     } else if (found.key != 0) {
-      record(as_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
+      append_event(as_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
     }
   };
-  record_one(is_exit);
-  if (ends_untold) record_one(true);
-  return answer(self, recorded || is_exit);
+  capture_one(is_exit);
+  if (ends_untold) capture_one(true);
+  return answer(self, captured || is_exit);
 }
 [[gnu::noinline]] PyObject* enter_call(PyObject* self, PyObject* const* args) {
   return monitor_call(self, args, false);
@@ -130,16 +130,16 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
 [[gnu::aligned(64)]] PyObject* on_call(PyObject* self, PyObject* const* args, std::size_t,
                                        PyObject*) {
   Tracer& tracer = tracer_of(self);
-  const bool recorded = CallableKeys::is_function(args[2], args[3]) &&
-                        tracer.record_call_shortly(args[2], /*is_exit=*/false);
-  if (recorded || (PyFunction_Check(args[2]) && !tracer.looks_at_calls)) Py_RETURN_NONE;
+  const bool captured = CallableKeys::is_function(args[2], args[3]) &&
+                        tracer.capture_call_shortly(args[2], /*is_exit=*/false);
+  if (captured || (PyFunction_Check(args[2]) && !tracer.looks_at_calls)) Py_RETURN_NONE;
   return enter_call(self, args);
 }
 [[gnu::aligned(64)]] PyObject* on_c_exit(PyObject* self, PyObject* const* args, std::size_t,
                                          PyObject*) {
-  const bool recorded = CallableKeys::is_function(args[2], args[3]) &&
-                        tracer_of(self).record_call_shortly(args[2], /*is_exit=*/true);
-  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+  const bool captured = CallableKeys::is_function(args[2], args[3]) &&
+                        tracer_of(self).capture_call_shortly(args[2], /*is_exit=*/true);
+  if (__builtin_expect(captured, 1)) Py_RETURN_NONE;
   return exit_call(self, args);
 }
 

@@ -1,5 +1,5 @@
-// tracer/trace_object.cpp: a trace as Python holds it.
-#include "tracer/trace_object.h"
+// tracer/profile_object.cpp: a profile as Python holds it.
+#include "tracer/profile_object.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,64 +17,64 @@
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/links.h"
 #include "opyard/profiler/memory.h"
+#include "opyard/profiler/profile.h"
 #include "opyard/profiler/quality.h"
 #include "opyard/profiler/report.h"
 #include "opyard/profiler/shapes.h"
-#include "opyard/profiler/trace.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
 
 namespace opyard::python {
 namespace {
 
-struct TraceContents {
-  profiler::Recording recording;
-  std::vector<profiler::ProcessRecording> others;  // of further processes
-  profiler::TraceProcess process;                  // whose `recording` is, if it is another one
-  std::unique_ptr<profiler::Trace> trace;
+struct ProfileContents {
+  profiler::Capture capture;
+  std::vector<profiler::ProcessCapture> others;  // of further processes
+  profiler::ProcessOfProfile process;            // whose `capture` is, if it is another one
+  std::unique_ptr<profiler::Profile> profile;
   std::unique_ptr<profiler::Labels> labels;
   std::vector<std::string> prefixes;
 };
 
-struct TraceObject {
-  PyObject_HEAD TraceContents* contents;
+struct ProfileObject {
+  PyObject_HEAD ProfileContents* contents;
 };
 
-TraceContents& contents_of(PyObject* self) {
-  return *reinterpret_cast<TraceObject*>(self)->contents;
+ProfileContents& contents_of(PyObject* self) {
+  return *reinterpret_cast<ProfileObject*>(self)->contents;
 }
 
-profiler::Trace& trace_of(PyObject* self) {
-  TraceContents& contents = contents_of(self);
-  if (contents.trace == nullptr) {
-    auto trace = std::make_unique<profiler::Trace>(profiler::replay(contents.recording));
-    for (const profiler::ProcessRecording& other : contents.others) {
-      profiler::add_process(*trace, other);
+profiler::Profile& profile_of(PyObject* self) {
+  ProfileContents& contents = contents_of(self);
+  if (contents.profile == nullptr) {
+    auto profile = std::make_unique<profiler::Profile>(profiler::replay(contents.capture));
+    for (const profiler::ProcessCapture& other : contents.others) {
+      profiler::add_process(*profile, other);
     }
-    contents.trace = std::move(trace);
-    contents.recording = profiler::Recording();
+    contents.profile = std::move(profile);
+    contents.capture = profiler::Capture();
     contents.others.clear();
   }
-  return *contents.trace;
+  return *contents.profile;
 }
 
 profiler::Labels& labels_of(PyObject* self) {
-  profiler::Trace& trace = trace_of(self);
-  TraceContents& contents = contents_of(self);
+  profiler::Profile& profile = profile_of(self);
+  ProfileContents& contents = contents_of(self);
   if (contents.labels == nullptr) {
-    contents.labels = std::make_unique<profiler::Labels>(trace, contents.prefixes);
+    contents.labels = std::make_unique<profiler::Labels>(profile, contents.prefixes);
   }
   return *contents.labels;
 }
 
 const profiler::Track& track_of(PyObject* self, Py_ssize_t index) {
-  profiler::Trace& trace = trace_of(self);
-  if (index < 0 || std::size_t(index) >= trace.tracks.size()) {
-    PyErr_Format(PyExc_IndexError, "the trace has %zu tracks, and no number %zd",
-                 trace.tracks.size(), index);
+  profiler::Profile& profile = profile_of(self);
+  if (index < 0 || std::size_t(index) >= profile.tracks.size()) {
+    PyErr_Format(PyExc_IndexError, "the profile has %zu tracks, and no number %zd",
+                 profile.tracks.size(), index);
     throw PythonErrorSet();
   }
-  return trace.tracks[std::size_t(index)];
+  return profile.tracks[std::size_t(index)];
 }
 
 // The words of an event as bytes, or None; a new reference.
@@ -123,27 +123,27 @@ PyObject* set_prefixes(PyObject* self, PyObject* list) {
   });
 }
 
-// name_thread(ident, native id, name), before the trace is looked at.
+// name_thread(ident, native id, name), before the profile is looked at.
 PyObject* name_thread(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     unsigned long long ident = 0;
     long long native_id = 0;
     PyObject* name = nullptr;
     if (PyArg_ParseTuple(args, "KLU", &ident, &native_id, &name) == 0) throw PythonErrorSet();
-    contents_of(self).recording.thread_names.push_back(
+    contents_of(self).capture.thread_names.push_back(
         {std::uint64_t(ident), std::int64_t(native_id), text_of(name)});
     Py_RETURN_NONE;
   });
 }
 
-// add_processes(folder, id): what the others than this process have written there, before the trace
-// is looked at.
+// add_processes(folder, id): what the others than this process have written there, before the
+// profile is looked at.
 PyObject* add_processes(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* folder = nullptr;
     long long process_id = 0;
     if (PyArg_ParseTuple(args, "OL", &folder, &process_id) == 0) throw PythonErrorSet();
-    contents_of(self).others = profiler::load_recordings(path_of(folder), process_id);
+    contents_of(self).others = profiler::load_captures(path_of(folder), process_id);
     Py_RETURN_NONE;
   });
 }
@@ -154,22 +154,22 @@ PyObject* note_text(PyObject* self, PyObject* args) {
     PyObject* text = nullptr;
     unsigned long long number = 0;
     if (PyArg_ParseTuple(args, "UK", &text, &number) == 0) throw PythonErrorSet();
-    TraceContents& contents = contents_of(self);
-    if (contents.trace == nullptr) {
-      contents.recording.notes.emplace_back(text_of(text), number);
+    ProfileContents& contents = contents_of(self);
+    if (contents.profile == nullptr) {
+      contents.capture.notes.emplace_back(text_of(text), number);
     } else {  // a child may have noted the same
       profiler::Quality noted;
       noted.notes.emplace_back(text_of(text), number);
-      contents.trace->quality.add(noted);
+      contents.profile->quality.add(noted);
     }
     Py_RETURN_NONE;
   });
 }
 
-// process() -> (id, name) of a recovered trace, or None
+// process() -> (id, name) of a recovered profile, or None
 PyObject* process(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
-    const profiler::TraceProcess& process = contents_of(self).process;
+    const profiler::ProcessOfProfile& process = contents_of(self).process;
     if (process.id == 0) Py_RETURN_NONE;
     return Py_BuildValue("Ls#", static_cast<long long>(process.id), process.name.data(),
                          Py_ssize_t(process.name.size()));
@@ -180,7 +180,7 @@ PyObject* process(PyObject* self, PyObject*) {
 PyObject* processes(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
-    for (const profiler::TraceProcess& other : trace_of(self).processes) {
+    for (const profiler::ProcessOfProfile& other : profile_of(self).processes) {
       append_to(list, Py_BuildValue("LLs#", static_cast<long long>(other.id),
                                     static_cast<long long>(other.parent), other.name.data(),
                                     Py_ssize_t(other.name.size())));
@@ -218,11 +218,11 @@ profiler::Sink sink_to(PyObject* write) {
   };
 }
 
-using WriteTrace = void (*)(const profiler::Trace&, const profiler::ExportOptions&,
-                            const profiler::Sink&);
+using WriteProfile = void (*)(const profiler::Profile&, const profiler::ExportOptions&,
+                              const profiler::Sink&);
 
 // By write(bytes).
-PyObject* export_as(WriteTrace write_trace, PyObject* self, PyObject* args) {
+PyObject* export_as(WriteProfile write_profile, PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* write = nullptr;
     PyObject* metadata = nullptr;
@@ -232,8 +232,8 @@ PyObject* export_as(WriteTrace write_trace, PyObject* self, PyObject* args) {
                          &process_id) == 0) {
       throw PythonErrorSet();
     }
-    write_trace(trace_of(self), read_options(self, metadata, process_name, process_id),
-                sink_to(write));
+    write_profile(profile_of(self), read_options(self, metadata, process_name, process_id),
+                  sink_to(write));
     Py_RETURN_NONE;
   });
 }
@@ -271,7 +271,7 @@ PyObject* report(PyObject* self, PyObject* args) {
       Py_DECREF(deflated);
       return made;
     };
-    profiler::write_report(trace_of(self), read_options(self, metadata, process_name, process_id),
+    profiler::write_report(profile_of(self), read_options(self, metadata, process_name, process_id),
                            options, sink_to(write));
     Py_RETURN_NONE;
   });
@@ -295,7 +295,7 @@ PyObject* stacks(PyObject* self, PyObject* args) {
 PyObject* call_tree(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
-    for (const profiler::CallNode& node : profiler::call_tree(trace_of(self))) {
+    for (const profiler::CallNode& node : profiler::call_tree(profile_of(self))) {
       const std::string& label = labels_of(self).label(node.key);
       append_to(list,
                 Py_BuildValue("Is#KL", unsigned(node.parent), label.data(),
@@ -310,7 +310,7 @@ PyObject* call_tree(PyObject* self, PyObject*) {
 PyObject* calls(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
-    for (const profiler::CallRow& row : profiler::calls(trace_of(self))) {
+    for (const profiler::CallRow& row : profiler::calls(profile_of(self))) {
       append_to(list,
                 Py_BuildValue("IIKKLL", unsigned(row.key), unsigned(row.caller),
                               static_cast<unsigned long long>(row.count),
@@ -325,7 +325,7 @@ PyObject* calls(PyObject* self, PyObject*) {
 PyObject* tracks(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
-    for (const profiler::Track& track : trace_of(self).tracks) {
+    for (const profiler::Track& track : profile_of(self).tracks) {
       PyObject* const item =
           Py_BuildValue("Ls#nnO", static_cast<long long>(track.native_id), track.name.data(),
                         Py_ssize_t(track.name.size()), Py_ssize_t(track.spans.size()),
@@ -379,7 +379,7 @@ PyObject* averages(PyObject* self, PyObject* args) {
     grouping.shapes = shapes != 0;
     grouping.keys = keys != 0;
     PyObject* const list = checked_new(PyList_New(0));
-    for (const profiler::AverageRow& row : profiler::average(trace_of(self), grouping)) {
+    for (const profiler::AverageRow& row : profiler::average(profile_of(self), grouping)) {
       const std::string& label = labels_of(self).label(row.key);
       PyObject* const item = Py_BuildValue(
           "ss#KLLLLLII", profiler::info_of(row.kind).name, label.data(), Py_ssize_t(label.size()),
@@ -397,7 +397,7 @@ PyObject* averages(PyObject* self, PyObject* args) {
 PyObject* keys(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
-    for (const profiler::KeyRow& row : profiler::time_by_key(trace_of(self))) {
+    for (const profiler::KeyRow& row : profiler::time_by_key(profile_of(self))) {
       append_to(list, Py_BuildValue("sKKL", to_string(row.key).c_str(),
                                     static_cast<unsigned long long>(row.calls),
                                     static_cast<unsigned long long>(row.redispatches),
@@ -471,7 +471,7 @@ PyObject* function_rows(PyObject* self, PyObject* number) {
     const Py_ssize_t index = PyLong_AsSsize_t(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     static_cast<void>(track_of(self, index));
-    const profiler::Links links(trace_of(self));
+    const profiler::Links links(profile_of(self));
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::LinkEnd& end : links.of(std::size_t(index))) {
       append_to(list, Py_BuildValue("IK", unsigned(end.span),
@@ -498,7 +498,7 @@ PyObject* name(PyObject*, PyObject* number) {
 // quality() -> str: the report on the data's quality, as JSON.
 PyObject* quality(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
-    const std::string text = profiler::quality_json(trace_of(self));
+    const std::string text = profiler::quality_json(profile_of(self));
     return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
   });
 }
@@ -506,13 +506,13 @@ PyObject* quality(PyObject* self, PyObject*) {
 // times() -> (begin in ns since 1970, duration in ns)
 PyObject* times(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
-    const profiler::Trace& trace = trace_of(self);
-    return Py_BuildValue("KL", static_cast<unsigned long long>(trace.unix_begin_ns),
-                         static_cast<long long>(trace.duration));
+    const profiler::Profile& profile = profile_of(self);
+    return Py_BuildValue("KL", static_cast<unsigned long long>(profile.unix_begin_ns),
+                         static_cast<long long>(profile.duration));
   });
 }
 
-PyMethodDef trace_methods[] = {
+PyMethodDef profile_methods[] = {
     {"set_prefixes", set_prefixes, METH_O, "set_prefixes([str])"},
     {"chrome", chrome, METH_VARARGS, "chrome(write, metadata, process_name, process_id)"},
     {"perfetto", perfetto, METH_VARARGS, "perfetto(write, metadata, process_name, process_id)"},
@@ -543,44 +543,44 @@ PyMethodDef trace_methods[] = {
     {"times", times, METH_NOARGS, "times() -> (begin_unix_ns, duration_ns)"},
     {nullptr, nullptr, 0, nullptr}};
 
-void free_trace(PyObject* self) {
+void free_profile(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
-  delete reinterpret_cast<TraceObject*>(self)->contents;
+  delete reinterpret_cast<ProfileObject*>(self)->contents;
   type->tp_free(self);
   Py_DECREF(type);
 }
 
-PyType_Slot trace_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_trace)},
-                             {Py_tp_methods, trace_methods},
-                             {0, nullptr}};
-PyType_Spec trace_spec = {"opyard._tracer.Trace", sizeof(TraceObject), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, trace_slots};
+PyType_Slot profile_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_profile)},
+                               {Py_tp_methods, profile_methods},
+                               {0, nullptr}};
+PyType_Spec profile_spec = {"opyard._tracer.Profile", sizeof(ProfileObject), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, profile_slots};
 
 }  // namespace
 
-PyTypeObject* make_trace_type(PyObject* module) {
+PyTypeObject* make_profile_type(PyObject* module) {
   return reinterpret_cast<PyTypeObject*>(
-      checked_new(PyType_FromModuleAndSpec(module, &trace_spec, nullptr)));
+      checked_new(PyType_FromModuleAndSpec(module, &profile_spec, nullptr)));
 }
 
-PyObject* make_trace(PyTypeObject* type, profiler::Recording recording) {
-  auto contents = std::make_unique<TraceContents>();
-  contents->recording = std::move(recording);
-  auto* const object = PyObject_New(TraceObject, type);
+PyObject* make_profile(PyTypeObject* type, profiler::Capture capture) {
+  auto contents = std::make_unique<ProfileContents>();
+  contents->capture = std::move(capture);
+  auto* const object = PyObject_New(ProfileObject, type);
   if (object == nullptr) throw PythonErrorSet();
   object->contents = contents.release();
   return reinterpret_cast<PyObject*>(object);
 }
 
-PyObject* recovered_trace(PyTypeObject* type, const std::string& folder) {
-  std::vector<profiler::ProcessRecording> all = profiler::load_recordings(folder);
-  OPYARD_CHECK(!all.empty(), BadValue, "no process has written a recording to " + folder);
+PyObject* recovered_profile(PyTypeObject* type, const std::string& folder) {
+  std::vector<profiler::ProcessCapture> all = profiler::load_captures(folder);
+  OPYARD_CHECK(!all.empty(), BadValue, "no process has written a capture to " + folder);
   const auto killed = std::uint64_t(
       std::count_if(all.begin(), all.end(), [](const auto& one) { return !one.has_ended; }));
-  PyObject* const made = make_trace(type, std::move(all.front().recording));
-  TraceContents& contents = contents_of(made);
+  PyObject* const made = make_profile(type, std::move(all.front().capture));
+  ProfileContents& contents = contents_of(made);
   contents.process = {all.front().id, all.front().parent, all.front().program};
-  contents.recording.notes.emplace_back("processes that did not end their recording", killed);
+  contents.capture.notes.emplace_back("processes that did not end their capture", killed);
   all.erase(all.begin());
   contents.others = std::move(all);
   return made;

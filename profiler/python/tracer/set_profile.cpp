@@ -1,8 +1,8 @@
-// tracer/set_profile.cpp: recording calls by a profile function, on CPython 3.10 and 3.11.
+// tracer/set_profile.cpp: capture calls by a profile function, on CPython 3.10 and 3.11.
 //
 // [Place] Each thread has one place for a profile function. If a program has put one there
 // before us, we call it on with each event and put it back at the end. If a program takes the place
-// while we record, its function runs, as without us: that is noticed when a thread starts, at each
+// while we capture, its function runs, as without us: that is noticed when a thread starts, at each
 // step, and at the end, and counted. A call of sys.setprofile, or a cProfile that begins or ends,
 // is noticed at once, and the main thread takes the places back as soon as it runs Python again:
 // then both hear.
@@ -11,12 +11,12 @@
 // it back by sys.setprofile(), Python calls it like any object: it gives the place to our function
 // again, or, if the profile has ended meanwhile, to whose it was before.
 //
-// [Short] Nearly every event is recorded without a call of another function; whatever needs a look
+// [Short] Nearly every event is captured without a call of another function; whatever needs a look
 // is handed on. See monitoring.cpp.
 //
 // [New threads] When `_thread.start_new_thread` returns, the state of the new thread is in the list
-// already, and the thread waits for the GIL: so it is recorded from its first frame on. A thread of
-// C++ is recorded as soon as it comes through Opyard's gate, which makes it a state; one that makes
+// already, and the thread waits for the GIL: so it is captured from its first frame on. A thread of
+// C++ is captured as soon as it comes through Opyard's gate, which makes it a state; one that makes
 // a state by itself is found when a thread starts, and whenever any thread begins a new block.
 //
 // [Audit] Python raises an audit event when a profile function is set. A hook of the program's that
@@ -44,9 +44,9 @@
 namespace opyard::python {
 namespace {
 
+using profiler::append_event;
 using profiler::enter_of;
 using profiler::exit_of;
-using profiler::record;
 using profiler::SpanKind;
 
 // What a thread's place keeps for us: the tracer, and whose function was there.
@@ -169,7 +169,7 @@ bool sit_down(Tracer& tracer, PyThreadState* state) noexcept {
   return note_seated(*tracer.hooks, state) && sit_down_unnoted(tracer, state);
 }
 
-// The one that records, of whichever interpreter; for threads that come through the gate.
+// The one that captures, of whichever interpreter; for threads that come through the gate.
 std::atomic<Tracer*> listening{nullptr};
 
 void sit_down_here() noexcept {
@@ -245,21 +245,21 @@ void notice_replacement(Tracer& tracer, PyFrameObject* frame) {
   static_cast<void>(Py_AddPendingCall(renew_pending, &tracer));  // full: then at the next occasion
 }
 
-void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
+void capture_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
   PyObject* const code = code_of(frame);
   const CodeWord word = tracer.word(code);
   if (tracer.is_plain(word)) {
-    record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
+    append_event(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
   } else {
-    tracer.record_special(word, code, frame, is_exit);
+    tracer.capture_special(word, code, frame, is_exit);
   }
 }
 
 void profile_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool is_exit) noexcept {
   if (tracer.looks_at_calls) {
-    tracer.record_call(found, code_of(frame), frame, is_exit);
+    tracer.capture_call(found, code_of(frame), frame, is_exit);
   } else if (found.key != 0) {
-    record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
+    append_event(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
   }
 }
 
@@ -299,14 +299,14 @@ int call_other(Seat& seat, PyFrameObject* frame, int what, PyObject* argument) {
 }
 
 // As record_function() says.
-bool record_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argument) noexcept {
-  if (tracer.interrupted.has_any()) tracer.record_untold(frame, what == PyTrace_CALL);
+bool capture_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argument) noexcept {
+  if (tracer.interrupted.has_any()) tracer.capture_untold(frame, what == PyTrace_CALL);
   switch (what) {
     case PyTrace_CALL:
-      record_frame(tracer, frame, false);
+      capture_frame(tracer, frame, false);
       return false;
     case PyTrace_RETURN:
-      record_frame(tracer, frame, true);
+      capture_frame(tracer, frame, true);
       return false;
     case PyTrace_C_CALL:
       return record_function(tracer, frame, argument, false);
@@ -320,12 +320,12 @@ bool record_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argu
 
 // The long way of [Short].
 [[gnu::noinline]] int hear(PyObject* self, PyFrameObject* frame, int what, PyObject* argument,
-                           bool is_recorded) {
+                           bool is_captured) {
   Seat& seat = *reinterpret_cast<Seat*>(self);
   Tracer& tracer = *seat.tracer;
   bool takes_place = false;
-  if (!is_recorded && tracer.active) {
-    takes_place = record_event(tracer, frame, what, argument);
+  if (!is_captured && tracer.active) {
+    takes_place = capture_event(tracer, frame, what, argument);
     if (profiler::has_begun_block()) {  // see [New threads]
       renew_hooks(tracer);
       watch_greenlets();
@@ -342,25 +342,25 @@ bool record_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argu
   return result;
 }
 
-[[gnu::always_inline]] inline bool record_shortly(Tracer& tracer, PyFrameObject* frame, int what,
-                                                  PyObject* argument) noexcept {
+[[gnu::always_inline]] inline bool capture_shortly(Tracer& tracer, PyFrameObject* frame, int what,
+                                                   PyObject* argument) noexcept {
   // Five events and two ways: what is an exit is computed, not branched for.
   static_assert(PyTrace_CALL == 0 && PyTrace_RETURN == 3 && PyTrace_C_CALL == 4 &&
                 PyTrace_C_EXCEPTION == 5 && PyTrace_C_RETURN == 6);
   if (what >= PyTrace_C_CALL) {
     return what <= PyTrace_C_RETURN &&
-           tracer.record_call_shortly(argument, /*is_exit=*/what != PyTrace_C_CALL);
+           tracer.capture_call_shortly(argument, /*is_exit=*/what != PyTrace_C_CALL);
   }
   return (what == PyTrace_CALL || what == PyTrace_RETURN) &&
-         tracer.record_shortly(code_of(frame), /*is_exit=*/what != PyTrace_CALL);
+         tracer.capture_shortly(code_of(frame), /*is_exit=*/what != PyTrace_CALL);
 }
 
 [[gnu::aligned(64)]] int on_event(PyObject* self, PyFrameObject* frame, int what,
                                   PyObject* argument) {
   const Seat& seat = *reinterpret_cast<Seat*>(self);
-  const bool is_recorded = record_shortly(*seat.tracer, frame, what, argument);
-  if (__builtin_expect(is_recorded && seat.other == nullptr, 1)) return 0;
-  return hear(self, frame, what, argument, is_recorded);
+  const bool is_captured = capture_shortly(*seat.tracer, frame, what, argument);
+  if (__builtin_expect(is_captured && seat.other == nullptr, 1)) return 0;
+  return hear(self, frame, what, argument, is_captured);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Depth {
 };
 thread_local Depth depth{0, 0};
 
-// Of the calls inside a call that is being recorded. True if this one is deep enough to be left
+// Of the calls inside a call that is being captured. True if this one is deep enough to be left
 // out.
 bool goes_too_deep(std::uint32_t profile, std::uint32_t most, bool is_exit) noexcept {
   if (depth.profile != profile) depth = {profile, 0};
@@ -87,7 +87,7 @@ bool Tracer::is_left_out(CodeWord& word, PyObject* code) noexcept {
     bool excluded = false;
     try {
       excluded = filter.number() != 0 && filter.leaves_out_file(profiler::name_of(word.key()).file);
-    } catch (const std::bad_alloc&) {  // recorded, then
+    } catch (const std::bad_alloc&) {  // captured, then
     }
     word = codes.set_filter(code, word, filter.number(), excluded);
   }
@@ -116,8 +116,8 @@ void Tracer::note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept {
   Py_XDECREF(attributes);
 }
 
-void Tracer::record_exit(profiler::EventKind enter, profiler::EventKind exit,
-                         std::uint32_t key) noexcept {
+void Tracer::capture_exit(profiler::EventKind enter, profiler::EventKind exit,
+                          std::uint32_t key) noexcept {
   profiler::Stream* const stream = profiler::Stream::current();
   if (stream == nullptr) return;
   // See [Short calls].
@@ -137,10 +137,10 @@ SpanKind Tracer::kind_of(CodeWord word) const noexcept {
 
 // Enter and exit carry the key of the code, so that they fit each other whatever the function does
 // to its first argument; the enter has the instance behind it, which the span is shown by.
-bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
-                            bool is_exit) noexcept {
+bool Tracer::capture_special(CodeWord word, PyObject* code, PyFrameObject* frame,
+                             bool is_exit) noexcept {
   const bool is_thread = word.has(CodeFlag::ThreadBody);
-  // At its begin for a recording in files alone, which a program that is killed leaves.
+  // At its begin for a capture in files alone, which a program that is killed leaves.
   if (is_thread && frame != nullptr && (is_exit || profiler::writes_files())) {
     note_name_of_thread(frame, is_exit);
   }
@@ -156,7 +156,7 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
   }
   const SpanKind kind = kind_of(word);
   if (is_exit) {
-    record_exit(enter_of(kind), exit_of(kind), word.key());
+    capture_exit(enter_of(kind), exit_of(kind), word.key());
     return true;
   }
   const std::uint16_t line = lines ? line_of_caller(frame) : std::uint16_t{0};
@@ -182,8 +182,8 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
   return true;
 }
 
-bool Tracer::record_call(CallableKey found, PyObject* code, PyFrameObject* caller,
-                         bool is_exit) noexcept {
+bool Tracer::capture_call(CallableKey found, PyObject* code, PyFrameObject* caller,
+                          bool is_exit) noexcept {
   CodeWord of_caller = word(code);
   // First: what calls a function in Python is switched off, too, though that call is none of C.
   if (is_left_out(of_caller, code)) return false;
@@ -193,9 +193,10 @@ bool Tracer::record_call(CallableKey found, PyObject* code, PyFrameObject* calle
     if (too_deep) return true;
   }
   if (is_exit) {
-    record_exit(enter_of(found.kind), exit_of(found.kind), found.key);
+    capture_exit(enter_of(found.kind), exit_of(found.kind), found.key);
   } else {
-    profiler::record(enter_of(found.kind), found.key, lines ? line_of(caller) : std::uint16_t{0});
+    profiler::append_event(enter_of(found.kind), found.key,
+                           lines ? line_of(caller) : std::uint16_t{0});
   }
   return true;
 }

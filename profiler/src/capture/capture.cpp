@@ -1,17 +1,17 @@
-// profiler/record/recorder.cpp: streams, their blocks, and windows over them.
+// profiler/capture/capture.cpp: streams, their blocks, and windows over them.
 //
 // [Positions] A stream's thread publishes each event by storing `next_`. A thread that begins or
 // ends a window reads it under the lock, under which alone a stream changes its block; so block and
 // position fit each other.
 //
 // [Ends of threads] A thread's key destructor marks its stream as ended. A stream that has ended is
-// freed with the last window; its blocks stay as long as a recording holds them.
+// freed with the last window; its blocks stay as long as a capture holds them.
 //
 // [Ring] While a ring is on, streams keep their past. If there are too many blocks, or one was full
 // too long ago, the block of all threads that was full first is freed; the stream of a thread that
 // has ended goes with its last block.
 //
-// [Files] If a recording is written to files, new blocks are parts of a mapped file: what a thread
+// [Files] If a capture is written to files, new blocks are parts of a mapped file: what a thread
 // has written is there, however its process ends. Only events are; what changes a block's owners
 // and successors is memory of the process. If there is no room on the disk, blocks are in memory
 // alone.
@@ -19,7 +19,7 @@
 // [Fork] The child has one thread: the streams of the others have ended there. Its own goes on,
 // under the thread's new id, and in a new block if the last one is in the parent's file, which the
 // parent goes on writing.
-#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/capture.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,22 +30,22 @@
 #include <new>
 #include <utility>
 
+#include "capture/journal.h"
+#include "capture/mapped_blocks.h"
+#include "capture/ring_blocks.h"
 #include "opyard/base/alloc.h"
 #include "opyard/detail/base/mutex.h"
-#include "record/journal.h"
-#include "record/mapped_blocks.h"
-#include "record/ring_blocks.h"
 
 namespace opyard::profiler {
 
 __thread Stream* thread_stream __attribute__((tls_model("initial-exec"))) = nullptr;
 
 // Everything but append() is here: all of it under the lock.
-class Recorder {
+class Streams {
  public:
-  static Recorder& instance() {
-    static Recorder& recorder = *new Recorder;  // threads may end after static destructors
-    return recorder;
+  static Streams& instance() {
+    static Streams& all = *new Streams;  // threads may end after static destructors
+    return all;
   }
 
   Stream* make_stream() {
@@ -103,24 +103,24 @@ class Recorder {
     window.open_ = true;
   }
 
-  void end(Window& window, Recording& recording) {
+  void end(Window& window, Capture& capture) {
     const std::lock_guard lock(mutex_);
-    recording.end = read_clock_pair();
-    recording.begin = window.begin_;
-    recording.first_pair = first_pair_;
-    recording.unix_begin_ns = window.unix_begin_ns_;
-    recording.streams.reserve(streams_.size());
+    capture.end = read_clock_pair();
+    capture.begin = window.begin_;
+    capture.first_pair = first_pair_;
+    capture.unix_begin_ns = window.unix_begin_ns_;
+    capture.streams.reserve(streams_.size());
     for (Stream* const stream : streams_) {
       const auto start = std::find_if(window.starts_.begin(), window.starts_.end(),
                                       [&](auto& at) { return at.stream == stream->number_; });
       const bool is_new = stream->number_ >= window.first_new_stream_;
       if (start == window.starts_.end() && !is_new) continue;
-      StreamRecording part;
+      StreamCapture part;
       part.native_id = stream->native_id_;
       part.handle = stream->handle_;
       part.lost = stream->lost_.load(std::memory_order_relaxed) - (is_new ? 0 : start->lost);
       take(*stream, is_new ? stream->first_ : start->block, is_new ? 0 : start->event, part);
-      recording.streams.push_back(std::move(part));
+      capture.streams.push_back(std::move(part));
     }
     close(window);
   }
@@ -141,29 +141,29 @@ class Recorder {
     ring_blocks_ = 0;
     trim();
   }
-  void copy_ring(Recording& recording) {
+  void copy_ring(Capture& capture) {
     const std::lock_guard lock(mutex_);
-    recording.is_ring = true;
-    recording.end = read_clock_pair();
-    recording.first_pair = first_pair_;
-    recording.begin = begin_of_ring(recording.end);
-    const std::uint64_t age = recording.end.monotonic_ns - recording.begin.monotonic_ns;
-    recording.unix_begin_ns = unix_time_ns() - age;
-    recording.streams.reserve(streams_.size());
+    capture.is_ring = true;
+    capture.end = read_clock_pair();
+    capture.first_pair = first_pair_;
+    capture.begin = begin_of_ring(capture.end);
+    const std::uint64_t age = capture.end.monotonic_ns - capture.begin.monotonic_ns;
+    capture.unix_begin_ns = unix_time_ns() - age;
+    capture.streams.reserve(streams_.size());
     for (Stream* const stream : streams_) {
-      StreamRecording part;
+      StreamCapture part;
       part.native_id = stream->native_id_;
       part.handle = stream->handle_;
       part.lost = stream->lost_.load(std::memory_order_relaxed);
       const auto [block, event] = first_since(*stream, ring_begin_.ticks);
       take(*stream, block, event, part);
-      recording.streams.push_back(std::move(part));
+      capture.streams.push_back(std::move(part));
     }
   }
 
-  void give_back(std::vector<StreamRecording>& streams) noexcept {
+  void give_back(std::vector<StreamCapture>& streams) noexcept {
     const std::lock_guard lock(mutex_);
-    for (StreamRecording& stream : streams) {
+    for (StreamCapture& stream : streams) {
       for (const Slice& slice : stream.slices) drop(slice.block);
     }
     streams.clear();
@@ -187,7 +187,7 @@ class Recorder {
   }
   ClockPair first_pair() const noexcept { return first_pair_; }
 
-  // Blocks that were read from a file become part of a recording.
+  // Blocks that were read from a file become part of a capture.
   static Block* memory_block() {
     void* const memory = allocate(sizeof(Block) + sizeof(BlockData), alignof(Block));
     auto* const block = new (memory) Block;
@@ -199,7 +199,7 @@ class Recorder {
   void count_lost() noexcept { lost_streams_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  Recorder() : first_pair_(read_clock_pair()) {
+  Streams() : first_pair_(read_clock_pair()) {
     if (pthread_key_create(&at_thread_end_, [](void* stream) {
           thread_stream = nullptr;
           instance().end_thread(static_cast<Stream*>(stream));
@@ -272,7 +272,7 @@ class Recorder {
   }
 
   // Where the first event is that is not before that time. What is before a ring is of a profile
-  // that has ended: between both no one recorded, so its exits may be missing.
+  // that has ended: between both no one captured, so its exits may be missing.
   static std::pair<Block*, std::uint32_t> first_since(const Stream& stream, std::uint64_t ticks) {
     Block* at = stream.first_;
     if (at == nullptr) return {nullptr, 0};
@@ -283,7 +283,7 @@ class Recorder {
     return {at, event};
   }
 
-  static void take(Stream& stream, Block* from, std::uint32_t event, StreamRecording& part) {
+  static void take(Stream& stream, Block* from, std::uint32_t event, StreamCapture& part) {
     std::size_t count = 0;
     for (const Block* at = from; at != nullptr; at = at->next) ++count;
     part.slices.reserve(count);
@@ -363,15 +363,15 @@ class Recorder {
   }
 
   static void in_child() {
-    Recorder& recorder = instance();
-    for (Stream* const stream : recorder.streams_) {
+    Streams& all = instance();
+    for (Stream* const stream : all.streams_) {
       stream->ended_ = stream != thread_stream;
       stream->ended_at_ = now_ticks();
     }
-    if (recorder.file_ != nullptr) {
+    if (all.file_ != nullptr) {
       // The parent's map stays as long as blocks of it are held here.
-      recorder.file_->close();
-      recorder.file_ = nullptr;
+      all.file_->close();
+      all.file_ = nullptr;
       files_in_child();
     }
     if (thread_stream == nullptr) return;
@@ -397,9 +397,9 @@ class Recorder {
 Stream* Stream::make() noexcept {
   try {
     open_files_of_child();
-    thread_stream = Recorder::instance().make_stream();
+    thread_stream = Streams::instance().make_stream();
   } catch (const std::bad_alloc&) {
-    Recorder::instance().count_lost();
+    Streams::instance().count_lost();
   }
   return thread_stream;
 }
@@ -410,7 +410,7 @@ void Stream::append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail
   if (std::size_t(end_ - at) < 1 + count) {
     try {
       open_files_of_child();
-      Recorder::instance().make_room(*this);
+      Streams::instance().make_room(*this);
     } catch (const std::bad_alloc&) {
       lost_.fetch_add(1, std::memory_order_relaxed);
       return;
@@ -423,27 +423,27 @@ void Stream::append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail
 }
 
 void begin_ring_blocks(std::uint64_t blocks, std::uint64_t ticks) {
-  Recorder::instance().begin_ring(blocks, ticks);
+  Streams::instance().begin_ring(blocks, ticks);
 }
-void end_ring_blocks() { Recorder::instance().end_ring(); }
-Recording copy_ring_blocks(Window& window) {
-  Recording recording;
-  Recorder::instance().copy_ring(recording);
-  recording.start_stacks = std::move(window.start_stacks_);
-  return recording;
+void end_ring_blocks() { Streams::instance().end_ring(); }
+Capture copy_ring_blocks(Window& window) {
+  Capture capture;
+  Streams::instance().copy_ring(capture);
+  capture.start_stacks = std::move(window.start_stacks_);
+  return capture;
 }
 
 void begin_file_blocks(std::unique_ptr<MappedBlocks> file) {
-  Recorder::instance().begin_file(std::move(file));
+  Streams::instance().begin_file(std::move(file));
 }
-void end_file_blocks() { Recorder::instance().end_file(); }
-std::uint64_t blocks_beside_file() { return Recorder::instance().blocks_beside_file(); }
-ClockPair first_clock_pair() { return Recorder::instance().first_pair(); }
-Block* make_memory_block() { return Recorder::memory_block(); }
+void end_file_blocks() { Streams::instance().end_file(); }
+std::uint64_t blocks_beside_file() { return Streams::instance().blocks_beside_file(); }
+ClockPair first_clock_pair() { return Streams::instance().first_pair(); }
+Block* make_memory_block() { return Streams::memory_block(); }
 
-Recording::Recording(Recording&& other) noexcept { *this = std::move(other); }
+Capture::Capture(Capture&& other) noexcept { *this = std::move(other); }
 
-Recording& Recording::operator=(Recording&& other) noexcept {
+Capture& Capture::operator=(Capture&& other) noexcept {
   std::swap(begin, other.begin);
   std::swap(end, other.end);
   std::swap(first_pair, other.first_pair);
@@ -456,30 +456,30 @@ Recording& Recording::operator=(Recording&& other) noexcept {
   return *this;
 }
 
-Recording::~Recording() {
-  if (!streams.empty()) Recorder::instance().give_back(streams);
+Capture::~Capture() {
+  if (!streams.empty()) Streams::instance().give_back(streams);
 }
 
-std::uint64_t Recording::events() const noexcept {
+std::uint64_t Capture::events() const noexcept {
   std::uint64_t count = 0;
-  for (const StreamRecording& stream : streams) {
+  for (const StreamCapture& stream : streams) {
     for (const Slice& slice : stream.slices) count += slice.end - slice.begin;
   }
   return count;
 }
-std::uint64_t Recording::bytes() const noexcept { return events() * sizeof(Event); }
+std::uint64_t Capture::bytes() const noexcept { return events() * sizeof(Event); }
 
-Window::Window() { Recorder::instance().begin(*this); }
+Window::Window() { Streams::instance().begin(*this); }
 
 Window::~Window() {
-  if (open_) Recorder::instance().abandon(*this);
+  if (open_) Streams::instance().abandon(*this);
 }
 
-Recording Window::end() {
-  Recording recording;
-  Recorder::instance().end(*this, recording);
-  recording.start_stacks = std::move(start_stacks_);
-  return recording;
+Capture Window::end() {
+  Capture capture;
+  Streams::instance().end(*this, capture);
+  capture.start_stacks = std::move(start_stacks_);
+  return capture;
 }
 
 }  // namespace opyard::profiler

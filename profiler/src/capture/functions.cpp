@@ -1,6 +1,6 @@
-// profiler/record/functions.cpp: functions of gradients as a source.
+// profiler/capture/functions.cpp: functions of gradients as a source.
 //
-// [Links] A mark that holds a function's identity and number is recorded if it is made, again right
+// [Links] A mark that holds a function's identity and number is captured if it is made, again right
 // before the call that it is of, and if a backward runs it, inside of the function's span. So a run
 // is linked to the call, on whatever thread that was made; see profiler/links.h.
 #include <new>
@@ -28,7 +28,7 @@ std::uint32_t function_key_of(const ToldFunction& told) noexcept {
 }
 
 // See [Links].
-void record_link(const ToldFunction& told, bool before_call) noexcept {
+void capture_link(const ToldFunction& told, bool before_call) noexcept {
   const Payload words{reinterpret_cast<std::uintptr_t>(told.identity), told.sequence};
   if (Stream* const stream = Stream::current()) {
     stream->append(event_of(MarkKind::Function), 0, before_call ? 1 : 0, &words, 1);
@@ -40,12 +40,12 @@ void record_function(const ToldFunction& told, FunctionMoment moment) noexcept {
   switch (moment) {
     case FunctionMoment::Made:
     case FunctionMoment::Calls:
-      return record_link(told, moment == FunctionMoment::Calls);
+      return capture_link(told, moment == FunctionMoment::Calls);
     case FunctionMoment::Begins:
-      record(enter_of(kind), function_key_of(told));
-      return record_link(told, false);
+      append_event(enter_of(kind), function_key_of(told));
+      return capture_link(told, false);
     case FunctionMoment::Ends:
-      return record(exit_of(kind), function_key_of(told));
+      return append_event(exit_of(kind), function_key_of(told));
   }
 }
 

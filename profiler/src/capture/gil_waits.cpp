@@ -1,6 +1,6 @@
-// profiler/record/gil_waits.cpp: waiting for the lock of an interpreter, as a source.
+// profiler/capture/gil_waits.cpp: waiting for the lock of an interpreter, as a source.
 //
-// The gate has one listener; it records, tells a tracer, or both.
+// The gate has one listener; it captures, tells a tracer, or both.
 #include "opyard/profiler/gil_waits.h"
 
 #include <atomic>
@@ -13,20 +13,20 @@ namespace opyard::profiler {
 namespace {
 
 std::atomic<std::uint32_t> wait_key{0};
-std::atomic<bool> records{false};
+std::atomic<bool> captures{false};
 std::atomic<void (*)() noexcept> taken_handler{nullptr};
 
 void hear_wait(bool begins) noexcept {
-  if (records.load(std::memory_order_relaxed)) {
-    record(begins ? enter_of(SpanKind::GilWait) : exit_of(SpanKind::GilWait),
-           wait_key.load(std::memory_order_relaxed));
+  if (captures.load(std::memory_order_relaxed)) {
+    append_event(begins ? enter_of(SpanKind::GilWait) : exit_of(SpanKind::GilWait),
+                 wait_key.load(std::memory_order_relaxed));
   }
   if (begins) return;
   if (void (*const tell)() noexcept = taken_handler.load(std::memory_order_acquire)) tell();
 }
 
 void listen_if_wanted() noexcept {
-  const bool wanted = records.load() || taken_handler.load() != nullptr;
+  const bool wanted = captures.load() || taken_handler.load() != nullptr;
   gil_wait_listener.store(wanted ? &hear_wait : nullptr, std::memory_order_release);
 }
 
@@ -38,11 +38,11 @@ void start_waits(Window&, const SessionOptions&) {
     name.kind = "gil";
     wait_key.store(add_name(std::move(name)));
   }
-  records.store(true);
+  captures.store(true);
   listen_if_wanted();
 }
 void stop_waits(SourceReport&) {
-  records.store(false);
+  captures.store(false);
   listen_if_wanted();
 }
 

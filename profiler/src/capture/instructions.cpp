@@ -1,4 +1,4 @@
-// profiler/record/instructions.cpp: instructions of graphs as a source.
+// profiler/capture/instructions.cpp: instructions of graphs as a source.
 #include <new>
 
 #include "opyard/observe/instruction_listener.h"
@@ -22,14 +22,14 @@ std::uint32_t instruction_key_of(const ToldInstruction& told) noexcept {
   return key;
 }
 
-void record_instruction(const ToldInstruction& told, bool begins) noexcept {
+void capture_instruction(const ToldInstruction& told, bool begins) noexcept {
   const SpanKind kind = SpanKind::Instruction;
-  record(begins ? enter_of(kind) : exit_of(kind), instruction_key_of(told));
+  append_event(begins ? enter_of(kind) : exit_of(kind), instruction_key_of(told));
 }
 
 bool wants_instructions(const SessionOptions& options) { return options.instructions; }
 void start_instructions(Window&, const SessionOptions&) {
-  instruction_listener.store(&record_instruction, std::memory_order_release);
+  instruction_listener.store(&capture_instruction, std::memory_order_release);
 }
 void stop_instructions(SourceReport&) {
   instruction_listener.store(nullptr, std::memory_order_release);

@@ -1,8 +1,8 @@
-// profiler/record/journal.cpp: writing what goes to files besides the events.
+// profiler/capture/journal.cpp: writing what goes to files besides the events.
 //
 // [Child] The files of a child of fork() are made with its first event: most children run another
-// program at once, and record nothing.
-#include "record/journal.h"
+// program at once, and capture nothing.
+#include "capture/journal.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,25 +18,25 @@ namespace opyard::profiler {
 namespace {
 
 // Of this process. Written while a session begins or ends, and in the child of a fork.
-std::atomic<int> journal{-1};             // -1, too, once a record did not fit
+std::atomic<int> journal{-1};             // -1, too, once an entry did not fit
 std::atomic<int> journal_file{-1};        // to be closed
 std::atomic<bool> child_has_none{false};  // see [Child]
 std::string* the_folder = nullptr;
 std::string* the_program = nullptr;
 
-class Record {
+class JournalEntry {
  public:
-  explicit Record(JournalKind kind) : bytes_(4, '\0') { bytes_ += char(kind); }
-  Record& number(std::uint64_t number) {
+  explicit JournalEntry(JournalKind kind) : bytes_(4, '\0') { bytes_ += char(kind); }
+  JournalEntry& number(std::uint64_t number) {
     bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
     return *this;
   }
-  Record& text(std::string_view text) {
+  JournalEntry& text(std::string_view text) {
     number(text.size());
     bytes_ += text;
     return *this;
   }
-  Record& pair(const ClockPair& pair) { return number(pair.ticks).number(pair.monotonic_ns); }
+  JournalEntry& pair(const ClockPair& pair) { return number(pair.ticks).number(pair.monotonic_ns); }
   const std::string& finish() {
     const auto size = std::uint32_t(bytes_.size() - 4);
     std::memcpy(bytes_.data(), &size, sizeof size);
@@ -53,7 +53,7 @@ void close_journal() noexcept {
   if (file >= 0) ::close(file);
 }
 
-// What does not fit on the disk ends the journal: a record in part would spoil all behind it.
+// What does not fit on the disk ends the journal: an entry in part would spoil all behind it.
 void append_to_journal(const std::string& bytes) noexcept {
   const int file = journal.load();
   if (file < 0) return;
@@ -64,11 +64,11 @@ void append_to_journal(const std::string& bytes) noexcept {
   if (written != ssize_t(bytes.size())) journal.store(-1);
 }
 
-Record name_record(std::uint32_t key, const Name& name) {
-  Record record(JournalKind::Name);
-  record.number(key).number(std::uint64_t(name.line)).number(name.identity).number(name.group);
-  record.text(name.text).text(name.qualified).text(name.file).text(name.kind).text(name.extra);
-  return record;
+JournalEntry name_entry(std::uint32_t key, const Name& name) {
+  JournalEntry append_event(JournalKind::Name);
+  entry.number(key).number(std::uint64_t(name.line)).number(name.identity).number(name.group);
+  entry.text(name.text).text(name.qualified).text(name.file).text(name.kind).text(name.extra);
+  return entry;
 }
 
 // All that there are; one that comes meanwhile may be there twice.
@@ -77,7 +77,7 @@ void keep_all_names() {
   std::string piece;
   const std::uint32_t last = last_key();
   for (std::uint32_t key = 1; key <= last; ++key) {
-    piece += name_record(key, name_of(key)).finish();
+    piece += name_entry(key, name_of(key)).finish();
     if (piece.size() >= kPiece || key == last) append_to_journal(std::exchange(piece, {}));
   }
 }
@@ -92,13 +92,13 @@ void open_files() {
     file = ::open((path + kJournalEnding).c_str(),
                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (file < 0 && errno != EEXIST) {
-      fail_file(errno, *the_folder, "a file for what is recorded cannot be made in " + *the_folder);
+      fail_file(errno, *the_folder, "a file for what is captured cannot be made in " + *the_folder);
     }
   }
   journal_file.store(file);
   journal.store(file);
   try {
-    Record process(JournalKind::Process);
+    JournalEntry process(JournalKind::Process);
     process.number(kJournalVersion).number(std::uint64_t(::getpid()));
     process.number(std::uint64_t(::getppid())).number(std::uint64_t(clock_source));
     process.pair(first_clock_pair()).pair(read_clock_pair()).number(unix_time_ns());
@@ -124,42 +124,42 @@ void begin_files(const std::string& folder, const std::string& program) {
   open_files();
 }
 
-void end_files(const Recording& recording) {
+void end_files(const Capture& capture) {
   end_file_blocks();
   child_has_none.store(false);
-  for (const ThreadName& thread : recording.thread_names) write_thread_name(thread);
-  for (const auto& [text, number] : recording.notes) write_note(text, number);
-  append_to_journal(Record(JournalKind::End).pair(recording.end).finish());
+  for (const ThreadName& thread : capture.thread_names) write_thread_name(thread);
+  for (const auto& [text, number] : capture.notes) write_note(text, number);
+  append_to_journal(JournalEntry(JournalKind::End).pair(capture.end).finish());
   close_journal();
 }
 
 void keep_name(std::uint32_t key, const Name& name) noexcept {
   if (journal.load(std::memory_order_relaxed) < 0) return;
   try {
-    append_to_journal(name_record(key, name).finish());
+    append_to_journal(name_entry(key, name).finish());
   } catch (const std::bad_alloc&) {  // a span without a name, then
   }
 }
 
 void write_start_stacks(const std::vector<StartStack>& stacks) {
   for (const StartStack& stack : stacks) {
-    Record record(JournalKind::Stack);
-    record.number(stack.handle).number(std::uint64_t(stack.native_id)).number(stack.keys.size());
+    JournalEntry append_event(JournalKind::Stack);
+    entry.number(stack.handle).number(std::uint64_t(stack.native_id)).number(stack.keys.size());
     for (std::size_t n = 0; n < stack.keys.size(); ++n) {
-      record.number(stack.keys[n]).number(std::uint64_t(stack.kinds[n]));
+      entry.number(stack.keys[n]).number(std::uint64_t(stack.kinds[n]));
     }
-    append_to_journal(record.finish());
+    append_to_journal(entry.finish());
   }
 }
 
 void write_thread_name(const ThreadName& thread) {
-  Record record(JournalKind::Thread);
-  record.number(thread.handle).number(std::uint64_t(thread.native_id));
-  append_to_journal(record.text(thread.name).finish());
+  JournalEntry append_event(JournalKind::Thread);
+  entry.number(thread.handle).number(std::uint64_t(thread.native_id));
+  append_to_journal(entry.text(thread.name).finish());
 }
 
 void write_note(const std::string& text, std::uint64_t number) {
-  append_to_journal(Record(JournalKind::Note).number(number).text(text).finish());
+  append_to_journal(JournalEntry(JournalKind::Note).number(number).text(text).finish());
 }
 
 void files_in_child() noexcept {
@@ -172,7 +172,7 @@ void open_files_of_child() noexcept {
   if (!child_has_none.exchange(false)) return;
   try {
     open_files();
-  } catch (const std::exception&) {  // then it is recorded in memory, and no one looks there
+  } catch (const std::exception&) {  // then it is captured in memory, and no one looks there
   }
 }
 

@@ -1,14 +1,14 @@
-// profiler/record/journal.h: what of a recording is no event, appended to a file as records.
+// profiler/capture/journal.h: what of a capture is no event, appended to a file as entries.
 //
 //   0         4       5
 //   ┌─────────┬───────┬───────────────────────┐
 //   │ bytes   │ kind  │ numbers and texts     │   a number has 8 bytes, a text its length before it
 //   └─────────┴───────┴───────────────────────┘
 //
-// Each is one write to a file that is open for appending, so records of several threads do not mix,
+// Each is one write to a file that is open for appending, so entries of several threads do not mix,
 // and what was written is there if the process is killed.
 //
-// Depends on: profiler/recorder.h, profiler/names.h.
+// Depends on: profiler/capture.h, profiler/names.h.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 #include <string>
 #include <string_view>
 
+#include "capture/mapped_blocks.h"
+#include "opyard/profiler/capture.h"
 #include "opyard/profiler/names.h"
-#include "opyard/profiler/recorder.h"
-#include "record/mapped_blocks.h"
 
 namespace opyard::profiler {
 
@@ -37,17 +37,17 @@ inline constexpr const char* kBlocksEnding = ".blocks";
 // Begins the files of this process in the folder, and that of its children after a fork. Raises
 // BadValue if they cannot be made.
 void begin_files(const std::string& folder, const std::string& program);
-// A session ends: what is recorded from now on is of no one.
-void end_files(const Recording& recording);
+// A session ends: what is captured from now on is of no one.
+void end_files(const Capture& capture);
 // Of a name that is new.
 void keep_name(std::uint32_t key, const Name& name) noexcept;
 
-// By the recorder: in the child of a fork whose parent has files, and before a new block, if no
+// By the streams: in the child of a fork whose parent has files, and before a new block, if no
 // lock of the profiler's is held.
 void files_in_child() noexcept;
 void open_files_of_child() noexcept;
 
-// In recorder.cpp.
+// In capture.cpp.
 void begin_file_blocks(std::unique_ptr<MappedBlocks> file);
 void end_file_blocks();
 // How many had no room in a file.

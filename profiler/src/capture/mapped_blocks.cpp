@@ -1,5 +1,5 @@
-// profiler/record/mapped_blocks.cpp: making a file longer, and mapping it.
-#include "record/mapped_blocks.h"
+// profiler/capture/mapped_blocks.cpp: making a file longer, and mapping it.
+#include "capture/mapped_blocks.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@ namespace opyard::profiler {
 
 std::unique_ptr<MappedBlocks> MappedBlocks::create(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) fail_file(errno, path, "the file " + path + " for what is recorded cannot be made");
+  if (file < 0) fail_file(errno, path, "the file " + path + " for what is captured cannot be made");
   return std::unique_ptr<MappedBlocks>(new MappedBlocks(file));
 }
 

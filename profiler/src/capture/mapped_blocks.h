@@ -1,9 +1,9 @@
-// profiler/record/mapped_blocks.h: blocks that are parts of a mapped file.
+// profiler/capture/mapped_blocks.h: blocks that are parts of a mapped file.
 //
 // What is written to them is in the file, whatever becomes of the process. Room on the disk is
 // taken before it is mapped, since a write to a page without room would end the program.
 //
-// Threads: under the recorder's lock. Depends on: profiler/stream.h.
+// Threads: under the lock of all streams. Depends on: profiler/stream.h.
 #pragma once
 
 #include <cstddef>

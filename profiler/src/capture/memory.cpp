@@ -1,4 +1,4 @@
-// profiler/record/memory.cpp: memory of tensors, and what happens on devices, as sources.
+// profiler/capture/memory.cpp: memory of tensors, and what happens on devices, as sources.
 //
 // [Totals] What a device holds is counted from the start of the session: memory that was taken
 // before and is given back meanwhile makes it less than nothing. It is counted in the order in
@@ -33,8 +33,8 @@ void append_memory_mark(MarkKind kind, std::uint32_t key, std::uint16_t detail, 
   stream->append(event_of(kind), key, detail, words, 2);
 }
 
-void record_memory(MarkKind kind, const void* address, std::int64_t bytes, Device device,
-                   std::int64_t counted) noexcept {
+void capture_memory(MarkKind kind, const void* address, std::int64_t bytes, Device device,
+                    std::int64_t counted) noexcept {
   const std::int64_t total =
       totals[device_number(device)].fetch_add(counted, std::memory_order_relaxed) + counted;
   const MemoryFacts facts{reinterpret_cast<std::uintptr_t>(address), bytes, total, device};
@@ -43,14 +43,14 @@ void record_memory(MarkKind kind, const void* address, std::int64_t bytes, Devic
 
 void memory_taken(const void* address, std::size_t bytes, Device device) noexcept {
   const auto count = std::int64_t(bytes);
-  record_memory(MarkKind::Memory, address, count, device, count);
+  capture_memory(MarkKind::Memory, address, count, device, count);
 }
 void given_back(const void* address, std::size_t bytes, Device device) noexcept {
   const auto count = -std::int64_t(bytes);
-  record_memory(MarkKind::Memory, address, count, device, count);
+  capture_memory(MarkKind::Memory, address, count, device, count);
 }
 void refused(std::size_t bytes, Device device) noexcept {
-  record_memory(MarkKind::OutOfMemory, nullptr, std::int64_t(bytes), device, 0);
+  capture_memory(MarkKind::OutOfMemory, nullptr, std::int64_t(bytes), device, 0);
 }
 constexpr MemoryListener kListener{memory_taken, given_back, refused};
 
@@ -62,8 +62,8 @@ void start_memory(Window&, const SessionOptions&) {
 void stop_memory(SourceReport&) { memory_listener.store(nullptr, std::memory_order_relaxed); }
 
 // The words are those of the event, then the backend.
-void record_device(const char* what, Backend backend, std::uintptr_t first,
-                   std::uintptr_t second) noexcept {
+void capture_device(const char* what, Backend backend, std::uintptr_t first,
+                    std::uintptr_t second) noexcept {
   std::uint32_t key = 0;
   try {
     Name name;
@@ -76,7 +76,7 @@ void record_device(const char* what, Backend backend, std::uintptr_t first,
 }
 
 bool wants_devices(const SessionOptions& options) { return options.devices; }
-void start_devices(Window&, const SessionOptions&) { GpuTrace::listen(&record_device); }
+void start_devices(Window&, const SessionOptions&) { GpuTrace::listen(&capture_device); }
 void stop_devices(SourceReport&) { GpuTrace::listen(nullptr); }
 
 constexpr Source kMemorySource{"memory", wants_memory, start_memory, stop_memory};

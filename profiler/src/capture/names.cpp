@@ -1,4 +1,4 @@
-// profiler/record/names.cpp: the one list of names, and making text valid UTF-8.
+// profiler/capture/names.cpp: the one list of names, and making text valid UTF-8.
 #include "opyard/profiler/names.h"
 
 #include <deque>
@@ -6,8 +6,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "capture/journal.h"
 #include "opyard/detail/base/mutex.h"
-#include "record/journal.h"
 
 namespace opyard::profiler {
 namespace {

@@ -1,4 +1,4 @@
-// profiler/record/operators.cpp: a source: every kernel on every thread, while a session wants them.
+// profiler/capture/operators.cpp: a source: every kernel on every thread, while a session wants them.
 //
 // [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the
 // kernel. A record may be freed before its events are, so the name is a copy. The word that the
@@ -107,7 +107,7 @@ class OperatorWatcher final : public Watcher {
     const EventKind event = enter_of(kind_of(kernel));
     const std::uint32_t key = kernel_key_of(kernel);
     if (__builtin_expect(!kernel.boxed || !wants_values(), 1)) {
-      return record(event, key, slot_of_call(kernel));
+      return append_event(event, key, slot_of_call(kernel));
     }
     const ShapeWords shapes(arguments);
     if (Stream* const stream = Stream::current()) {
@@ -115,7 +115,7 @@ class OperatorWatcher final : public Watcher {
     }
   }
   void on_exit(const KernelRun& kernel) noexcept override {
-    record(exit_of(kind_of(kernel)), kernel_key_of(kernel));
+    append_event(exit_of(kind_of(kernel)), kernel_key_of(kernel));
   }
 };
 constinit OperatorWatcher watcher;

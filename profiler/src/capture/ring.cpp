@@ -1,14 +1,14 @@
-// profiler/record/ring.cpp: the ring, and how it makes room for sessions.
+// profiler/capture/ring.cpp: the ring, and how it makes room for sessions.
 #include "opyard/profiler/ring.h"
 
 #include <atomic>
 #include <limits>
 #include <utility>
 
+#include "capture/ring_blocks.h"
+#include "capture/sources.h"
+#include "capture/turn.h"
 #include "opyard/base/error.h"
-#include "record/ring_blocks.h"
-#include "record/sources.h"
-#include "record/turn.h"
 
 namespace opyard::profiler {
 namespace {
@@ -67,7 +67,7 @@ void Ring::resume() {
   if (ring != nullptr && ring->started_.empty()) ring->start_sources();
 }
 
-Recording Ring::dump() {
+Capture Ring::dump() {
   const Turn turn;
   OPYARD_CHECK(!ended_, BadRegistration, "the flight recorder has been stopped");
   Window window;
@@ -75,10 +75,10 @@ Recording Ring::dump() {
   for (const Source* const source : wanted_sources(options_)) {
     if (source->describe != nullptr) source->describe(window, report);
   }
-  Recording recording = copy_ring_blocks(window);
-  recording.thread_names = std::move(report.thread_names);
-  recording.notes = std::move(report.notes);
-  return recording;
+  Capture capture = copy_ring_blocks(window);
+  capture.thread_names = std::move(report.thread_names);
+  capture.notes = std::move(report.notes);
+  return capture;
 }
 
 void Ring::end() {

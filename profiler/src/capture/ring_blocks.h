@@ -1,11 +1,11 @@
-// profiler/record/ring_blocks.h: what a ring asks of the recorder.
+// profiler/capture/ring_blocks.h: what a ring asks of the streams.
 //
-// Depends on: profiler/recorder.h.
+// Depends on: profiler/capture.h.
 #pragma once
 
 #include <cstdint>
 
-#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/capture.h"
 
 namespace opyard::profiler {
 
@@ -15,6 +15,6 @@ void begin_ring_blocks(std::uint64_t blocks, std::uint64_t ticks);
 void end_ring_blocks();
 // What is in the ring of each thread. The window is open: it holds what is copied. Throws
 // std::bad_alloc.
-Recording copy_ring_blocks(Window& window);
+Capture copy_ring_blocks(Window& window);
 
 }  // namespace opyard::profiler

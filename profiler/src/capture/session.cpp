@@ -1,16 +1,16 @@
-// profiler/record/session.cpp: starting and stopping what records.
+// profiler/capture/session.cpp: starting and stopping what captures.
 #include "opyard/profiler/session.h"
 
 #include <atomic>
 #include <optional>
 
+#include "capture/journal.h"
+#include "capture/sources.h"
+#include "capture/turn.h"
 #include "opyard/base/error.h"
 #include "opyard/base/warning.h"
 #include "opyard/profiler/files.h"
 #include "opyard/profiler/ring.h"
-#include "record/journal.h"
-#include "record/sources.h"
-#include "record/turn.h"
 
 namespace opyard::profiler {
 namespace {
@@ -70,7 +70,7 @@ void Session::give_up() noexcept {
   for (const auto& step :
        {+[](Session& self, SourceReport& said) { stop_all(self.started_, said); },
         +[](Session& self, SourceReport&) { self.window_.reset(); },
-        +[](Session&, SourceReport&) { end_files(Recording()); },
+        +[](Session&, SourceReport&) { end_files(Capture()); },
         +[](Session&, SourceReport&) { Ring::resume(); }}) {
     try {
       step(*this, report);
@@ -80,23 +80,23 @@ void Session::give_up() noexcept {
   active_thread.store(0);
 }
 
-Recording Session::end() {
+Capture Session::end() {
   OPYARD_CHECK(window_ != nullptr, BadRegistration, "the session has ended already");
   const Turn turn;
   SourceReport report;
   stop_all(started_, report);
-  Recording recording = window_->end();
-  note_lost_ends(report.lost_ends, recording.start_stacks);
-  recording.thread_names = std::move(report.thread_names);
-  recording.notes = std::move(report.notes);
+  Capture capture = window_->end();
+  note_lost_ends(report.lost_ends, capture.start_stacks);
+  capture.thread_names = std::move(report.thread_names);
+  capture.notes = std::move(report.notes);
   if (const std::uint64_t beside = blocks_beside_file(); writes_files() && beside != 0) {
-    recording.notes.emplace_back("blocks that had no room in a file", beside);
+    capture.notes.emplace_back("blocks that had no room in a file", beside);
   }
-  end_files(recording);
+  end_files(capture);
   window_.reset();
   Ring::resume();
   active_thread.store(0);
-  return recording;
+  return capture;
 }
 
 Session::~Session() {

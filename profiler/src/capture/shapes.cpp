@@ -1,4 +1,4 @@
-// profiler/record/shapes.cpp: sizes and dtypes of arguments, as words and as text.
+// profiler/capture/shapes.cpp: sizes and dtypes of arguments, as words and as text.
 #include "opyard/profiler/shapes.h"
 
 #include <algorithm>

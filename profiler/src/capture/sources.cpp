@@ -1,5 +1,5 @@
-// profiler/record/sources.cpp: who records.
-#include "record/sources.h"
+// profiler/capture/sources.cpp: who captures.
+#include "capture/sources.h"
 
 #include <algorithm>
 #include <exception>

@@ -1,8 +1,8 @@
-// profiler/record/turn.cpp: whose turn it is.
+// profiler/capture/turn.cpp: whose turn it is.
 //
 // No lock: the one who has the turn may wait for the GIL, which no one may do who holds a lock. The
 // turn of a thread that is not there in the child of a fork has ended with it.
-#include "record/turn.h"
+#include "capture/turn.h"
 
 #include <pthread.h>
 #include <unistd.h>

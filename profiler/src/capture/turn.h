@@ -1,4 +1,4 @@
-// profiler/record/turn.h: one thread at a time starts or stops what records.
+// profiler/capture/turn.h: one thread at a time starts or stops what captures.
 //
 // Depends on: base/error.h.
 #pragma once
@@ -7,7 +7,7 @@ namespace opyard::profiler {
 
 // Waits until no other thread has one; without the GIL, since starting and stopping may run Python.
 // Raises BadRegistration on a thread that has one: a hook of Python's that it runs must not start
-// another recording.
+// another capture.
 class Turn {
  public:
   Turn();

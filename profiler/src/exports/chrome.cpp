@@ -13,17 +13,17 @@ namespace {
 
 class ChromeWriter {
  public:
-  ChromeWriter(const Trace& trace, const ExportOptions& options, const Sink& sink)
-      : trace_(trace),
+  ChromeWriter(const Profile& profile, const ExportOptions& options, const Sink& sink)
+      : profile_(profile),
         options_(options),
-        labels_(trace, options.prefixes),
-        numbers_(number_calls(trace)),
-        links_(trace),
+        labels_(profile, options.prefixes),
+        numbers_(number_calls(profile)),
+        links_(profile),
         pieces_(sink) {}
 
   void write() {
     head();
-    for (std::size_t track = 0; track < trace_.tracks.size(); ++track) write_track(track);
+    for (std::size_t track = 0; track < profile_.tracks.size(); ++track) write_track(track);
     out_ += "\n]}\n";
     pieces_.flush();
   }
@@ -31,16 +31,16 @@ class ChromeWriter {
  private:
   void head() {
     out_ += "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": ";
-    append_number(out_, trace_.unix_begin_ns);
+    append_number(out_, profile_.unix_begin_ns);
     for (const auto& [key, value] : options_.metadata) {
       out_ += ", ";
       append_quoted(out_, key);
       out_ += ": " + value;
     }
-    out_ += ", \"dataQuality\": " + quality_json(trace_) + ",\n\"traceEvents\": [";
+    out_ += ", \"dataQuality\": " + quality_json(profile_) + ",\n\"traceEvents\": [";
     process_ = options_.process_id;
     metadata("process_name", 0, options_.process_name);
-    for (const TraceProcess& process : trace_.processes) {
+    for (const ProcessOfProfile& process : profile_.processes) {
       process_ = process.id;
       metadata("process_name", 0, process.name);
     }
@@ -69,9 +69,9 @@ class ChromeWriter {
   }
 
   void write_track(std::size_t index) {
-    const Track& track = trace_.tracks[index];
+    const Track& track = profile_.tracks[index];
     const std::string id = std::to_string(track.native_id);
-    process_ = process_of(trace_, options_, track);
+    process_ = process_of(profile_, options_, track);
     metadata("thread_name", track.native_id,
              track.name.empty() ? "thread " + id : "thread " + id + " (" + track.name + ")");
     const std::vector<std::uint32_t>& numbers = numbers_[index];
@@ -229,7 +229,7 @@ class ChromeWriter {
     out_ += "}}";
   }
 
-  const Trace& trace_;
+  const Profile& profile_;
   const ExportOptions& options_;
   Labels labels_;
   const std::vector<std::vector<std::uint32_t>> numbers_;
@@ -242,8 +242,8 @@ class ChromeWriter {
 
 }  // namespace
 
-void write_chrome(const Trace& trace, const ExportOptions& options, const Sink& sink) {
-  ChromeWriter(trace, options, sink).write();
+void write_chrome(const Profile& profile, const ExportOptions& options, const Sink& sink) {
+  ChromeWriter(profile, options, sink).write();
 }
 
 }  // namespace opyard::profiler

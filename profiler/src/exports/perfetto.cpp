@@ -16,7 +16,7 @@
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
 #include "opyard/profiler/shapes.h"
-#include "trace/in_order.h"
+#include "profile/in_order.h"
 
 namespace opyard::profiler {
 namespace {
@@ -70,24 +70,24 @@ enum Event {
 };
 enum EventType { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
 constexpr std::uint64_t kOwnClock = 64;  // the first number for the clock of a sequence
-constexpr std::uint64_t kBootClock = 6;  // what the times of a trace are shown in
+constexpr std::uint64_t kBootClock = 6;  // what the times of a profile are shown in
 constexpr std::uint64_t kProcessTrack = 1;
 
 class PerfettoWriter {
  public:
-  PerfettoWriter(const Trace& trace, const ExportOptions& options, const Sink& sink)
-      : trace_(trace),
+  PerfettoWriter(const Profile& profile, const ExportOptions& options, const Sink& sink)
+      : profile_(profile),
         options_(options),
-        labels_(trace, options.prefixes),
-        links_(trace),
+        labels_(profile, options.prefixes),
+        links_(profile),
         pieces_(sink) {}
 
   void write() {
     describe_process(0, options_.process_id, options_.process_name);
-    for (std::size_t n = 0; n < trace_.processes.size(); ++n) {
-      describe_process(n + 1, trace_.processes[n].id, trace_.processes[n].name);
+    for (std::size_t n = 0; n < profile_.processes.size(); ++n) {
+      describe_process(n + 1, profile_.processes[n].id, profile_.processes[n].name);
     }
-    for (std::size_t n = 0; n < trace_.tracks.size(); ++n) write_track(n);
+    for (std::size_t n = 0; n < profile_.tracks.size(); ++n) write_track(n);
     pieces_.flush();
   }
 
@@ -118,9 +118,9 @@ class PerfettoWriter {
     categories_.clear();
     texts_.clear();
     last_ = 0;
-    track_ = sequence_ + kProcessTrack + trace_.processes.size();
+    track_ = sequence_ + kProcessTrack + profile_.processes.size();
     Message thread;
-    thread.number(1, std::uint64_t(process_of(trace_, options_, track)));
+    thread.number(1, std::uint64_t(process_of(profile_, options_, track)));
     thread.number(2, std::uint64_t(track.native_id));
     thread.text(5, track.name.empty() ? "thread" : track.name);
     Message described;
@@ -145,7 +145,7 @@ class PerfettoWriter {
     own.number(3, 1);
     Message boot;
     boot.number(1, kBootClock);
-    boot.number(2, trace_.monotonic_begin_ns);
+    boot.number(2, profile_.monotonic_begin_ns);
     Message snapshot;
     snapshot.message(1, own);
     snapshot.message(1, boot);
@@ -163,7 +163,7 @@ class PerfettoWriter {
   }
 
   void write_track(std::size_t number) {
-    const Track& track = trace_.tracks[number];
+    const Track& track = profile_.tracks[number];
     begin_sequence(track);
     if (sequence_ == 1) write_quality();
     std::size_t mark = 0;
@@ -295,11 +295,11 @@ class PerfettoWriter {
     Message event;
     event.number(kType, kInstant);
     event.text(kEventName, "data quality");
-    annotate(event, "report", quality_json(trace_));
+    annotate(event, "report", quality_json(profile_));
     put_event(event, Message(), 0);
   }
 
-  const Trace& trace_;
+  const Profile& profile_;
   const ExportOptions& options_;
   Labels labels_;
   const Links links_;
@@ -314,8 +314,8 @@ class PerfettoWriter {
 
 }  // namespace
 
-void write_perfetto(const Trace& trace, const ExportOptions& options, const Sink& sink) {
-  PerfettoWriter(trace, options, sink).write();
+void write_perfetto(const Profile& profile, const ExportOptions& options, const Sink& sink) {
+  PerfettoWriter(profile, options, sink).write();
 }
 
 }  // namespace opyard::profiler

@@ -47,18 +47,18 @@ std::vector<Point> thin_out(const std::vector<Point>& points) {
 
 class Head {
  public:
-  Head(const Trace& trace, const ExportOptions& options, const Bars& bars)
-      : trace_(trace), options_(options), bars_(bars), labels_(trace, options.prefixes) {}
+  Head(const Profile& profile, const ExportOptions& options, const Bars& bars)
+      : profile_(profile), options_(options), bars_(bars), labels_(profile, options.prefixes) {}
 
   std::string write() {
     out_ = "{\"process\": ";
     append_quoted(out_, options_.process_name);
     number("processId", options_.process_id);
-    number("duration", trace_.duration);
-    number("begin", trace_.unix_begin_ns / 1'000'000);
+    number("duration", profile_.duration);
+    number("begin", profile_.unix_begin_ns / 1'000'000);
     number("merged", bars_.merged);
     number("longestMerged", bars_.longest_merged);
-    out_ += ", \"quality\": " + quality_json(trace_) + ", \"metadata\": {";
+    out_ += ", \"quality\": " + quality_json(profile_) + ", \"metadata\": {";
     first_ = true;
     for (const auto& [key, value] : options_.metadata) {
       next();
@@ -136,13 +136,13 @@ class Head {
   }
 
   void write_tracks() {
-    const ShownMarks marks = choose_marks(trace_, kMostMarks);
+    const ShownMarks marks = choose_marks(profile_, kMostMarks);
     begin_list("tracks");
-    for (std::size_t n = 0; n < trace_.tracks.size(); ++n) {
-      const Track& track = trace_.tracks[n];
+    for (std::size_t n = 0; n < profile_.tracks.size(); ++n) {
+      const Track& track = profile_.tracks[n];
       next();
       out_ += "{\"name\": ";
-      append_quoted(out_, prefix_of(trace_, options_, track) + track.name);
+      append_quoted(out_, prefix_of(profile_, options_, track) + track.name);
       number("id", track.native_id);
       number("derived", int(track.is_derived));
       number("bars", bars_.tracks[n].bars);
@@ -171,7 +171,7 @@ class Head {
 
   // [kind, label, calls, total, self, longest, memory, own memory], the largest own time first.
   void write_rows() {
-    std::vector<AverageRow> rows = average(trace_, {});
+    std::vector<AverageRow> rows = average(profile_, {});
     std::stable_sort(rows.begin(), rows.end(),
                      [](const AverageRow& a, const AverageRow& b) { return a.self > b.self; });
     begin_list("rows");
@@ -191,7 +191,7 @@ class Head {
 
   void write_keys() {
     begin_list("keys");
-    for (const KeyRow& row : time_by_key(trace_)) {
+    for (const KeyRow& row : time_by_key(profile_)) {
       next();
       out_ += "[";
       append_quoted(out_, to_string(row.key));
@@ -204,7 +204,7 @@ class Head {
   // {name, times, bytes} for each device.
   void write_memory() {
     std::map<std::string, std::vector<Point>> devices;
-    for (const Track& track : trace_.tracks) {
+    for (const Track& track : profile_.tracks) {
       for (const Mark& mark : track.marks) {
         if (mark.kind != MarkKind::Memory || mark.payload == kNoSpan) continue;
         const MemoryFacts facts(track.words_of(mark.payload));
@@ -236,7 +236,7 @@ class Head {
     out_ += "]";
   }
 
-  const Trace& trace_;
+  const Profile& profile_;
   const ExportOptions& options_;
   const Bars& bars_;
   Labels labels_;
@@ -244,10 +244,10 @@ class Head {
   bool first_ = true;
 };
 
-std::string report_contents(const Trace& trace, const ExportOptions& options,
+std::string report_contents(const Profile& profile, const ExportOptions& options,
                             std::size_t most_bars) {
-  const Bars bars = make_bars(trace, most_bars);
-  const std::string head = Head(trace, options, bars).write();
+  const Bars bars = make_bars(profile, most_bars);
+  const std::string head = Head(profile, options, bars).write();
   std::string contents = "OPR1";
   for (int shift = 0; shift < 32; shift += 8) contents += char(head.size() >> shift & 0xff);
   contents += head;
@@ -277,9 +277,9 @@ void write_base64(std::string_view bytes, const Sink& sink) {
 
 }  // namespace
 
-void write_report(const Trace& trace, const ExportOptions& options, const ReportOptions& report,
+void write_report(const Profile& profile, const ExportOptions& options, const ReportOptions& report,
                   const Sink& sink) {
-  std::string contents = report_contents(trace, options, report.most_bars);
+  std::string contents = report_contents(profile, options, report.most_bars);
   if (report.deflate != nullptr) contents = report.deflate(contents);
   const std::string_view page(kReportPage, kReportPageSize);
   const std::size_t place = page.find(kReportPlace);

@@ -21,7 +21,7 @@ void append_varint(std::string& out, std::uint64_t number) {
 //   the duration of a span that has others inside it: what they were goes into its bar;
 //   of two neighbours the longer one, or the time between them if that is longer still.
 //
-// Both are times of the trace alone; the one whose rank is the number of bars to be saved is the
+// Both are times of the profile alone; the one whose rank is the number of bars to be saved is the
 // longest duration to merge. If many spans last just as long, only as many of them are merged as
 // must be.
 
@@ -32,10 +32,10 @@ std::int64_t needed_to_join(const Span& before, const Span& after) {
 
 class Savings {
  public:
-  explicit Savings(const Trace& trace) {
-    const std::uint64_t spans = trace.span_count();
+  explicit Savings(const Profile& profile) {
+    const std::uint64_t spans = profile.span_count();
     savings_.reserve(spans);
-    for (const Track& track : trace.tracks) add(track);
+    for (const Track& track : profile.tracks) add(track);
   }
 
   // The longest duration to merge, and how many bars fewer than allowed there are then.
@@ -196,17 +196,17 @@ class TrackWriter {
 
 }  // namespace
 
-Bars make_bars(const Trace& trace, std::size_t most_bars) {
+Bars make_bars(const Profile& profile, std::size_t most_bars) {
   Bars bars;
   std::size_t spare = 0;
   bars.longest_merged = -1;
-  if (const std::uint64_t spans = trace.span_count(); spans > most_bars) {
-    std::tie(bars.longest_merged, spare) = Savings(trace).least_for(spans - most_bars);
+  if (const std::uint64_t spans = profile.span_count(); spans > most_bars) {
+    std::tie(bars.longest_merged, spare) = Savings(profile).least_for(spans - most_bars);
   }
-  bars.tracks.resize(trace.tracks.size());
+  bars.tracks.resize(profile.tracks.size());
   std::vector<std::vector<std::uint32_t>> numbers(kSpanKinds);  // by kind and key
-  for (std::size_t n = 0; n < trace.tracks.size(); ++n) {
-    TrackWriter(bars.tracks[n], bars, numbers).write(trace.tracks[n], spare);
+  for (std::size_t n = 0; n < profile.tracks.size(); ++n) {
+    TrackWriter(bars.tracks[n], bars, numbers).write(profile.tracks[n], spare);
   }
   return bars;
 }

@@ -1,6 +1,6 @@
-// profiler/exports/report_bars.h: the spans of a trace as the bars of a report.
+// profiler/exports/report_bars.h: the spans of a profile as the bars of a report.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
@@ -32,6 +32,6 @@ struct Bars {
   std::int64_t longest_merged = 0;
 };
 
-Bars make_bars(const Trace& trace, std::size_t most_bars);
+Bars make_bars(const Profile& profile, std::size_t most_bars);
 
 }  // namespace opyard::profiler

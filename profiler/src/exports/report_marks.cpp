@@ -17,10 +17,10 @@ struct Group {
 };
 using Groups = std::map<std::tuple<std::size_t, MarkKind, std::uint32_t>, Group>;
 
-Groups group_marks(const Trace& trace) {
+Groups group_marks(const Profile& profile) {
   Groups groups;
-  for (std::size_t n = 0; n < trace.tracks.size(); ++n) {
-    for (const Mark& mark : trace.tracks[n].marks) {
+  for (std::size_t n = 0; n < profile.tracks.size(); ++n) {
+    for (const Mark& mark : profile.tracks[n].marks) {
       if (mark.kind == MarkKind::Memory) continue;
       Group& group = groups[{n, mark.kind, mark.key}];
       if (group.count++ == 0) group.first = mark.time;
@@ -54,13 +54,13 @@ bool is_shown(Group& group, std::int64_t time) {
 
 }  // namespace
 
-ShownMarks choose_marks(const Trace& trace, std::size_t most) {
-  Groups groups = group_marks(trace);
+ShownMarks choose_marks(const Profile& profile, std::size_t most) {
+  Groups groups = group_marks(profile);
   share_out(groups, most);
   ShownMarks shown;
-  shown.tracks.resize(trace.tracks.size());
-  for (std::size_t n = 0; n < trace.tracks.size(); ++n) {
-    const std::vector<Mark>& marks = trace.tracks[n].marks;
+  shown.tracks.resize(profile.tracks.size());
+  for (std::size_t n = 0; n < profile.tracks.size(); ++n) {
+    const std::vector<Mark>& marks = profile.tracks[n].marks;
     for (std::uint32_t place = 0; place < marks.size(); ++place) {
       const Mark& mark = marks[place];
       if (mark.kind == MarkKind::Memory) continue;

@@ -4,14 +4,14 @@
 // first in each of equal parts of the time that it covers, so that a page looks as it would with
 // all of them. Changes of memory are no marks there, but curves.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
@@ -22,6 +22,6 @@ struct ShownMarks {
 
 // Marks of one track that have a name in common are of one kind; each track's are in the order of
 // time.
-ShownMarks choose_marks(const Trace& trace, std::size_t most);
+ShownMarks choose_marks(const Profile& profile, std::size_t most);
 
 }  // namespace opyard::profiler

@@ -6,27 +6,27 @@
 #include "opyard/profiler/export.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/quality.h"
-#include "trace/in_order.h"
+#include "profile/in_order.h"
 
 namespace opyard::profiler {
 namespace {
 
 class SpeedscopeWriter {
  public:
-  SpeedscopeWriter(const Trace& trace, const ExportOptions& options, const Sink& sink)
-      : trace_(trace), labels_(trace, options.prefixes), options_(options), pieces_(sink) {}
+  SpeedscopeWriter(const Profile& profile, const ExportOptions& options, const Sink& sink)
+      : profile_(profile), labels_(profile, options.prefixes), options_(options), pieces_(sink) {}
 
   void write() {
     out_ +=
         "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": "
         "\"opyard.profiler\", \"name\": ";
     append_quoted(out_, options_.process_name);
-    out_ += ", \"activeProfileIndex\": 0, \"dataQuality\": " + quality_json(trace_);
+    out_ += ", \"activeProfileIndex\": 0, \"dataQuality\": " + quality_json(profile_);
     out_ += ",\n\"shared\": {\"frames\": [";
     write_frames();
     out_ += "]},\n\"profiles\": [";
     bool first = true;
-    for (const Track& track : trace_.tracks) {
+    for (const Track& track : profile_.tracks) {
       if (track.spans.empty()) continue;
       out_ += first ? "\n" : ",\n";
       first = false;
@@ -41,7 +41,7 @@ class SpeedscopeWriter {
 
   void write_frames() {
     std::uint32_t next = 0;
-    for (const Track& track : trace_.tracks) {
+    for (const Track& track : profile_.tracks) {
       for (const Span& span : track.spans) {
         if (span.key >= frames_.size()) frames_.resize(std::size_t(span.key) * 3 / 2 + 64, kNone);
         if (frames_[span.key] != kNone) continue;
@@ -70,10 +70,10 @@ class SpeedscopeWriter {
 
   void write_track(const Track& track) {
     out_ += "{\"type\": \"evented\", \"unit\": \"nanoseconds\", \"name\": ";
-    append_quoted(out_, prefix_of(trace_, options_, track) +
+    append_quoted(out_, prefix_of(profile_, options_, track) +
                             (track.name.empty() ? "thread" : track.name) + " " +
                             std::to_string(track.native_id));
-    std::int64_t last = trace_.duration;
+    std::int64_t last = profile_.duration;
     for (const Span& span : track.spans) last = std::max(last, span.end);
     out_ += ", \"startValue\": 0, \"endValue\": ";
     append_number(out_, last);
@@ -98,7 +98,7 @@ class SpeedscopeWriter {
     pieces_.flush_if_full();
   }
 
-  const Trace& trace_;
+  const Profile& profile_;
   Labels labels_;
   const ExportOptions& options_;
   std::vector<std::uint32_t> frames_;  // by key
@@ -109,8 +109,8 @@ class SpeedscopeWriter {
 
 }  // namespace
 
-void write_speedscope(const Trace& trace, const ExportOptions& options, const Sink& sink) {
-  SpeedscopeWriter(trace, options, sink).write();
+void write_speedscope(const Profile& profile, const ExportOptions& options, const Sink& sink) {
+  SpeedscopeWriter(profile, options, sink).write();
 }
 
 }  // namespace opyard::profiler

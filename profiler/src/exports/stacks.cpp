@@ -28,8 +28,8 @@ constexpr std::string_view kDeeper = "[deeper_calls]";
 
 class StackWriter {
  public:
-  StackWriter(const Trace& trace, const ExportOptions& options, const Sink& sink)
-      : labels_(trace, options.prefixes), nodes_(call_tree(trace)), pieces_(sink) {}
+  StackWriter(const Profile& profile, const ExportOptions& options, const Sink& sink)
+      : labels_(profile, options.prefixes), nodes_(call_tree(profile)), pieces_(sink) {}
 
   void write() {
     find_depths();
@@ -79,8 +79,8 @@ class StackWriter {
 
 }  // namespace
 
-void write_stacks(const Trace& trace, const ExportOptions& options, const Sink& sink) {
-  StackWriter(trace, options, sink).write();
+void write_stacks(const Profile& profile, const ExportOptions& options, const Sink& sink) {
+  StackWriter(profile, options, sink).write();
 }
 
 }  // namespace opyard::profiler

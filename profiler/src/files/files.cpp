@@ -72,7 +72,7 @@ std::uint32_t prepare(Event* events, const Keys& keys, std::uint64_t end, std::u
 }
 
 void read_blocks(Journal& journal, std::uint64_t& last) {
-  Recording& recording = journal.process.recording;
+  Capture& capture = journal.process.capture;
   const std::uint64_t end = journal.end ? journal.end->ticks : ~std::uint64_t{0};
   const Keys keys(journal);
   for (const JournalStack& raw : journal.stacks) {
@@ -82,18 +82,18 @@ void read_blocks(Journal& journal, std::uint64_t& last) {
       stack.kinds.push_back(frame.kind < std::uint64_t(kSpanKinds) ? SpanKind(frame.kind)
                                                                    : SpanKind::Python);
     }
-    recording.start_stacks.push_back(std::move(stack));
+    capture.start_stacks.push_back(std::move(stack));
   }
-  std::map<std::uint64_t, std::size_t> streams;  // by number, in `recording`
+  std::map<std::uint64_t, std::size_t> streams;  // by number, in `capture`
   const auto data = std::make_unique<BlockData>();
   std::ifstream file(journal.blocks, std::ios::binary);
   while (file.read(reinterpret_cast<char*>(data.get()), sizeof(BlockData))) {
     if (data->magic != BlockData::kMagic) continue;
-    const auto [at, is_new] = streams.emplace(data->stream, recording.streams.size());
+    const auto [at, is_new] = streams.emplace(data->stream, capture.streams.size());
     if (is_new) {
-      recording.streams.push_back({data->native_id, data->handle, 0, {}});
+      capture.streams.push_back({data->native_id, data->handle, 0, {}});
     }
-    StreamRecording& stream = recording.streams[at->second];
+    StreamCapture& stream = capture.streams[at->second];
     const std::uint32_t used = prepare(data->events, keys, end, last);
     stream.slices.reserve(stream.slices.size() + 1);
     Block* const block = make_memory_block();
@@ -112,10 +112,10 @@ struct Rate {
     if (pair.ticks > last.ticks) last = pair;
   }
   void add(const Journal& journal) {
-    add(journal.process.recording.first_pair);
-    add(journal.process.recording.begin);
+    add(journal.process.capture.first_pair);
+    add(journal.process.capture.begin);
     if (journal.end) add(*journal.end);
-    for (const StreamRecording& stream : journal.process.recording.streams) {
+    for (const StreamCapture& stream : journal.process.capture.streams) {
       for (const Slice& slice : stream.slices) add(slice.block->pair);
     }
   }
@@ -127,7 +127,7 @@ std::vector<Journal> read_journals(const std::string& folder) {
   fs::directory_iterator entries(folder, failure);
   if (failure) {
     fail_file(failure.value(), folder,
-              "cannot read " + folder + ", and a recording is a folder of files of its processes");
+              "cannot read " + folder + ", and a capture is a folder of files of its processes");
   }
   for (const fs::directory_entry& entry : entries) {
     if (entry.path().extension() != kJournalEnding) continue;
@@ -135,51 +135,51 @@ std::vector<Journal> read_journals(const std::string& folder) {
     if (journal.is_known()) journals.push_back(std::move(journal));
   }
   std::sort(journals.begin(), journals.end(), [](const Journal& a, const Journal& b) {
-    return a.process.recording.begin.monotonic_ns < b.process.recording.begin.monotonic_ns;
+    return a.process.capture.begin.monotonic_ns < b.process.capture.begin.monotonic_ns;
   });
   return journals;
 }
 
 }  // namespace
 
-std::vector<ProcessRecording> load_recordings(const std::string& folder, std::int64_t without) {
+std::vector<ProcessCapture> load_captures(const std::string& folder, std::int64_t without) {
   std::vector<Journal> journals = read_journals(folder);
   std::vector<std::uint64_t> last_ticks;
   std::map<std::uint64_t, Rate> rates;  // by clock
   for (Journal& journal : journals) {
-    std::uint64_t last = journal.process.recording.begin.ticks;
+    std::uint64_t last = journal.process.capture.begin.ticks;
     if (journal.process.id != without) read_blocks(journal, last);
     last_ticks.push_back(journal.end ? journal.end->ticks : last);
     rates[journal.clock].add(journal);
   }
-  std::vector<ProcessRecording> loaded;
+  std::vector<ProcessCapture> loaded;
   for (std::size_t n = 0; n < journals.size(); ++n) {
     if (journals[n].process.id == without) continue;
-    ProcessRecording process = std::move(journals[n].process);
+    ProcessCapture process = std::move(journals[n].process);
     const Rate& rate = rates[journals[n].clock];
     const TickConverter converter(rate.first, rate.last);
-    process.recording.first_pair = rate.first;
-    process.recording.end = {last_ticks[n], std::uint64_t(converter.monotonic_ns(last_ticks[n]))};
+    process.capture.first_pair = rate.first;
+    process.capture.end = {last_ticks[n], std::uint64_t(converter.monotonic_ns(last_ticks[n]))};
     loaded.push_back(std::move(process));
   }
   return loaded;
 }
 
-void add_process(Trace& trace, const ProcessRecording& process) {
-  Trace other = replay(process.recording);
-  const auto shift = std::int64_t(other.monotonic_begin_ns - trace.monotonic_begin_ns);
-  trace.processes.push_back({process.id, process.parent, process.program});
+void add_process(Profile& profile, const ProcessCapture& process) {
+  Profile other = replay(process.capture);
+  const auto shift = std::int64_t(other.monotonic_begin_ns - profile.monotonic_begin_ns);
+  profile.processes.push_back({process.id, process.parent, process.program});
   for (Track& track : other.tracks) {
-    track.process = std::uint32_t(trace.processes.size());
+    track.process = std::uint32_t(profile.processes.size());
     for (Span& span : track.spans) {
       span.start += shift;
       span.end += shift;
     }
     for (Mark& mark : track.marks) mark.time += shift;
-    trace.tracks.push_back(std::move(track));
+    profile.tracks.push_back(std::move(track));
   }
-  trace.duration = std::max(trace.duration, other.duration + shift);
-  trace.quality.add(other.quality);
+  profile.duration = std::max(profile.duration, other.duration + shift);
+  profile.quality.add(other.quality);
 }
 
 }  // namespace opyard::profiler

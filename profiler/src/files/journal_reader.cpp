@@ -1,4 +1,4 @@
-// profiler/files/journal_reader.cpp: records of a journal, one after the other.
+// profiler/files/journal_reader.cpp: entries of a journal, one after the other.
 #include "files/journal_reader.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace opyard::profiler {
 namespace {
 
-// Reads what a record holds; what is missing is 0 and "".
+// Reads what an entry holds; what is missing is 0 and "".
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : left_(bytes) {}
@@ -44,12 +44,12 @@ void read_process(Journal& journal, Fields& fields) {
   journal.process.id = std::int64_t(fields.number());
   journal.process.parent = std::int64_t(fields.number());
   journal.clock = fields.number();
-  journal.process.recording.first_pair = fields.pair();
-  journal.process.recording.begin = fields.pair();
-  journal.process.recording.unix_begin_ns = fields.number();
+  journal.process.capture.first_pair = fields.pair();
+  journal.process.capture.begin = fields.pair();
+  journal.process.capture.unix_begin_ns = fields.number();
   journal.process.program = to_valid_utf8(fields.text());
   // Its own code writes names of other threads when they begin; those that come count more.
-  journal.process.recording.thread_names.push_back({0, journal.process.id, "MainThread"});
+  journal.process.capture.thread_names.push_back({0, journal.process.id, "MainThread"});
 }
 
 void read_name(Journal& journal, Fields& fields) {
@@ -76,17 +76,17 @@ void read_stack(Journal& journal, Fields& fields) {
 }
 
 // The same text again adds to its number.
-void add_note(Recording& recording, std::string text, std::uint64_t number) {
-  for (auto& [known, sum] : recording.notes) {
+void add_note(Capture& capture, std::string text, std::uint64_t number) {
+  for (auto& [known, sum] : capture.notes) {
     if (known == text) {
       sum += number;
       return;
     }
   }
-  recording.notes.emplace_back(std::move(text), number);
+  capture.notes.emplace_back(std::move(text), number);
 }
 
-void read_record(Journal& journal, JournalKind kind, Fields fields) {
+void read_entry(Journal& journal, JournalKind kind, Fields fields) {
   switch (kind) {
     case JournalKind::Process:
       return read_process(journal, fields);
@@ -97,13 +97,13 @@ void read_record(Journal& journal, JournalKind kind, Fields fields) {
     case JournalKind::Thread: {
       const std::uint64_t handle = fields.number();
       const auto native_id = std::int64_t(fields.number());
-      journal.process.recording.thread_names.push_back(
+      journal.process.capture.thread_names.push_back(
           {handle, native_id, to_valid_utf8(fields.text())});
       return;
     }
     case JournalKind::Note: {
       const std::uint64_t number = fields.number();
-      return add_note(journal.process.recording, to_valid_utf8(fields.text()), number);
+      return add_note(journal.process.capture, to_valid_utf8(fields.text()), number);
     }
     case JournalKind::End:
       journal.end = fields.pair();
@@ -129,7 +129,7 @@ Journal read_journal(const std::filesystem::path& path) {
     std::memcpy(&size, left.data(), sizeof size);
     left.remove_prefix(sizeof size);
     if (size == 0 || size > left.size()) break;
-    read_record(journal, JournalKind(left[0]), Fields(left.substr(1, size - 1)));
+    read_entry(journal, JournalKind(left[0]), Fields(left.substr(1, size - 1)));
     left.remove_prefix(size);
   }
   return journal;

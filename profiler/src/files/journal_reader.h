@@ -1,6 +1,6 @@
 // profiler/files/journal_reader.h: reading the journal of one process.
 //
-// Depends on: record/journal.h, profiler/files.h.
+// Depends on: capture/journal.h, profiler/files.h.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "capture/journal.h"
 #include "opyard/profiler/files.h"
-#include "record/journal.h"
 
 namespace opyard::profiler {
 
@@ -28,7 +28,7 @@ struct JournalStack {
 struct Journal {
   std::filesystem::path blocks;  // the file of its events
   std::uint64_t clock = 0;
-  ProcessRecording process;
+  ProcessCapture process;
   std::vector<std::pair<std::uint64_t, Name>> names;
   std::vector<std::uint64_t> groups;  // of each name
   std::vector<JournalStack> stacks;
@@ -37,7 +37,7 @@ struct Journal {
   bool is_known() const { return process.id != 0; }
 };
 
-// Never fails: what cannot be read is not there. A record in part is the last one of a process that
+// Never fails: what cannot be read is not there. An entry in part is the last one of a process that
 // was killed.
 Journal read_journal(const std::filesystem::path& path);
 

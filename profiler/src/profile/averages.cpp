@@ -1,4 +1,4 @@
-// profiler/trace/averages.cpp: how often each thing ran, and how long.
+// profiler/profile/averages.cpp: how often each thing ran, and how long.
 #include "opyard/profiler/averages.h"
 
 #include <algorithm>
@@ -149,18 +149,18 @@ void add_track(const Track& track, std::uint32_t number, Rows& rows) {
 
 }  // namespace
 
-std::vector<AverageRow> average(const Trace& trace, const Grouping& grouping) {
+std::vector<AverageRow> average(const Profile& profile, const Grouping& grouping) {
   Rows rows(grouping);
-  for (std::size_t n = 0; n < trace.tracks.size(); ++n) {
-    if (trace.tracks[n].is_derived) continue;
-    add_track(trace.tracks[n], std::uint32_t(n), rows);
+  for (std::size_t n = 0; n < profile.tracks.size(); ++n) {
+    if (profile.tracks[n].is_derived) continue;
+    add_track(profile.tracks[n], std::uint32_t(n), rows);
   }
   return std::move(rows.rows);
 }
 
-std::vector<KeyRow> time_by_key(const Trace& trace) {
+std::vector<KeyRow> time_by_key(const Profile& profile) {
   std::vector<KeyRow> rows(kSlotCount);
-  for (const Track& track : trace.tracks) {
+  for (const Track& track : profile.tracks) {
     // Of each span, the innermost operator or kernel that it is inside of or is.
     std::vector<std::uint32_t> within(track.spans.size(), kNoSpan);
     for (std::uint32_t n = 0; n < track.spans.size(); ++n) {

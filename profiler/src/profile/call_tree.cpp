@@ -1,10 +1,10 @@
-// profiler/trace/call_tree.cpp: one tree of all stacks.
+// profiler/profile/call_tree.cpp: one tree of all stacks.
 #include "opyard/profiler/call_tree.h"
 
 #include <unordered_map>
 #include <utility>
 
-#include "trace/in_order.h"
+#include "profile/in_order.h"
 
 namespace opyard::profiler {
 namespace {
@@ -43,9 +43,9 @@ class Tree {
 
 }  // namespace
 
-std::vector<CallNode> call_tree(const Trace& trace) {
+std::vector<CallNode> call_tree(const Profile& profile) {
   Tree tree;
-  for (const Track& track : trace.tracks) {
+  for (const Track& track : profile.tracks) {
     if (!track.is_derived) tree.add(track);
   }
   return std::move(tree.nodes);

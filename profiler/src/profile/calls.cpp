@@ -1,10 +1,10 @@
-// profiler/trace/calls.cpp: who calls whom.
+// profiler/profile/calls.cpp: who calls whom.
 #include "opyard/profiler/calls.h"
 
 #include <unordered_map>
 #include <utility>
 
-#include "trace/in_order.h"
+#include "profile/in_order.h"
 
 namespace opyard::profiler {
 namespace {
@@ -49,9 +49,9 @@ class Calls {
 
 }  // namespace
 
-std::vector<CallRow> calls(const Trace& trace) {
+std::vector<CallRow> calls(const Profile& profile) {
   Calls all;
-  for (const Track& track : trace.tracks) {
+  for (const Track& track : profile.tracks) {
     if (!track.is_derived) all.add(track);
   }
   return std::move(all.rows);

@@ -1,4 +1,4 @@
-// profiler/trace/futures.cpp: tracks of futures.
+// profiler/profile/futures.cpp: tracks of futures.
 #include "opyard/profiler/futures.h"
 
 #include <algorithm>
@@ -27,11 +27,11 @@ bool is_of_future(const Mark& mark) {
 }
 
 // By the start of each. A completion alone is of a future that an earlier profile watched.
-std::vector<Span> find_futures(const Trace& trace) {
+std::vector<Span> find_futures(const Profile& profile) {
   std::vector<Span> spans;
   std::unordered_map<std::uint64_t, std::size_t> by_number;
   const auto each = [&](MarkKind kind, const auto& visit) {
-    for (const Track& track : trace.tracks) {
+    for (const Track& track : profile.tracks) {
       for (const Mark& mark : track.marks) {
         if (mark.kind == kind && mark.payload != kNoSpan) {
           visit(mark, track.words_of(mark.payload)[0].first);
@@ -41,7 +41,7 @@ std::vector<Span> find_futures(const Trace& trace) {
   };
   each(MarkKind::FutureWatched, [&](const Mark& mark, std::uint64_t number) {
     by_number[number] = spans.size();
-    spans.push_back({mark.time, trace.duration, mark.key, kNoSpan, kNoSpan, SpanKind::Future,
+    spans.push_back({mark.time, profile.duration, mark.key, kNoSpan, kNoSpan, SpanKind::Future,
                      std::uint8_t(SpanFlag::After), 0});
   });
   each(MarkKind::FutureCompleted, [&](const Mark& mark, std::uint64_t number) {
@@ -80,24 +80,24 @@ void watch_future(FutureObject& future, const std::string& name) {
   future.add_callback([key, number](FutureObject&) { end_future(key, number); });
 }
 
-void add_future_tracks(Trace& trace) {
-  const std::vector<Span> spans = find_futures(trace);
-  for (Track& track : trace.tracks) std::erase_if(track.marks, is_of_future);
-  const std::size_t first = trace.tracks.size();
+void add_future_tracks(Profile& profile) {
+  const std::vector<Span> spans = find_futures(profile);
+  for (Track& track : profile.tracks) std::erase_if(track.marks, is_of_future);
+  const std::size_t first = profile.tracks.size();
   for (const Span& span : spans) {
     const auto free =
-        std::find_if(trace.tracks.begin() + std::ptrdiff_t(first), trace.tracks.end(),
+        std::find_if(profile.tracks.begin() + std::ptrdiff_t(first), profile.tracks.end(),
                      [&](const Track& track) { return track.spans.back().end <= span.start; });
-    if (free != trace.tracks.end()) {
+    if (free != profile.tracks.end()) {
       free->spans.push_back(span);
       continue;
     }
     Track track;
-    track.native_id = kFirstId + std::int64_t(trace.tracks.size() - first);
+    track.native_id = kFirstId + std::int64_t(profile.tracks.size() - first);
     track.name = "futures";
     track.is_derived = true;
     track.spans.push_back(span);
-    trace.tracks.push_back(std::move(track));
+    profile.tracks.push_back(std::move(track));
   }
 }
 

@@ -1,12 +1,12 @@
-// profiler/trace/in_order.h: the spans of a track as begins and ends, in the order of time.
+// profiler/profile/in_order.h: the spans of a track as begins and ends, in the order of time.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 

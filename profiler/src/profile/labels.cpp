@@ -1,4 +1,4 @@
-// profiler/trace/labels.cpp: what spans are called.
+// profiler/profile/labels.cpp: what spans are called.
 #include "opyard/profiler/labels.h"
 
 #include <map>
@@ -11,15 +11,15 @@ namespace {
 // Calls visit(track, index) for each span that is wanted, in the order of starts; at one time, the
 // earlier track first.
 template <typename Wanted, typename Visit>
-void in_order_of_start(const Trace& trace, const Wanted& wanted, const Visit& visit) {
+void in_order_of_start(const Profile& profile, const Wanted& wanted, const Visit& visit) {
   using Head = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start, track, index
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   const auto push = [&](std::size_t track, std::size_t from) {
-    const std::vector<Span>& spans = trace.tracks[track].spans;
+    const std::vector<Span>& spans = profile.tracks[track].spans;
     while (from < spans.size() && !wanted(spans[from])) ++from;
     if (from < spans.size()) heads.emplace(spans[from].start, track, from);
   };
-  for (std::size_t track = 0; track < trace.tracks.size(); ++track) push(track, 0);
+  for (std::size_t track = 0; track < profile.tracks.size(); ++track) push(track, 0);
   while (!heads.empty()) {
     const auto [start, track, index] = heads.top();
     heads.pop();
@@ -30,9 +30,9 @@ void in_order_of_start(const Trace& trace, const Wanted& wanted, const Visit& vi
 
 }  // namespace
 
-Labels::Labels(const Trace& trace, std::vector<std::string> prefixes)
+Labels::Labels(const Profile& profile, std::vector<std::string> prefixes)
     : entries_(std::size_t(last_key()) + 1), prefixes_(std::move(prefixes)) {
-  number_instances(trace);
+  number_instances(profile);
 }
 
 Labels::Entry& Labels::entry(std::uint32_t key) {
@@ -51,12 +51,12 @@ const std::string& Labels::arguments(const Track& track, const Span& span) {
   return entry(std::uint32_t(track.words_of(span.payload)[0].first)).name.text;
 }
 
-void Labels::number_instances(const Trace& trace) {
+void Labels::number_instances(const Profile& profile) {
   std::map<std::string, int> next;
   in_order_of_start(
-      trace, [&](const Span& span) { return entry(span.key).name.kind == "instance"; },
+      profile, [&](const Span& span) { return entry(span.key).name.kind == "instance"; },
       [&](std::size_t track, std::size_t index) {
-        Entry& instance = entry(trace.tracks[track].spans[index].key);
+        Entry& instance = entry(profile.tracks[track].spans[index].key);
         if (instance.instance < 0) instance.instance = next[instance.name.qualified]++;
       });
 }
@@ -82,12 +82,12 @@ const std::string& Labels::label(std::uint32_t key) {
   return found.label;
 }
 
-std::vector<std::vector<std::uint32_t>> number_calls(const Trace& trace) {
+std::vector<std::vector<std::uint32_t>> number_calls(const Profile& profile) {
   std::vector<std::vector<std::uint32_t>> numbers;
-  for (const Track& track : trace.tracks) numbers.emplace_back(track.spans.size(), 0);
+  for (const Track& track : profile.tracks) numbers.emplace_back(track.spans.size(), 0);
   std::uint32_t last = 0;
   in_order_of_start(
-      trace, [](const Span& span) { return is_python_call(span.kind); },
+      profile, [](const Span& span) { return is_python_call(span.kind); },
       [&](std::size_t track, std::size_t index) { numbers[track][index] = ++last; });
   return numbers;
 }
@@ -95,7 +95,7 @@ std::vector<std::vector<std::uint32_t>> number_calls(const Trace& trace) {
 const char* cut_of(const Span& span) {
   if (span.has(SpanFlag::Before)) return "began before the profile";
   if (span.has(SpanFlag::After)) return "was open at the end of the profile";
-  return span.has(SpanFlag::Clamped) ? "its end was not recorded" : "";
+  return span.has(SpanFlag::Clamped) ? "its end was not captured" : "";
 }
 
 }  // namespace opyard::profiler

@@ -1,4 +1,4 @@
-// profiler/trace/links.cpp: joining marks of functions, see [Links] in record/functions.cpp.
+// profiler/profile/links.cpp: joining marks of functions, see [Links] in capture/functions.cpp.
 #include "opyard/profiler/links.h"
 
 #include <algorithm>
@@ -45,11 +45,11 @@ std::pair<std::uint32_t, std::uint32_t> place_of(const LinkEnd& end) {
 
 }  // namespace
 
-Links::Links(const Trace& trace) {
+Links::Links(const Profile& profile) {
   using Function = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
   std::map<Function, std::vector<std::size_t>> ends_of;  // by process, identity and number
-  for (std::size_t track = 0; track < trace.tracks.size(); ++track) {
-    const Track& of = trace.tracks[track];
+  for (std::size_t track = 0; track < profile.tracks.size(); ++track) {
+    const Track& of = profile.tracks[track];
     NextCalls calls(of);
     std::uint32_t run = kNoSpan;  // the last one that has its mark: the first inside of it
     for (const Mark& mark : of.marks) {

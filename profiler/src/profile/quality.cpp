@@ -1,4 +1,4 @@
-// profiler/trace/quality.cpp: how far a trace can be trusted.
+// profiler/profile/quality.cpp: how far a profile can be trusted.
 #include "opyard/profiler/quality.h"
 
 #include <algorithm>
@@ -49,8 +49,8 @@ double event_cost_ns() {
   return cost;
 }
 
-std::string quality_json(const Trace& trace) {
-  const Quality& quality = trace.quality;
+std::string quality_json(const Profile& profile) {
+  const Quality& quality = profile.quality;
   std::string out = "{";
   const auto count = [&](const char* name, std::uint64_t number) {
     append_quoted(out, name);
@@ -66,7 +66,7 @@ std::string quality_json(const Trace& trace) {
   count("open after", quality.open_after);
   count("backwards", quality.backwards);
   count("broken", quality.broken);
-  if (!trace.processes.empty()) count("processes", trace.processes.size() + 1);
+  if (!profile.processes.empty()) count("processes", profile.processes.size() + 1);
   for (const auto& [note, number] : quality.notes) count(note.c_str(), number);
   out += "\"clock\": ";
   append_quoted(out, clock_name());

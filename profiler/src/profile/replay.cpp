@@ -1,4 +1,4 @@
-// profiler/trace/replay.cpp: spans from events.
+// profiler/profile/replay.cpp: spans from events.
 //
 // [One pass] The events of a thread are in the order in which they happened, so a stack gives the
 // spans: an enter opens one, an exit closes it. An exit carries its enter's key and kind. If that
@@ -22,14 +22,14 @@
 #include <utility>
 
 #include "opyard/profiler/futures.h"
+#include "opyard/profiler/profile.h"
 #include "opyard/profiler/tasks.h"
-#include "opyard/profiler/trace.h"
-#include "trace/ring_stack.h"
+#include "profile/ring_stack.h"
 
 namespace opyard::profiler {
 namespace {
 
-// In nanoseconds. Times of a damaged recording may be any: what is between two of them is bounded,
+// In nanoseconds. Times of a damaged capture may be any: what is between two of them is bounded,
 // so that it can be added up.
 std::int64_t since(std::int64_t origin, std::int64_t time) {
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
@@ -63,7 +63,7 @@ class OpenKeys {
 
 class ThreadReplay {
  public:
-  // Of a ring, what ended before the recording began is left out.
+  // Of a ring, what ended before the capture began is left out.
   ThreadReplay(Track& track, Quality& quality, bool of_ring)
       : track_(track), quality_(quality), of_ring_(of_ring) {}
 
@@ -215,7 +215,7 @@ class ThreadReplay {
 // See [Greenlets].
 class StreamReplay {
  public:
-  StreamReplay(Track first, Trace& trace, bool of_ring) : trace_(trace), of_ring_(of_ring) {
+  StreamReplay(Track first, Profile& profile, bool of_ring) : profile_(profile), of_ring_(of_ring) {
     current_ = &add(std::move(first));
   }
 
@@ -229,12 +229,12 @@ class StreamReplay {
   void close_all(std::int64_t end) {
     for (Stack& stack : stacks_) {
       stack.replay.close_all(end);
-      trace_.tracks.push_back(std::move(stack.track));
+      profile_.tracks.push_back(std::move(stack.track));
     }
     if (mixed_ != 0) {
       Quality more;
       more.notes.emplace_back("greenlets whose calls are mixed with those of others", mixed_);
-      trace_.quality.add(more);
+      profile_.quality.add(more);
     }
   }
 
@@ -253,7 +253,7 @@ class StreamReplay {
   };
 
   ThreadReplay& add(Track track) {
-    return stacks_.emplace_back(std::move(track), trace_.quality, of_ring_).replay;
+    return stacks_.emplace_back(std::move(track), profile_.quality, of_ring_).replay;
   }
 
   // Words of the greenlet that it comes from, and of the one that it goes on with.
@@ -267,7 +267,7 @@ class StreamReplay {
     if (found == nullptr) {
       const std::size_t number = stacks_.size();
       Track track;
-      track.native_id = kFirstGreenletId + std::int64_t(trace_.tracks.size() + number);
+      track.native_id = kFirstGreenletId + std::int64_t(profile_.tracks.size() + number);
       track.name = "greenlet " + std::to_string(number) + " of thread " +
                    std::to_string(stacks_.front().track.native_id);
       found = &add(std::move(track));
@@ -275,7 +275,7 @@ class StreamReplay {
     current_ = found;
   }
 
-  Trace& trace_;
+  Profile& profile_;
   const bool of_ring_;
   std::deque<Stack> stacks_;  // never moves what it holds
   std::unordered_map<std::uint64_t, ThreadReplay*> of_greenlet_;
@@ -283,15 +283,15 @@ class StreamReplay {
   std::uint64_t mixed_ = 0;
 };
 
-bool is_of(const StartStack& stack, const StreamRecording& stream) {
+bool is_of(const StartStack& stack, const StreamCapture& stream) {
   if (stack.native_id != 0) return stack.native_id == stream.native_id;
   return stack.handle == stream.handle;
 }
 
 // A handle may be given again to a thread that comes later, so the system's number goes first.
-void name_track(const Recording& recording, std::int64_t native_id, std::uint64_t handle,
+void name_track(const Capture& capture, std::int64_t native_id, std::uint64_t handle,
                 Track& track) {
-  for (const ThreadName& thread : recording.thread_names) {
+  for (const ThreadName& thread : capture.thread_names) {
     const bool both_known = native_id != 0 && thread.native_id != 0;
     if (both_known ? thread.native_id != native_id : thread.handle != handle) continue;
     track.name = thread.name;
@@ -301,62 +301,62 @@ void name_track(const Recording& recording, std::int64_t native_id, std::uint64_
 
 }  // namespace
 
-Trace replay(const Recording& recording) {
-  Trace trace;
-  trace.unix_begin_ns = recording.unix_begin_ns;
-  trace.monotonic_begin_ns = recording.begin.monotonic_ns;
-  trace.quality.notes = recording.notes;
-  const TickConverter converter(recording.first_pair, recording.end);
-  trace.ns_per_tick = converter.ns_per_tick();
-  const std::int64_t origin = converter.monotonic_ns(recording.begin.ticks);
-  trace.duration =
-      std::max<std::int64_t>(0, since(origin, converter.monotonic_ns(recording.end.ticks)));
+Profile replay(const Capture& capture) {
+  Profile profile;
+  profile.unix_begin_ns = capture.unix_begin_ns;
+  profile.monotonic_begin_ns = capture.begin.monotonic_ns;
+  profile.quality.notes = capture.notes;
+  const TickConverter converter(capture.first_pair, capture.end);
+  profile.ns_per_tick = converter.ns_per_tick();
+  const std::int64_t origin = converter.monotonic_ns(capture.begin.ticks);
+  profile.duration =
+      std::max<std::int64_t>(0, since(origin, converter.monotonic_ns(capture.end.ticks)));
 
-  std::vector<bool> used(recording.start_stacks.size(), false);
-  for (const StreamRecording& stream : recording.streams) {
-    trace.quality.lost += stream.lost;
+  std::vector<bool> used(capture.start_stacks.size(), false);
+  for (const StreamCapture& stream : capture.streams) {
+    profile.quality.lost += stream.lost;
     std::size_t stack = 0;
-    while (stack < used.size() && (used[stack] || !is_of(recording.start_stacks[stack], stream))) {
+    while (stack < used.size() && (used[stack] || !is_of(capture.start_stacks[stack], stream))) {
       ++stack;
     }
     const bool has_stack = stack < used.size();
     if (stream.slices.empty() && !has_stack) continue;
     Track track;
     track.native_id = stream.native_id;
-    name_track(recording, stream.native_id, stream.handle, track);
+    name_track(capture, stream.native_id, stream.handle, track);
     std::uint64_t events = 0;
     for (const Slice& slice : stream.slices) events += slice.end - slice.begin;
     // A span is two events, but for those that were open at the start or are at the end: one span
     // too many would make the vector allocate twice what it holds.
-    const std::uint64_t cut = 256 + (has_stack ? recording.start_stacks[stack].keys.size() : 0);
+    const std::uint64_t cut = 256 + (has_stack ? capture.start_stacks[stack].keys.size() : 0);
     track.spans.reserve(events / 2 + std::min(events, cut));
-    StreamReplay thread(std::move(track), trace, recording.is_ring);
+    StreamReplay thread(std::move(track), profile, capture.is_ring);
     const StartStack none;
-    const StartStack& open = has_stack ? recording.start_stacks[stack] : none;
+    const StartStack& open = has_stack ? capture.start_stacks[stack] : none;
     if (has_stack) used[stack] = true;
-    if (!recording.is_ring) {
+    if (!capture.is_ring) {
       thread.first().open_before(open);
     } else if (!has_switches(stream.slices)) {
       thread.first().open_before(stack_of_ring(open, stream.slices));
     }
     for (const Slice& slice : stream.slices) thread.read(slice, converter, origin);
-    thread.close_all(trace.duration);
+    thread.close_all(profile.duration);
   }
   // Threads that did nothing while the window was open: blocked in a call, or asleep.
   for (std::size_t n = 0; n < used.size(); ++n) {
-    const StartStack& stack = recording.start_stacks[n];
+    const StartStack& stack = capture.start_stacks[n];
     if (used[n] || stack.keys.empty()) continue;
-    trace.tracks.emplace_back();
-    trace.tracks.back().native_id =
+    profile.tracks.emplace_back();
+    profile.tracks.back().native_id =
         stack.native_id != 0 ? stack.native_id : std::int64_t(stack.handle);
-    name_track(recording, stack.native_id, stack.handle, trace.tracks.back());
-    ThreadReplay thread(trace.tracks.back(), trace.quality, false);
+    name_track(capture, stack.native_id, stack.handle, profile.tracks.back());
+    ThreadReplay thread(profile.tracks.back(), profile.quality, false);
     thread.open_before(stack);
-    thread.close_all(trace.duration);
+    thread.close_all(profile.duration);
   }
-  add_task_tracks(trace);
-  add_future_tracks(trace);
-  return trace;
+  add_task_tracks(profile);
+  add_future_tracks(profile);
+  return profile;
 }
 
 }  // namespace opyard::profiler

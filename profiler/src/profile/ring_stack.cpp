@@ -1,11 +1,11 @@
-// profiler/trace/ring_stack.cpp: the stack at the begin of a ring's recording.
+// profiler/profile/ring_stack.cpp: the stack at the begin of a ring's capture.
 //
 // [Unknown exits] An exit whose entry is not in the ring is mostly of what was open before, and
 // then nothing else is open: what is inside ended earlier. If something is, either the exit's entry
-// was not recorded, as if a profile without calls of C ends within one, or exits were lost. The
+// was not captured, as if a profile without calls of C ends within one, or exits were lost. The
 // stack that is live now decides: if what is open by the events is the inner part of it, exits that
 // come between are ignored.
-#include "trace/ring_stack.h"
+#include "profile/ring_stack.h"
 
 #include <algorithm>
 #include <iterator>

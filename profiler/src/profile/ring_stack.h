@@ -1,11 +1,11 @@
-// profiler/trace/ring_stack.h: what was open on a thread when a ring's recording begins.
+// profiler/profile/ring_stack.h: what was open on a thread when a ring's capture begins.
 //
-// Depends on: profiler/recorder.h.
+// Depends on: profiler/capture.h.
 #pragma once
 
 #include <vector>
 
-#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/capture.h"
 
 namespace opyard::profiler {
 

@@ -1,4 +1,4 @@
-// profiler/trace/tasks.cpp: tracks of tasks.
+// profiler/profile/tasks.cpp: tracks of tasks.
 #include "opyard/profiler/tasks.h"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ struct Task {
   std::vector<Run> runs;
 };
 
-std::map<std::uint64_t, Task> find_tasks(const Trace& trace) {
+std::map<std::uint64_t, Task> find_tasks(const Profile& profile) {
   std::map<std::uint64_t, Task> tasks;  // in the order in which they first ran
-  for (const Track& track : trace.tracks) {
+  for (const Track& track : profile.tracks) {
     for (const Span& span : track.spans) {
       if (span.kind != SpanKind::Python || span.payload == kNoSpan) continue;
       const CoroutineFacts facts = CoroutineFacts::read(track.words_of(span.payload)[0]);
@@ -47,8 +47,8 @@ std::string name_of_task(const Task& task) {
 
 }  // namespace
 
-void add_task_tracks(Trace& trace) {
-  std::map<std::uint64_t, Task> tasks = find_tasks(trace);
+void add_task_tracks(Profile& profile) {
+  std::map<std::uint64_t, Task> tasks = find_tasks(profile);
   Name awaiting;
   awaiting.text = "awaiting";
   awaiting.kind = "task";
@@ -75,7 +75,7 @@ void add_task_tracks(Trace& trace) {
       }
       last = std::max(last, run.end);
     }
-    trace.tracks.push_back(std::move(track));
+    profile.tracks.push_back(std::move(track));
   }
 }
 

@@ -23,7 +23,7 @@
 #include "runtime/errors.h"
 #include "runtime/types.h"
 
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/parse.h"

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/detail/value/dict_object.h"
 

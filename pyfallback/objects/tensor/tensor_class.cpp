@@ -14,7 +14,7 @@
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
 #include "opyard/detail/python/clear.h"
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"

@@ -5,7 +5,7 @@
 // the package for everything else, by the name of the attribute.
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
@@ -13,7 +13,7 @@
 namespace opyard::python {
 namespace {
 
-bool is_armed() noexcept { return detail::recorder_armed.load(std::memory_order_acquire); }
+bool is_armed() noexcept { return detail::tape_armed.load(std::memory_order_acquire); }
 // There before it is armed.
 const detail::GradientFunctions* gradient_functions() noexcept {
   return detail::gradient_functions.load(std::memory_order_acquire);

@@ -262,7 +262,7 @@ def set_dispatch_log(on: bool) -> None:
     """Shows where every call of the process goes on the standard error stream, or no more.
 
     One line a kernel, " [callBoxed] op=[demo::twice], key=[CPU]", behind as many spaces as calls
-    are under way, its own among them. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
+    are under way, its own among them. The environment variable OPYARD_DISPATCH_LOG=1 does
     the same from the start. Off, it costs nothing.
     """
     from .. import _bind

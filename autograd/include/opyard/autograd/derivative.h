@@ -11,7 +11,7 @@
 //
 // A formula may also be a class of C++ or Python: CustomDerivative.
 //
-// Depends on: autograd/function.h, jit/{code,formula}.h, registry/recorder.h.
+// Depends on: autograd/function.h, jit/{code,formula}.h, registry/gradient_slot.h.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "opyard/autograd/function.h"
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/formula.h"
 #include "opyard/registry/operator.h"

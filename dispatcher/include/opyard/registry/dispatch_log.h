@@ -5,7 +5,7 @@
 // "   [callBoxed] op=[demo::mul], key=[CPU]"
 //
 // One line a kernel on the standard error stream, with as many spaces in front as calls it is deep.
-// Keys that fall through do not show. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
+// Keys that fall through do not show. The environment variable OPYARD_DISPATCH_LOG=1 does
 // the same from the start; 0 is off, any other value is ignored with a warning.
 //
 // It is a watcher (registry/watch.h): off, it costs nothing.

@@ -38,7 +38,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/operator.h"
 #include "opyard/registry/registration.h"
@@ -156,12 +156,12 @@ class OPYARD_API Registry {
   friend class Registration;
   friend void start_watching(Watcher& watcher);  // registry/watch.h
   friend void stop_watching(Watcher& watcher) noexcept;
-  friend void arm_recorder(const RecorderFunctions& functions);  // registry/recorder.h
-  friend struct RegistryAccess;                                  // of the questions
+  friend void arm_tape(const TapeFunctions& functions);  // registry/gradient_slot.h
+  friend struct RegistryAccess;                          // of the questions
   Registry();
   // Puts the record of the role Watch in front of all slots, or takes it away. Raises bad_alloc.
   void set_watch(bool on);
-  void arm(const RecorderFunctions& functions);
+  void arm(const TapeFunctions& functions);
   ~Registry() = delete;  // lives as long as the process
   void undo(std::uint64_t id) noexcept;
   bool in_force(std::uint64_t id) const noexcept;

@@ -9,14 +9,14 @@
 //   self, other …     an argument, by its name
 //   result, result0 … a result, also by the name that the schema gives it
 //
-// Depends on: jit/expression.h, registry/{operator,recorder}.h.
+// Depends on: jit/expression.h, registry/{operator,gradient_slot}.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/jit/expression.h"
 #include "opyard/registry/operator.h"
 

@@ -4,7 +4,7 @@ Steps of trace():
 
     1. flatten the example inputs; what is no tensor belongs to their shape
     2. copy them, for 4: the function may write into them
-    3. run the function with the recorder on (jit/trace.h); flatten what it gives
+    3. run the function with the trace on (jit/trace.h); flatten what it gives
     4. run the graph and the function with copies, and compare every bit; so with check_inputs
 """
 

@@ -1,21 +1,21 @@
 // opyard/profiler/averages.h: how often each thing ran, and how long.
 //
 // A row's total leaves out what ran inside the same row: a function that calls itself is not
-// counted twice. Its own time is what was spent in none of the spans inside it. Rows of one trace
+// counted twice. Its own time is what was spent in none of the spans inside it. Rows of one profile
 // add up: the sum of all own times is the time within any span. All kernels of an operator are in
 // its row, whose count is that of its calls.
 //
 // The time of a dispatch key is what was spent in kernels at it and in none of the operators and
 // kernels inside them; what they called otherwise, in Python say, is theirs.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "opyard/keys/dispatch_key.h"
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
@@ -40,7 +40,7 @@ struct Grouping {
 };
 
 // In the order of first appearance. Throws std::bad_alloc.
-OPYARD_API std::vector<AverageRow> average(const Trace& trace, const Grouping& grouping);
+OPYARD_API std::vector<AverageRow> average(const Profile& profile, const Grouping& grouping);
 
 struct KeyRow {
   DispatchKey key;
@@ -50,6 +50,6 @@ struct KeyRow {
 };
 
 // By dispatch key, the largest time first. Throws std::bad_alloc.
-OPYARD_API std::vector<KeyRow> time_by_key(const Trace& trace);
+OPYARD_API std::vector<KeyRow> time_by_key(const Profile& profile);
 
 }  // namespace opyard::profiler

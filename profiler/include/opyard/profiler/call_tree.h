@@ -1,13 +1,13 @@
-// opyard/profiler/call_tree.h: all calls of a trace as one tree, in which equal stacks are one
+// opyard/profiler/call_tree.h: all calls of a profile as one tree, in which equal stacks are one
 // place.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
@@ -20,6 +20,6 @@ struct CallNode {
 };
 
 // The root comes first. Throws std::bad_alloc.
-OPYARD_API std::vector<CallNode> call_tree(const Trace& trace);
+OPYARD_API std::vector<CallNode> call_tree(const Profile& profile);
 
 }  // namespace opyard::profiler

@@ -1,17 +1,17 @@
 // opyard/profiler/calls.h: who calls whom, how often, how long: cProfile's tables.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
 // All calls of one thing by another one. `caller` is 0 for what was called by nothing that was
-// recorded.
+// captured.
 struct CallRow {
   std::uint32_t key;
   std::uint32_t caller;
@@ -22,6 +22,6 @@ struct CallRow {
 };
 
 // In the order of first appearance. Throws std::bad_alloc.
-OPYARD_API std::vector<CallRow> calls(const Trace& trace);
+OPYARD_API std::vector<CallRow> calls(const Profile& profile);
 
 }  // namespace opyard::profiler

@@ -1,11 +1,11 @@
-// opyard/profiler/recorder.h: the one recorder of the process, and windows over it.
+// opyard/profiler/capture.h: what all threads of the process append, and windows over it.
 //
 // A Window is what a profile is: it notes where each thread's stream was when it began, and at its
-// end takes what was written since as a Recording. Windows are independent of each other. While
+// end takes what was written since as a Capture. Windows are independent of each other. While
 // there is none, blocks that are full are written again from the start: events of a writer that is
 // late cost no memory.
 //
-// What is recorded at all is decided by those who record: a tracer of Python, the watch on
+// What is captured at all is decided by those who append: a tracer of Python, the watch on
 // operators.
 //
 // Depends on: profiler/stream.h.
@@ -27,7 +27,7 @@ struct Slice {
 };
 
 // What one thread wrote within a window.
-struct StreamRecording {
+struct StreamCapture {
   std::int64_t native_id = 0;
   std::uint64_t handle = 0;
   std::uint64_t lost = 0;
@@ -50,12 +50,12 @@ struct ThreadName {
 };
 
 // What a window saw. Owns its part of the blocks.
-class OPYARD_API Recording {
+class OPYARD_API Capture {
  public:
-  Recording() = default;
-  Recording(Recording&& other) noexcept;
-  Recording& operator=(Recording&& other) noexcept;
-  ~Recording();
+  Capture() = default;
+  Capture(Capture&& other) noexcept;
+  Capture& operator=(Capture&& other) noexcept;
+  ~Capture();
 
   std::uint64_t bytes() const noexcept;
   std::uint64_t events() const noexcept;
@@ -64,10 +64,10 @@ class OPYARD_API Recording {
   ClockPair end{};
   ClockPair first_pair{};  // the oldest there is, for the rate of the clock
   std::uint64_t unix_begin_ns = 0;
-  // Of a ring: streams begin where blocks do, some before the recording, and the stacks are those
+  // Of a ring: streams begin where blocks do, some before the capture, and the stacks are those
   // of its end.
   bool is_ring = false;
-  std::vector<StreamRecording> streams;
+  std::vector<StreamCapture> streams;
   std::vector<StartStack> start_stacks;
   std::vector<ThreadName> thread_names;
   // Said in the quality report: by the tracer, "the profile function was replaced", and how often.
@@ -75,7 +75,7 @@ class OPYARD_API Recording {
 };
 
 class Window;
-Recording copy_ring_blocks(Window& window);  // see ring_blocks.h
+Capture copy_ring_blocks(Window& window);  // see ring_blocks.h
 
 class OPYARD_API Window {
  public:
@@ -83,19 +83,19 @@ class OPYARD_API Window {
   Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
-  // A window that was not ended is ended, and its recording dropped.
+  // A window that was not ended is ended, and its capture dropped.
   ~Window();
 
   void add_start_stack(StartStack stack) { start_stacks_.push_back(std::move(stack)); }
   const std::vector<StartStack>& start_stacks() const noexcept { return start_stacks_; }
   // Ends it. Once. Throws std::bad_alloc, and can be called again then.
-  Recording end();
+  Capture end();
 
   std::uint64_t begin_ticks() const noexcept { return begin_.ticks; }
 
  private:
-  friend class Recorder;
-  friend Recording copy_ring_blocks(Window& window);
+  friend class Streams;
+  friend Capture copy_ring_blocks(Window& window);
   struct Start {
     std::uint64_t stream;
     Block* block;  // held

@@ -1,4 +1,4 @@
-// opyard/profiler/chrome.h: a trace in Chrome's JSON format, which Perfetto and others open.
+// opyard/profiler/chrome.h: a profile in Chrome's JSON format, which Perfetto and others open.
 //
 // `ts` and `dur` are microseconds since the window began, with three decimals, which are exact;
 // since 1970 they would not fit a double. `baseTimeNanoseconds` says when that was. Parents come
@@ -11,6 +11,7 @@
 
 namespace opyard::profiler {
 
-OPYARD_API void write_chrome(const Trace& trace, const ExportOptions& options, const Sink& sink);
+OPYARD_API void write_chrome(const Profile& profile, const ExportOptions& options,
+                             const Sink& sink);
 
 }  // namespace opyard::profiler

@@ -4,7 +4,7 @@
 // system's clock 20 (measured). The counter is used if the processor says that its rate never
 // changes and the kernel itself keeps time by it; else the system's clock is.
 //
-// Ticks become nanoseconds after recording, by two pairs of readings of both clocks. Within a
+// Ticks become nanoseconds after capture, by two pairs of readings of both clocks. Within a
 // thread the order of ticks is exact; two threads must not be compared below 0.2 microseconds.
 //
 // Depends on: base/export.h.
@@ -31,7 +31,7 @@ struct ClockPair {
 
 // Written while libopyard_profiler is loaded, and by tests.
 extern OPYARD_API ClockSource clock_source;
-// Replaces the clock by a function of a test; null puts the real one back. While nothing records.
+// Replaces the clock by a function of a test; null puts the real one back. While nothing captures.
 OPYARD_API void set_test_clock(std::uint64_t (*read)());
 OPYARD_API std::uint64_t read_slow_clock() noexcept;
 
@@ -66,7 +66,7 @@ class TickConverter {
         ns_per_tick_(last.ticks > first.ticks ? double(last.monotonic_ns - first.monotonic_ns) /
                                                     double(last.ticks - first.ticks)
                                               : 1.0) {}
-  // Of ticks that no clock gave, as of a damaged recording, any number.
+  // Of ticks that no clock gave, as of a damaged capture, any number.
   std::int64_t monotonic_ns(std::uint64_t ticks) const noexcept {
     constexpr double kMost = 4e18;
     const auto since = std::int64_t(ticks - first_.ticks);

@@ -1,17 +1,17 @@
-// opyard/profiler/export.h: what every export of a trace takes, and the formats besides Chrome's.
+// opyard/profiler/export.h: what every export of a profile takes, and the formats besides Chrome's.
 //
 // Each is written piece by piece, with spans in the order of time within a track; all text is valid
 // UTF-8, and each but the collapsed stacks carries the report of profiler/quality.h.
 //
-// Depends on: profiler/trace.h, profiler/sink.h.
+// Depends on: profiler/profile.h, profiler/sink.h.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "opyard/profiler/profile.h"
 #include "opyard/profiler/sink.h"
-#include "opyard/profiler/trace.h"
 
 namespace opyard::profiler {
 
@@ -22,23 +22,26 @@ struct ExportOptions {
   std::int64_t process_id = 0;
 };
 
-inline std::int64_t process_of(const Trace& trace, const ExportOptions& options,
+inline std::int64_t process_of(const Profile& profile, const ExportOptions& options,
                                const Track& track) {
-  return track.process == 0 ? options.process_id : trace.processes[track.process - 1].id;
+  return track.process == 0 ? options.process_id : profile.processes[track.process - 1].id;
 }
 // What a track is called if nothing beside it says its process: with that, if there are several.
-inline std::string prefix_of(const Trace& trace, const ExportOptions& options, const Track& track) {
-  if (trace.processes.empty()) return {};
-  return "process " + std::to_string(process_of(trace, options, track)) + ": ";
+inline std::string prefix_of(const Profile& profile, const ExportOptions& options,
+                             const Track& track) {
+  if (profile.processes.empty()) return {};
+  return "process " + std::to_string(process_of(profile, options, track)) + ": ";
 }
 
 // Protocol buffers of Perfetto: names once, times as differences, some 20 bytes a span.
-OPYARD_API void write_perfetto(const Trace& trace, const ExportOptions& options, const Sink& sink);
+OPYARD_API void write_perfetto(const Profile& profile, const ExportOptions& options,
+                               const Sink& sink);
 // JSON of https://www.speedscope.app: a profile for each track.
-OPYARD_API void write_speedscope(const Trace& trace, const ExportOptions& options,
+OPYARD_API void write_speedscope(const Profile& profile, const ExportOptions& options,
                                  const Sink& sink);
 // "outer;inner 123": a line for each stack that has time of its own, in nanoseconds, for flame
 // graphs.
-OPYARD_API void write_stacks(const Trace& trace, const ExportOptions& options, const Sink& sink);
+OPYARD_API void write_stacks(const Profile& profile, const ExportOptions& options,
+                             const Sink& sink);
 
 }  // namespace opyard::profiler

@@ -1,15 +1,15 @@
 // opyard/profiler/futures.h: futures as spans: from when they are watched until they are completed.
 //
 // A future is completed on any thread, so it is part of no thread's stack. The watched ones of a
-// trace have tracks of their own, as few as there were pending at once.
+// profile have tracks of their own, as few as there were pending at once.
 //
-// Depends on: profiler/trace.h, value/future.h.
+// Depends on: profiler/profile.h, value/future.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 #include "opyard/value/future.h"
 
 namespace opyard::profiler {
@@ -27,6 +27,6 @@ void watch_future(const Future<T>& future, const std::string& name) {
 }
 
 // Appends the tracks of the futures, whose marks go. Throws std::bad_alloc.
-void add_future_tracks(Trace& trace);
+void add_future_tracks(Profile& profile);
 
 }  // namespace opyard::profiler

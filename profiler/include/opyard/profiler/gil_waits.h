@@ -1,6 +1,6 @@
 // opyard/profiler/gil_waits.h: being told that a thread has taken a GIL in Opyard's gate.
 //
-// A profile records how long it waited; a tracer of Python learns of threads that come from C++,
+// A profile captures how long it waited; a tracer of Python learns of threads that come from C++,
 // for which Python may have made a state just now.
 //
 // Depends on: base/export.h.

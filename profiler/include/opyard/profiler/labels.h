@@ -4,21 +4,21 @@
 // first prefix that it begins with; an instance "nn.Module: Linear_0", numbered per class in the
 // order of first appearance.
 //
-// Depends on: profiler/trace.h, profiler/names.h.
+// Depends on: profiler/profile.h, profiler/names.h.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "opyard/profiler/names.h"
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
 // Made for one export; looks each name up once.
 class OPYARD_API Labels {
  public:
-  Labels(const Trace& trace, std::vector<std::string> prefixes);
+  Labels(const Profile& profile, std::vector<std::string> prefixes);
 
   const std::string& label(const Span& span) { return label(span.key); }
   const std::string& label(std::uint32_t key);
@@ -37,7 +37,7 @@ class OPYARD_API Labels {
     std::string label;
   };
   Entry& entry(std::uint32_t key);
-  void number_instances(const Trace& trace);
+  void number_instances(const Profile& profile);
 
   std::vector<Entry> entries_;
   std::vector<std::string> prefixes_;
@@ -45,7 +45,7 @@ class OPYARD_API Labels {
 
 // Python's calls are numbered from 1 in the order of their starts, over all threads: by track and
 // span, 0 for spans of other kinds.
-OPYARD_API std::vector<std::vector<std::uint32_t>> number_calls(const Trace& trace);
+OPYARD_API std::vector<std::vector<std::uint32_t>> number_calls(const Profile& profile);
 
 // What of a span is not as it was, or "".
 OPYARD_API const char* cut_of(const Span& span);

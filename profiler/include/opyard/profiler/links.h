@@ -3,14 +3,14 @@
 // A call that made a function of gradients, and the span in which a backward ran that function, are
 // the ends of a link, on whichever threads they are.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
@@ -18,13 +18,13 @@ struct LinkEnd {
   std::uint32_t track;
   std::uint32_t span;
   std::uint64_t sequence;  // the function's number, among those that its thread made
-  std::uint64_t link;  // from 1, of a trace; 0 if the function was made and not run, or run alone
+  std::uint64_t link;  // from 1, of a profile; 0 if the function was made and not run, or run alone
   bool is_run;
 };
 
 class OPYARD_API Links {
  public:
-  explicit Links(const Trace& trace);
+  explicit Links(const Profile& profile);
   // Of a track, in the order of its spans.
   std::span<const LinkEnd> of(std::size_t track) const noexcept;
   // A call may have made several functions.

@@ -1,4 +1,4 @@
-// opyard/profiler/trace.h: what a recording says: for each thread, spans that nest, and marks.
+// opyard/profiler/profile.h: what a capture says: for each thread, spans that nest, and marks.
 //
 // replay() makes it in one pass over each thread's events, whatever they are: it never fails, and
 // what it returns always nests. What it had to leave out or make up is counted in Quality, which
@@ -6,7 +6,7 @@
 //
 // Times are nanoseconds since the window began.
 //
-// Depends on: profiler/recorder.h.
+// Depends on: profiler/capture.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/capture.h"
 
 namespace opyard::profiler {
 
@@ -54,8 +54,8 @@ struct Mark {
 
 struct Track {
   std::int64_t native_id = 0;
-  // Of a trace of several processes, which one: 0 is the one it began with, else a number from 1 of
-  // `processes`.
+  // Of a profile of several processes, which one: 0 is the one it began with, else a number from 1
+  // of `processes`.
   std::uint32_t process = 0;
   std::string name;
   // Made of what the threads did: of a task or of futures, see profiler/{tasks,futures}.h.
@@ -72,8 +72,8 @@ struct Track {
 
 // What was lost, and what was made up.
 struct Quality {
-  std::uint64_t events = 0;         // that were recorded
-  std::uint64_t lost = 0;           // not recorded: no memory
+  std::uint64_t events = 0;         // that were captured
+  std::uint64_t lost = 0;           // not captured: no memory
   std::uint64_t dropped_exits = 0;  // of something that was not open
   std::uint64_t clamped = 0;        // spans whose exit was lost
   std::uint64_t open_before = 0;    // spans whose start is the window's
@@ -86,15 +86,15 @@ struct Quality {
   OPYARD_API void add(const Quality& other);
 };
 
-struct TraceProcess {
+struct ProcessOfProfile {
   std::int64_t id = 0;
   std::int64_t parent = 0;
   std::string name;
 };
 
-struct Trace {
+struct Profile {
   std::vector<Track> tracks;
-  std::vector<TraceProcess> processes;  // further ones
+  std::vector<ProcessOfProfile> processes;  // further ones
   Quality quality;
   std::int64_t duration = 0;
   std::uint64_t unix_begin_ns = 0;
@@ -109,6 +109,6 @@ struct Trace {
 };
 
 // Throws std::bad_alloc, and nothing else.
-OPYARD_API Trace replay(const Recording& recording);
+OPYARD_API Profile replay(const Capture& capture);
 
 }  // namespace opyard::profiler

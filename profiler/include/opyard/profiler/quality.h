@@ -1,21 +1,21 @@
-// opyard/profiler/quality.h: how far a trace can be trusted, in words and as JSON.
+// opyard/profiler/quality.h: how far a profile can be trusted, in words and as JSON.
 //
 // Every export but collapsed stacks, which have room for nothing else, carries it: what was lost or
 // made up, which clock it was, and what an event costs on this machine, so how much of each row is
 // the profiler's own time.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <string>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
 // What one event costs here, clock and store, in nanoseconds. Measured once, at the first call.
 OPYARD_API double event_cost_ns();
 
-OPYARD_API std::string quality_json(const Trace& trace);
+OPYARD_API std::string quality_json(const Profile& profile);
 
 }  // namespace opyard::profiler

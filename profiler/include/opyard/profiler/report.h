@@ -1,4 +1,4 @@
-// opyard/profiler/report.h: a trace as one HTML file that needs nothing else.
+// opyard/profiler/report.h: a profile as one HTML file that needs nothing else.
 //
 // The page is made by profiler/report/; behind it is what it shows, in base64:
 //
@@ -36,7 +36,7 @@ struct ReportOptions {
 };
 
 // Throws std::bad_alloc, and whatever the sink and deflate() throw.
-OPYARD_API void write_report(const Trace& trace, const ExportOptions& options,
+OPYARD_API void write_report(const Profile& profile, const ExportOptions& options,
                              const ReportOptions& report, const Sink& sink);
 
 }  // namespace opyard::profiler

@@ -1,6 +1,6 @@
-// opyard/profiler/ring.h: recording all the time within bounds, and taking out what came last.
+// opyard/profiler/ring.h: capture all the time within bounds, and taking out what came last.
 //
-// A ring may stay on while profiles come and go: it records what they do while one is active, and
+// A ring may stay on while profiles come and go: it captures what they do while one is active, and
 // what it was made for before and after. Its memory is bounded by blocks of 64 KiB: the oldest one
 // goes if there is no room for a new one. Beyond the bound each thread has the block that it writes
 // to; and while a profile is active nothing goes, since the profile wants it all.
@@ -30,12 +30,12 @@ class OPYARD_API Ring {
   ~Ring();
 
   // What is in it now; it goes on. Raises what a source raises that tells of open frames.
-  Recording dump();
-  // Stops recording. What is in the ring is lost.
+  Capture dump();
+  // Stops capture. What is in the ring is lost.
   void end();
 
   static bool is_on() noexcept;
-  // Around the time in which a session records by its own options.
+  // Around the time in which a session captures by its own options.
   static void pause();
   static void resume();
 

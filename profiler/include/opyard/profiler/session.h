@@ -1,4 +1,4 @@
-// opyard/profiler/session.h: recording, from start to stop: a window, and those who write into it.
+// opyard/profiler/session.h: capture, from start to stop: a window, and those who write into it.
 //
 // A source brings events of one sort: the Python tracer, say. It
 // joins by register_source(), so this library links none of them. A session starts every source
@@ -9,7 +9,7 @@
 //
 // Threads: start() and end() on any thread; a source says what else it needs.
 //
-// Depends on: profiler/recorder.h.
+// Depends on: profiler/capture.h.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/capture.h"
 
 namespace opyard::profiler {
 
@@ -42,7 +42,7 @@ struct SessionOptions {
   bool memory = false;       // memory of tensors that is taken and given back
   bool devices = true;       // what happens on devices: streams, events, synchronisation
   CallOptions calls{};       // if `python`
-  // Not empty: what is recorded is written there, too, by this process and those that it forks; see
+  // Not empty: what is captured is written there, too, by this process and those that it forks; see
   // profiler/files.h.
   std::string folder;
   std::string program;  // what the process is called there
@@ -70,7 +70,7 @@ struct Source {
   void (*start)(Window& window, const SessionOptions& options);
   // Writes none any more. Never throws for a reason of its own but lack of memory.
   void (*stop)(SourceReport& report);
-  // What is open now, and how threads are called; for a ring, while it records. May be null.
+  // What is open now, and how threads are called; for a ring, while it captures. May be null.
   void (*describe)(Window& window, SourceReport& report) = nullptr;
 };
 
@@ -87,8 +87,8 @@ class OPYARD_API Session {
   // A session that was not ended warns, and is.
   ~Session();
 
-  Recording end();
-  // Whether anything is being recorded: by a session, or by a ring.
+  Capture end();
+  // Whether anything is being captured: by a session, or by a ring.
   static bool is_active() noexcept;
   // Whether a session is.
   static bool has_profile() noexcept;

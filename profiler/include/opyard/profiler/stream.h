@@ -1,15 +1,15 @@
 // opyard/profiler/stream.h: where a thread writes its events.
 //
 //   Stream ─ Block ─ Block ─ Block          a thread's own; the last one is being written
-//              └──────┴── Slice of a Recording, which keeps its blocks
+//              └──────┴── Slice of a Capture, which keeps its blocks
 //
 // Each thread of the system has one stream, made with its first event. It appends to the last
-// block without a lock, and takes the recorder's lock for a new block only. Nothing that was
-// written changes or moves; a block is freed when neither its stream nor a recording holds it, so
+// block without a lock, and takes the lock of all streams for a new block only. Nothing that was
+// written changes or moves; a block is freed when neither its stream nor a capture holds it, so
 // events outlive their thread.
 //
 // Threads: append() belongs to the stream's thread, which may hold any lock. The others are told by
-// the recorder where a stream was at a moment.
+// the list of streams where a stream was at a moment.
 //
 // Depends on: profiler/event.h, profiler/clock.h.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace opyard::profiler {
 
-class MappedBlocks;  // see profiler/src/record/mapped_blocks.h
+class MappedBlocks;  // see profiler/src/capture/mapped_blocks.h
 class Stream;
 
 // What a block holds, 64 KiB, in memory and in files alike. Events follow each other to the first
@@ -44,12 +44,12 @@ struct BlockData {
 static_assert(sizeof(BlockData) == 1 << 16);
 
 // One in memory has its data behind it; that of one in a file is part of the map, see [Files] in
-// recorder.cpp.
+// capture.cpp.
 struct Block {
   static constexpr std::size_t kEvents = BlockData::kEvents;
 
-  Block* next = nullptr;         // of the same stream; written under the recorder's lock
-  std::uint32_t owners = 1;      // under the recorder's lock
+  Block* next = nullptr;         // of the same stream; written under the lock of all streams
+  std::uint32_t owners = 1;      // under the lock of all streams
   std::uint32_t used = 0;        // once the stream has gone on to the next block
   ClockPair pair{};              // when it was begun
   MappedBlocks* file = nullptr;  // that its data is in, or null
@@ -83,7 +83,7 @@ class OPYARD_API Stream {
   }
 
   // As append() by the processor's counter, which is chosen, in the block that is being written;
-  // false, and nothing is recorded, if that is full. Calls nothing.
+  // false, and nothing is captured, if that is full. Calls nothing.
   bool append_here(EventHalf half) noexcept {
     Event* const at = next_.load(std::memory_order_relaxed);
     if (__builtin_expect(at == end_, 0)) return false;
@@ -117,7 +117,7 @@ class OPYARD_API Stream {
   std::uint64_t handle() const noexcept { return handle_; }
 
  private:
-  friend class Recorder;
+  friend class Streams;
   Stream() = default;
   ~Stream() = default;
   static Stream* make() noexcept;
@@ -126,7 +126,7 @@ class OPYARD_API Stream {
 
   std::atomic<Event*> next_{nullptr};
   Event* end_ = nullptr;    // null if the next event begins a block, whatever the last one holds
-  Block* first_ = nullptr;  // from here on under the recorder's lock
+  Block* first_ = nullptr;  // from here on under the lock of all streams
   Block* last_ = nullptr;
   std::int64_t native_id_ = 0;  // as the system and other tools know the thread
   std::uint64_t handle_ = 0;    // pthread_self(), by which Python knows it
@@ -138,12 +138,12 @@ class OPYARD_API Stream {
 };
 
 // Of code that runs on this thread. Lost, and counted, if there is no memory.
-inline void record(EventKind kind, std::uint32_t key, std::uint16_t detail = 0) noexcept {
+inline void append_event(EventKind kind, std::uint32_t key, std::uint16_t detail = 0) noexcept {
   if (Stream* const stream = Stream::current()) stream->append(kind, key, detail);
 }
 
 // See Stream::append_here(). False before the thread's first event, too.
-inline bool record_here(EventHalf half) noexcept {
+inline bool capture_here(EventHalf half) noexcept {
   Stream* const stream = thread_stream;
   return __builtin_expect(stream != nullptr, 1) && stream->append_here(half);
 }

@@ -6,12 +6,12 @@
 // first run to its last, inside it one for each time that it awaited something. Such a track is
 // made of others, so tables leave it out.
 //
-// Depends on: profiler/trace.h.
+// Depends on: profiler/profile.h.
 #pragma once
 
 #include <cstdint>
 
-#include "opyard/profiler/trace.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::profiler {
 
@@ -27,6 +27,6 @@ struct CoroutineFacts {
 };
 
 // Appends the tracks of the tasks. Throws std::bad_alloc.
-void add_task_tracks(Trace& trace);
+void add_task_tracks(Profile& profile);
 
 }  // namespace opyard::profiler

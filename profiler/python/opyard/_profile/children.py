@@ -1,6 +1,6 @@
-"""Following the children of a program that the command runs, into the folder of its recording.
+"""Following the children of a program that the command runs, into the folder of its capture.
 
-The child of a fork goes on recording by itself, see opyard/profiler/files.h. The interpreters that
+The child of a fork goes on capture by itself, see opyard/profiler/files.h. The interpreters that
 multiprocessing starts get a line in front of theirs, which begins a profile; so does its fork
 server, whose children are forks. Whatever else is started is another program, and is counted: see
 tracer/programs.h.
@@ -36,7 +36,7 @@ class Following:
     def __init__(self, options: tuple[Any, ...], folder: str, program: str) -> None:
         lines = _LINES.format(arguments=(options, folder, program))
         self._line = f"exec({lines!r}); "
-        self.interpreters = 0  # that were asked to record
+        self.interpreters = 0  # that were asked to capture
 
     def begin(self) -> None:
         self._watch_processes()
@@ -69,11 +69,11 @@ class Following:
         return args
 
 
-_of_this_process: profile | None = None  # which records to the end: nobody else holds it
+_of_this_process: profile | None = None  # which captures to the end: nobody else holds it
 
 
 def begin(options: tuple[Any, ...], folder: str, program: str) -> None:
-    """In an interpreter that multiprocessing has started. It records until it ends."""
+    """In an interpreter that multiprocessing has started. It captures until it ends."""
     global _of_this_process
     active = _of_this_process = profile()
     active._options = options

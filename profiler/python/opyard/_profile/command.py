@@ -2,7 +2,7 @@
 
 The program sees the arguments, the exit code, the traceback and the signals that it would see
 without us: an exception leaves through the interpreter's own main loop, and the trace is written by
-the last exit handler. Meanwhile what is recorded is written to a folder, to which the program's
+the last exit handler. Meanwhile what is captured is written to a folder, to which the program's
 children write, too, and from which `recover` makes a trace if the program is killed.
 """
 
@@ -135,7 +135,7 @@ class _Run:
         missing = self.following.interpreters - len(started)
         for text, number in (
             ("other programs that were started, and not followed", _tracer.programs_started()),
-            ("interpreters of multiprocessing without a recording", missing),
+            ("interpreters of multiprocessing without a capture", missing),
         ):
             if number > 0:
                 trace.note(text, number)

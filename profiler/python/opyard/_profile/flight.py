@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class flight_recorder:
-    """Records all the time, and keeps the last `seconds`, or what fits into `bytes`.
+    """Captures all the time, and keeps the last `seconds`, or what fits into `bytes`.
 
     dump() gives what it has, and may be called as often as you like. With a `path` it is written
     there as well: when an exception ends the program or a thread, or leaves the `with` block, and
@@ -57,7 +57,7 @@ class flight_recorder:
 
             format_of(self._path)  # raises if the ending says nothing
         elif self._signals:
-            raise ValueError("signals need a path, to which a signal writes what was recorded")
+            raise ValueError("signals need a path, to which a signal writes what was captured")
         options = (True, c_calls, True, True, operators, False, profile_memory, False, 0, 0)
         patterns = (read_patterns("include", include), read_patterns("exclude", exclude))
         self._options = (*options, *patterns)
@@ -84,7 +84,7 @@ class flight_recorder:
         self._on = True
 
     def stop(self) -> None:
-        """Ends it; what it has recorded is lost."""
+        """Ends it; what it has captured is lost."""
         if not self._on:
             raise RuntimeError("the flight recorder is not on; call start() before stop()")
         _tracer.stop_ring()
@@ -93,7 +93,7 @@ class flight_recorder:
         self._forget()
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> Results:
-        """What was recorded, which is also written if there is a path. The recorder goes on."""
+        """What was captured, which is also written if there is a path. The recorder goes on."""
         if not self._on:
             raise RuntimeError("the flight recorder is not on; start it before dumping")
         trace = _tracer.dump_ring()
@@ -211,7 +211,7 @@ def active_recorder() -> flight_recorder | None:
 
 @atexit.register
 def _stop_all() -> None:
-    """As profiles are: nothing may be recorded while Python is taken apart."""
+    """As profiles are: nothing may be captured while Python is taken apart."""
     for recorder in _active.all():
         recorder.stop()
 

@@ -28,8 +28,8 @@ class observe:
     Redispatches are part of a call. What the functions call themselves is not told of; what they
     raise goes to sys.unraisablehook, and the call goes on. Blocks nest: the outermost is told
     first. disable() and enable() act within the block. Other threads have observers of their own; a
-    profile records all threads. One that was started and never stopped ends with its thread or when
-    it is dropped, and warns.
+    profile captures all threads. One that was started and never stopped ends with its thread or
+    when it is dropped, and warns.
     """
 
     _handle: object = None

@@ -1,4 +1,4 @@
-"""What was recorded, by a profile or a flight recorder: events, tables, exports."""
+"""What was captured, by a profile or a flight recorder: events, tables, exports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def name_threads(trace: Any) -> None:
 
 
 class Results:
-    """The events of a recording."""
+    """The events of a capture."""
 
     def __init__(self, *, stack: bool, lines: bool, memory: bool) -> None:
         self._has_stack, self._has_lines, self._has_memory = stack, lines, memory
@@ -39,12 +39,12 @@ class Results:
     def _require_trace(self) -> Any:
         if self._trace is None:
             raise RuntimeError(
-                "the profile has recorded nothing yet: start and stop it before asking for results"
+                "the profile has captured nothing yet: start and stop it before asking for results"
             )
         return self._trace
 
     def events(self) -> Events:
-        """Everything that was recorded, in the order of the starts within each thread."""
+        """Everything that was captured, in the order of the starts within each thread."""
         from .events import Events
 
         return Events(self._require_trace())
@@ -147,7 +147,7 @@ class Results:
         export_memory(self.memory_timeline(), path)
 
     def get_trace_id(self) -> str:
-        """Tells this recording from all others, of other processes too: 32 digits."""
+        """Tells this capture from all others, of other processes too: 32 digits."""
         begin, duration = self._require_trace().times()
         return f"{begin:016x}{os.getpid():08x}{duration & 0xFFFFFFFF:08x}"
 
@@ -170,6 +170,6 @@ class Results:
         import html
 
         if self._trace is None:
-            return "<p>a profile that has recorded nothing yet</p>"
+            return "<p>a profile that has captured nothing yet</p>"
         table = self.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
         return f"<pre>{html.escape(table)}</pre>"

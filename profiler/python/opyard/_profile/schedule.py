@@ -1,4 +1,4 @@
-"""Which steps of a program a profile records."""
+"""Which steps of a program a profile captures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ProfilerAction(Enum):
     """What a profile does during a step."""
 
     NONE = 0
-    WARMUP = 1  # recorded and thrown away: what is slow at first only is over then
+    WARMUP = 1  # captured and thrown away: what is slow at first only is over then
     RECORD = 2
     RECORD_AND_SAVE = 3  # the last step of a cycle
 
@@ -27,7 +27,7 @@ def schedule(
     skip_first: int = 0,
     skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
-    """Cycles of `wait` steps without recording, `warmup` and `active` ones; `repeat` of them.
+    """Cycles of `wait` steps without capture, `warmup` and `active` ones; `repeat` of them.
 
     `skip_first` steps come before the first cycle. With `skip_first_wait` that does not wait.
     With a `repeat` of 0 there is no end.
@@ -86,11 +86,11 @@ def member_of(action: object, step: int) -> ProfilerAction:
 
 
 def always(_step: int) -> ProfilerAction:
-    """Without a schedule everything is recorded."""
+    """Without a schedule everything is captured."""
     return ProfilerAction.RECORD
 
 
-# The tables go by value: looking a member of an Enum up would call Python, and be recorded.
+# The tables go by value: looking a member of an Enum up would call Python, and be captured.
 _NONE, _WARMUP, _RECORD, _SAVE = (action.value for action in ProfilerAction)
 
 # (before, after) of a step: what is done, in this order. The others are not reached by a schedule

@@ -1,10 +1,10 @@
-"""For whom a span was recorded; apart from events, which need more modules than a profile does."""
+"""For whom a span was captured; apart from events, which need more modules than a profile does."""
 
 from enum import IntEnum
 
 
 class RecordScope(IntEnum):
-    """For whom a span was recorded, with PyTorch's names and numbers."""
+    """For whom a span was captured, with PyTorch's names and numbers."""
 
     FUNCTION = 0  # a call
     BACKWARD_FUNCTION = 1  # a function of gradients that a backward runs

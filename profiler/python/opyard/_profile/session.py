@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ProfilerActivity(Enum):
-    """What can be recorded. CUDA is for programs that name it, and does nothing."""
+    """What can be captured. CUDA is for programs that name it, and does nothing."""
 
     CPU = 0
     CUDA = 2
@@ -81,15 +81,15 @@ def _require_nanoseconds(microseconds: float) -> int:
 
 
 class profile(Results):
-    """Records what every thread of this interpreter does while it is active.
+    """Captures what every thread of this interpreter does while it is active.
 
-    Python's calls are recorded unless `with_stack` is false, and those of functions in C unless
+    Python's calls are captured unless `with_stack` is false, and those of functions in C unless
     `c_calls` is. `with_modules` shows calls of modules and optimizers by instance. Each kernel of
-    each operator is recorded, on every thread of the process, unless `operators` is false;
+    each operator is captured, on every thread of the process, unless `operators` is false;
     `record_shapes` notes the sizes and dtypes of their arguments, and `profile_memory` what memory
     tensors take and give back.
 
-    `include` and `exclude` name what is recorded and what is left out: modules and packages
+    `include` and `exclude` name what is captured and what is left out: modules and packages
     ("app.models"), beginnings of file names ("/home/me/app") and shell patterns of them
     ("*/test_*.py"). `max_depth` leaves out calls that are further inside each other, counted from
     where the profile begins, and `min_duration` those that take fewer microseconds. `lines` notes
@@ -158,10 +158,10 @@ class profile(Results):
         self._step_key = 0
         self._thread = 0  # that began it
         self._entered = False
-        self._folder: str | None = None  # that the command keeps the recording in
+        self._folder: str | None = None  # that the command keeps the capture in
         self._program = ""
 
-    # Life cycle. What Python runs between _tracer.start() and _tracer.stop() is recorded: nothing
+    # Life cycle. What Python runs between _tracer.start() and _tracer.stop() is captured: nothing
     # is called in between that need not be.
 
     def start(self) -> None:
@@ -275,7 +275,7 @@ class profile(Results):
         """Nobody could stop it any more."""
         if self._recording:
             self._end(keep=False)
-            lost = ", and what it had recorded is lost"
+            lost = ", and what it had captured is lost"
             warn_of_dropped("a profile", lost, "with profile() as prof:")
 
 
@@ -283,13 +283,13 @@ _active = Active()
 
 
 def active_profile() -> profile | None:
-    """The profile of this interpreter that records, whoever began it: for its stop()."""
+    """The profile of this interpreter that captures, whoever began it: for its stop()."""
     return next((one for one in _active.all() if one._recording), None)
 
 
 @atexit.register
 def _stop_all() -> None:
-    """Python may end with a profile on; nothing may be recorded while it is taken apart."""
+    """Python may end with a profile on; nothing may be captured while it is taken apart."""
     for one in _active.all():
         one._end(keep=True)
 
@@ -327,7 +327,7 @@ class record_function:
         if args is not None and not isinstance(args, str):
             raise TypeError(f"the args of a range are a str or None, not {type(args).__name__}")
         self.name, self.args = name, args
-        self._key = 0  # of the name, once something has been recorded of it
+        self._key = 0  # of the name, once something has been captured of it
 
     def __enter__(self) -> record_function:
         self._key = _tracer.begin_range(self.name, self.args, self._key)

@@ -3,14 +3,14 @@
 // The registry stores formulas as text. The library that can read them may ask to see each
 // derivative of an operator that is defined, and refuse it.
 //
-// Depends on: detail/registry/recorder.h, schema/schema.h.
+// Depends on: detail/registry/gradient_slot.h, schema/schema.h.
 #pragma once
 
 #include <atomic>
 #include <utility>
 #include <vector>
 
-#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/schema/schema.h"
 
 namespace opyard::detail {

@@ -1,15 +1,15 @@
-// opyard/detail/registry/recorder.h: who records gradients, in the tables of operators.
+// opyard/detail/registry/gradient_slot.h: who records gradients, in the tables of operators.
 //
 // Nothing here knows what a gradient is. A derivative is stored with its operator as text; the
 // library that reads it, and records, hands its functions over once:
 //
-//   arm_recorder(functions)     from now on, in every table, for every interpreter, and never disarmed
+//   arm_tape(functions)     from now on, in every table, for every interpreter, and never disarmed
 //
 // Before, the Autograd slots without a kernel fall through, and calls pay nothing. Afterwards they
-// lead to a record with the role Recorder. A call that comes to it goes on below, with its
+// lead to a record with the role Tape. A call that comes to it goes on below, with its
 // arguments as they are, if none of its tensors may need a gradient; else record() gets it.
 //
-// [Order] A user's kernel or fallback at an Autograd key goes before the recorder. So does a
+// [Order] A user's kernel or fallback at an Autograd key goes before the tape. So does a
 // composite kernel, unless its operator has a derivative.
 //
 // [May need] A tensor may need a gradient if those who record store something with it, or with
@@ -53,28 +53,28 @@ class OPYARD_API Derivative final : public Counted {
   const CountedPtr<Counted> function;
 };
 
-// The context of a Recorder's record: one for each operator and derivative, once it is armed.
-class OPYARD_API RecordedOperator final : public Counted {
+// The context of a tape's record: one for each operator and derivative, once it is armed.
+class OPYARD_API TapedOperator final : public Counted {
  public:
-  explicit RecordedOperator(CountedPtr<const Derivative> of) : derivative(std::move(of)) {}
+  explicit TapedOperator(CountedPtr<const Derivative> of) : derivative(std::move(of)) {}
 
   const CountedPtr<const Derivative> derivative;  // null if none is registered
   SetOnce<Counted> plan;                          // what record() makes of it at first use
 };
 
-struct RecorderFunctions {
+struct TapeFunctions {
   // A call whose tensors may need a gradient, with its arguments on top of the stack. Takes it to
   // its end, as a boxed kernel does.
-  void (*record)(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack);
+  void (*record)(TapedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack);
 };
 
 // Once in a process: a second time, and from a second library, it changes nothing. Raises
 // bad_alloc, and is then not armed.
-OPYARD_API void arm_recorder(const RecorderFunctions& functions);
+OPYARD_API void arm_tape(const TapeFunctions& functions);
 
 namespace detail {
 
-extern OPYARD_API constinit std::atomic<bool> recorder_armed;  // stored last
+extern OPYARD_API constinit std::atomic<bool> tape_armed;  // stored last
 
 // See [May need]. One test for all three, since as a rule none of them holds.
 inline bool may_need_gradient(const TensorImpl& impl) noexcept {
@@ -84,9 +84,9 @@ inline bool may_need_gradient(const TensorImpl& impl) noexcept {
 }
 OPYARD_API bool may_need_gradient(std::span<const Value> arguments) noexcept;
 
-// Records a call that a Recorder does not pass on, with its arguments on top of the stack.
-OPYARD_API void run_recorded(const Record& recorder, const Operator& op, DispatchKeySet keys,
-                             Stack& stack);
+// Records a call that the tape does not pass on, with its arguments on top of the stack.
+OPYARD_API void run_taped(const Record& tape, const Operator& op, DispatchKeySet keys,
+                          Stack& stack);
 // Goes on with a call at this set, inside of a CallDepth.
 OPYARD_API void run_below(const Operator& op, DispatchKeySet below, Stack& stack);
 
@@ -119,9 +119,9 @@ bool holds_gradient(const T& argument) {
   }
 }
 
-// Whether a Recorder passes a call on of which it is known whether a tensor may need a gradient.
-inline bool passes(const Record& recorder, bool may_need) noexcept {
-  return !may_need || !(records_gradients() || recorder.sees_all);
+// Whether the tape passes a call on of which it is known whether a tensor may need a gradient.
+inline bool passes(const Record& tape, bool may_need) noexcept {
+  return !may_need || !(records_gradients() || tape.sees_all);
 }
 // The set below the layer that a call has come to, which is the highest bit.
 inline DispatchKeySet below_layer(DispatchKeySet keys) noexcept {

@@ -53,7 +53,7 @@ enum class RecordRole : std::uint8_t {
   ThreadEntry,     // makes the thread known, then goes on; see keys/local.h [Thread entry]
   Observe,         // tells the observers, then goes on below; see registry/observed_call.h
   Watch,           // tells the watchers, then goes on to the slot's kernel; see registry/watch.h
-  Recorder,        // of gradients: goes on below if no tensor needs one, without boxing
+  Tape,            // of gradients: goes on below if no tensor needs one, without boxing
   PerInterpreter,  // goes on to the record that the thread's interpreter has there; see Operator
 };
 
@@ -81,7 +81,7 @@ struct Record {
   CallAs call_as = CallAs::Guarded;
   bool releases_gil =
       false;  // its functions release the lock of the interpreter; see interpreter/gil.h
-  // Of a Recorder: it is asked also while gradients are off, since its operator writes or gives a
+  // Of the tape: it is asked also while gradients are off, since its operator writes or gives a
   // view.
   bool sees_all = false;
 

@@ -7,15 +7,15 @@
 // the tensor arguments, join and cut the thread's sets, mask, take the highest key, load the
 // slot, call through the record. It takes no lock, allocates nothing and counts nothing.
 //
-// Depends on: registry/operator.h, registry/recorder.h, registry/types.h, registry/observed_call.h.
+// Depends on: registry/{operator,gradient_slot,types,observed_call}.h.
 #pragma once
 
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/registry/observed_call.h"
-#include "opyard/detail/registry/recorder.h"
 #include "opyard/detail/registry/types.h"
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/operator.h"
@@ -107,7 +107,7 @@ class TypedOperator<R(A...)> {
     return go_guarded<step>(op, record, keys, outer, std::forward<A>(arguments)...);
   }
 
-  // To a record that is not Direct. A Recorder passes a call on at once that needs no gradient, if
+  // To a record that is not Direct. The tape passes a call on at once that needs no gradient, if
   // what is below is.
   template <Step step>
   [[gnu::noinline]] OPYARD_CALLS_OTHER_TYPE static R go_guarded(const Operator& op,
@@ -116,7 +116,7 @@ class TypedOperator<R(A...)> {
                                                                 std::uint32_t outer,
                                                                 A... arguments) {
     // Before what needs a frame.
-    if (__builtin_expect(record.role != RecordRole::Recorder, 0)) {
+    if (__builtin_expect(record.role != RecordRole::Tape, 0)) {
       return go_deeper<step>(op, record, keys, outer, std::forward<A>(arguments)...);
     }
     if (!(false | ... | detail::holds_gradient(arguments))) {
@@ -169,7 +169,7 @@ class TypedOperator<R(A...)> {
   // in a caller's hand can stay in a register: nothing takes its address.
   [[gnu::noinline]] static R run_otherwise(const Operator& op, const Record& found,
                                            DispatchKeySet keys, A... arguments) {
-    const bool is_there = found.role == RecordRole::Kernel || found.role == RecordRole::Recorder;
+    const bool is_there = found.role == RecordRole::Kernel || found.role == RecordRole::Tape;
     const Record& record = is_there ? found : op.follow(keys);
     return run_record(op, record, keys, std::forward<A>(arguments)...);
   }
@@ -180,8 +180,8 @@ class TypedOperator<R(A...)> {
       return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
                                                    keys);
     }
-    const bool is_recorder = record.role == RecordRole::Recorder;
-    if (is_recorder && detail::passes(record, (false | ... | detail::holds_gradient(arguments)))) {
+    const bool is_tape = record.role == RecordRole::Tape;
+    if (is_tape && detail::passes(record, (false | ... | detail::holds_gradient(arguments)))) {
       DispatchKeySet below = detail::below_layer(keys);
       const Record& next = op.follow(below);
       return run_record(op, next, below, std::forward<A>(arguments)...);
@@ -192,8 +192,8 @@ class TypedOperator<R(A...)> {
     }
     InlineStack<sizeof...(A) + 4> stack;
     (detail::Argument<A>::box(stack, arguments), ...);
-    if (is_recorder) {
-      detail::run_recorded(record, op, keys, stack);
+    if (is_tape) {
+      detail::run_taped(record, op, keys, stack);
     } else {
       op.run_boxed(record, keys, stack);
     }
