@@ -29,6 +29,7 @@
 #include "opyard/registry/handlers.h"
 #include "opyard/thread/modes.h"
 #include "runtime/enter_python.h"
+#include "runtime/hooks.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -390,7 +391,7 @@ Owned dictionary_of(PyObject* const* values, PyObject* names) {
 // The result of Class.__opyard_dispatch__(aten.detach, …) for one tensor. With the GIL held.
 Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& cached) {
   const Owned packet =
-      require(runtime, PyObject_CallFunction(require_hook(runtime, "aten"), "s", "detach"));
+      require(runtime, PyObject_CallFunction(require_hook(runtime, hook::aten), "s", "detach"));
   const Owned op = require(runtime, PyObject_GetAttrString(packet.get(), "default"));
   HandlerCall call{runtime,
                    plan_of(op.get()).op(),

@@ -17,6 +17,7 @@
 #include "opyard/registry/registry.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -59,7 +60,7 @@ Owned find_dispatch(Runtime& runtime, const Operator& op, DispatchKey key, const
   Owned found;
   {
     const DispatcherScope suspended(nullptr);
-    PyObject* const ask = require_hook(runtime, "get_dispatch");
+    PyObject* const ask = require_hook(runtime, hook::get_dispatch);
     found = checked(in_python(
         [&] { return PyObject_CallFunctionObjArgs(ask, op_object.get(), number.get(), nullptr); }));
   }

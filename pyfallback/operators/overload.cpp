@@ -10,6 +10,7 @@
 #include "opyard/registry/next.h"
 #include "opyard/registry/registry.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -193,21 +194,21 @@ PyObject* call_hook(const char* hook, PyObject* self, PyObject* const* args, Py_
 
 // op.c_function(form="Standard"): see opyard.library.CFunction, which the hook makes.
 PyObject* c_function(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return call_hook("c_function", self, args, count, names);
+  return call_hook(hook::c_function, self, args, count, names);
 }
 
 // op.py_impl(where, *, with_keyset=False, lib=None): see opyard/_library/py_impl.py.
 PyObject* py_impl(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return call_hook("py_impl", self, args, count, names);
+  return call_hook(hook::py_impl, self, args, count, names);
 }
 
 // op.decompose(*args, **kwargs)
 PyObject* decompose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return call_hook("decompose", self, args, count, names);
+  return call_hook(hook::decompose, self, args, count, names);
 }
 
 PyObject* has_kernel_for_any(PyObject* self, PyObject* keys) {
-  return call_hook("has_kernel_for_any", self, &keys, 1, nullptr);
+  return call_hook(hook::has_kernel_for_any, self, &keys, 1, nullptr);
 }
 
 PyObject* overload_from_hook(PyObject* self, void* hook) {
@@ -269,7 +270,7 @@ PyObject* get_declaration(PyObject* self, void*) {
 }
 PyObject* get_schema(PyObject* self, void*) {
   return enter_from_python([&] {
-    return PyObject_CallFunction(require_hook(runtime_of_overload(self), "schema"), "s",
+    return PyObject_CallFunction(require_hook(runtime_of_overload(self), hook::schema), "s",
                                  op_of(self).declaration().c_str());
   });
 }
@@ -279,7 +280,7 @@ PyObject* get_is_view(PyObject* self, void*) {
 PyObject* get_packet(PyObject* self, void*) {
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
-    return require(runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s",
+    return require(runtime, PyObject_CallFunction(require_hook(runtime, hook::packet), "s",
                                                   op_of(self).name().name.c_str()))
         .release();
   });
@@ -289,8 +290,8 @@ PyObject* get_tags(PyObject* self, void*) {
     Runtime& runtime = runtime_of_overload(self);
     Owned list = checked(PyList_New(0));
     for (const std::string& name : inspect::tags(op_of(self).name())) {
-      const Owned tag =
-          require(runtime, PyObject_CallOneArg(require_hook(runtime, "tag"), to_text(name).get()));
+      const Owned tag = require(
+          runtime, PyObject_CallOneArg(require_hook(runtime, hook::tag), to_text(name).get()));
       if (PyList_Append(list.get(), tag.get()) < 0) throw PythonErrorSet();
     }
     return list.release();
@@ -300,7 +301,7 @@ PyObject* get_tags(PyObject* self, void*) {
 // Pickled by name, and found again by the hook "overload".
 PyObject* reduce_overload(PyObject* self, PyObject*) {
   return enter_from_python([&] {
-    PyObject* const find = require_hook(runtime_of_overload(self), "overload");
+    PyObject* const find = require_hook(runtime_of_overload(self), hook::overload);
     return checked(Py_BuildValue("O(s)", find, to_string(op_of(self).name()).c_str())).release();
   });
 }
@@ -367,11 +368,11 @@ PyGetSetDef overload_properties[] = {
     {"__module__", overload_module, nullptr, "'opyard.ops.ns'", nullptr},
     {"op", get_itself, nullptr, "what calls it: the operator itself", nullptr},
     {"_defined_in_python", overload_from_hook, nullptr, "whether a Library of Python defines it",
-     const_cast<char*>("defined_in_python")},
+     const_cast<char*>(hook::defined_in_python)},
     {"__signature__", overload_from_hook, nullptr, "for inspect.signature()",
-     const_cast<char*>("signature")},
+     const_cast<char*>(hook::signature)},
     {"__annotations__", overload_from_hook, nullptr, "the Python types of arguments and result",
-     const_cast<char*>("annotations")},
+     const_cast<char*>(hook::annotations)},
     {"declaration", get_declaration, nullptr, "the schema as text", nullptr},
     {"_schema", get_schema, nullptr, "the schema, as opyard.schema.parse() gives it", nullptr},
     {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},

@@ -15,6 +15,7 @@
 #include "opyard/registry/registry.h"
 #include "opyard/schema/choose_overload.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -344,7 +345,7 @@ PyObject* list_attributes(PyObject* self, PyObject*) {
 }
 PyObject* reduce_packet(PyObject* self, PyObject*) {
   return enter_from_python([&] {
-    PyObject* const find = require_hook(*packet_of(self).runtime, "packet");
+    PyObject* const find = require_hook(*packet_of(self).runtime, hook::packet);
     return checked(Py_BuildValue("O(s)", find, packet_of(self).name->c_str())).release();
   });
 }
@@ -395,7 +396,7 @@ PyGetSetDef packet_properties[] = {
     {"__qualname__", get_base_name, nullptr, "the same", nullptr},
     {"__module__", packet_module, nullptr, "'opyard.ops.ns'", nullptr},
     {"__signature__", packet_from_hook, nullptr, "for inspect.signature()",
-     const_cast<char*>("packet_signature")},
+     const_cast<char*>(hook::packet_signature)},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef packet_members[] = {
@@ -438,8 +439,8 @@ Owned make_packet(Runtime& runtime, const std::string& name) {
 }
 
 Owned overload_object(Runtime& runtime, const Operator& op) {
-  const Owned packet = require(
-      runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s", op.name().name.c_str()));
+  const Owned packet = require(runtime, PyObject_CallFunction(require_hook(runtime, hook::packet),
+                                                              "s", op.name().name.c_str()));
   if (Py_TYPE(packet.get()) != runtime.packet_type) return make_overload(runtime, op);
   return packet_overload(packet_of(packet.get()), op);
 }

@@ -1,60 +1,9 @@
-"""What the types of `_C` ask of Python, by name: the dictionary that `_C.configure()` takes.
+"""What the types of `_C`, and modules of this folder, ask of Python by name: `_C.configure()` takes
+the dictionary.
 
 Each of them imports the module that has the answer when it is first asked, and puts the function
-itself in its place. `_C` looks the name up each time, so later calls go straight there.
-
-    DispatchKey(number)              the member of the enum
-    Layout(number)                   the member of the enum
-    SymInt(node)                     a symbolic number; so SymFloat and SymBool
-    layout_number(layout)            the number of a Layout, or None for what is none
-    packet(name)                     the packet of "ns::name"; always the same object
-    overload(name)                   the overload of "ns::name" or "ns::name.overload"
-    aten(name)                       the packet of that aten operator, or None
-    method(name)                     the method of Tensor that is made of others, or None
-    dir_tensor(tensor)               what dir() of it shows
-    list_tensor(tensor)              tolist() of one without memory, by calls
-    array_tensor(tensor)             numpy() of one, likewise
-    answer_ufunc(tensor, ufunc, …)   what a function of NumPy gives for it
-    defined_in_python(op)            whether a Library of Python defines it
-    load_for(name)                   loads what brings the operator "ns::name", for look-ups in C++
-    schema(text)                     the schema that a text says
-    c_function(op, form)             the CFunction of an overload
-    annotations(op), doc(op), signature(op), decompose(op, …), has_kernel_for_any(op, keys),
-    packet_doc(packet), packet_signature(packet)
-                                     what they say, from the schema
-    py_impl(op, where)               what registers a function there
-    get_dispatch(op, key)            what the Python dispatcher runs there: a function, or a key
-    await_future(future)             the iterator of its await
-    concurrent_future(future)        a concurrent.futures.Future of it
-    cancelled_error()                a new concurrent.futures.CancelledError
-    trace_gpu(event, *words)         tells the callbacks of a device event
-    generator(capsule)               the opyard.Generator of a generator of C++
-    tag(name)                        the Tag of this name, or the name
-    format_tensor(tensor)            its repr
-    copy(tensor)                     copy.copy(tensor)
-    deepcopy(tensor, memo)           copy.deepcopy(tensor)
-    reduce(tensor, protocol)         what pickle asks it
-    get_item(tensor, index)          tensor[index]
-    set_item(tensor, index, value)   tensor[index] = value
-    get_gradient(tensor, name)       an attribute about gradients; so set_gradient(…, value)
-    call_gradient(name, tensor, …)   a method about gradients
-    trace_read(tensor, what)         warns that a traced function read something of a tensor
-    trace_made(tensor)               says that a traced function made a tensor of its own numbers
-
-Four are asked by `testing`, `_library/opcheck.py` and `_library/shortcuts.py`, which name no layer:
-
-    find_mismatch(text, expectations)
-                                     what FileCheck says of a text
-    register_formula(op, backward, setup_context, origin, parts)
-                                     registers a derivative in Python
-    formulas(op), check_formulas(op)
-                                     the formulas that an operator has, and whether they fit it
-
-Three are asked by `_core/ops.py`, which is below the rooms that have the answers:
-
-    load_packages_for(namespace)     loads the packages that say that they bring its operators
-    load_answers_for(name)           defines operators of aten that NumPy answers, if it is one
-    answered_names()                 the names of those operators
+itself in its place. `_C` looks the name up each time, so later calls go straight there. The list is
+opyard/detail/doors.def; docs/concepts/layers.md says what each of them gives.
 """
 
 from ._core import hooks
@@ -64,8 +13,13 @@ TYPE_CHECKING = False  # as in _ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The modules of the answers that are imported when they are first asked for.
+# The functions that are imported when they are first asked for.
+# Made by tools/doors.py.
 _LATE = {
+    "packet": ("opyard._core.ops", "packet_of"),
+    "overload": ("opyard._core.ops", "overload_of"),
+    "aten": ("opyard._core.ops", "find_aten"),
+    "load_for": ("opyard._core.ops", "load_for"),
     "DispatchKey": ("opyard._core.keys", "DispatchKey"),
     "Layout": ("opyard._core.layout", "Layout"),
     "SymBool": ("opyard._tensor.symbolic", "SymBool"),
@@ -117,6 +71,7 @@ _LATE = {
     "formulas": ("opyard._gradients", "formulas"),
     "check_formulas": ("opyard._gradients", "check_formulas"),
 }
+# End of it.
 
 
 def _late(name: str) -> "Callable":
@@ -131,12 +86,8 @@ def _late(name: str) -> "Callable":
     return ask
 
 
+hooks.update({name: _late(name) for name in _LATE})
+# The first call of an operator asks these, and their module is imported already.
 hooks.update(
-    {
-        "packet": _ops.packet_of,
-        "overload": _ops.overload_of,
-        "aten": _ops.find_aten,
-        "load_for": _ops.load_for,
-        **{name: _late(name) for name in _LATE},
-    }
+    packet=_ops.packet_of, overload=_ops.overload_of, aten=_ops.find_aten, load_for=_ops.load_for
 )

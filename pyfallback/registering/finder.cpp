@@ -1,6 +1,7 @@
 // registering/finder.cpp: asking the package to load what brings an operator.
 #include "registering/finder.h"
 
+#include "runtime/hooks.h"
 #include "runtime/runtime.h"
 
 #include <string>
@@ -18,7 +19,7 @@ void load_for(std::string_view name) {
   enter_python(*runtime, [&] {
     // Read with the GIL: the end of the interpreter takes them away.
     if (runtime->hooks == nullptr) return;
-    PyObject* const load = require_hook(*runtime, "load_for");
+    PyObject* const load = require_hook(*runtime, hook::load_for);
     checked(PyObject_CallOneArg(load, to_text(std::string(name)).get()));
   });
 }

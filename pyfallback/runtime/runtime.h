@@ -213,8 +213,8 @@ inline TypeVersion type_version(Runtime& runtime, PyTypeObject* type) noexcept {
   return tag_of_type(type);
 }
 
-// A Python object that the package gave under this name, borrowed. Raises Internal if it
-// gave none.
+// A function that the package gave under this name, one of runtime/hooks.h, borrowed. Raises
+// Internal if it gave none.
 PyObject* require_hook(const Runtime& runtime, const char* name);
 
 }  // namespace opyard::python

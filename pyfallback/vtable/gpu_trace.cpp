@@ -11,6 +11,7 @@
 #include "opyard/observe/gpu_trace.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 #include "vtable/vtable.h"
 
@@ -32,7 +33,7 @@ void fire(Runtime& runtime, const char* event, Words... words) {
   const Owned arguments[] = {Owned(), checked(PyLong_FromUnsignedLongLong(words))...};
   PyObject* all[1 + sizeof...(Words)] = {name.get()};
   for (std::size_t i = 1; i <= sizeof...(Words); ++i) all[i] = arguments[i].get();
-  PyObject* const callbacks = require_hook(runtime, "trace_gpu");
+  PyObject* const callbacks = require_hook(runtime, hook::trace_gpu);
   checked(in_python(
       [&] { return PyObject_Vectorcall(callbacks, all, 1 + sizeof...(Words), nullptr); }));
 }

@@ -27,6 +27,7 @@
 #include "opyard/tensor/memory_format.h"
 #include "opyard/value/sym_tensor.h"
 #include "runtime/enter_python.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -250,7 +251,7 @@ void vtable::sym_sizes(Interpreter& interpreter, const TensorImpl& self, SymIntS
 Layout vtable::layout(Interpreter& interpreter, const TensorImpl& self) {
   return ask_metadata(interpreter, self, layout_question, [](Runtime& runtime, PyObject* answer) {
     const Owned number =
-        checked(PyObject_CallOneArg(require_hook(runtime, "layout_number"), answer));
+        checked(PyObject_CallOneArg(require_hook(runtime, hook::layout_number), answer));
     if (number.get() == Py_None) refuse_answer("layout", answer, "Layout");
     return require_layout(answer_to_int("layout", number.get()));
   });

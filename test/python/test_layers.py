@@ -234,6 +234,24 @@ def test_comments_keep_to_the_columns_of_the_code(lint, plant):
     ]
 
 
+def test_a_door_upward_that_is_not_in_the_list_is_refused(lint, plant):
+    if not (lint.ROOT / "docs").exists():
+        shutil.copytree(ROOT / "docs", lint.ROOT / "docs")
+    assert list(lint.check_doors()) == []
+    plant(
+        "dispatcher/include/opyard/tensor/planted.h",
+        "struct PlantedFunctions {\n  void (*call)(int number);\n};\n"
+        "using PlantedListener = void (*)(bool begins) noexcept;\n",
+    )
+    plant("pyfallback/vtable/planted.cpp", 'auto* f = require_hook(runtime, "planted");\n')
+    plant("pyfallback/opyard/_library/planted.py", 'hooks["other"]()\n')
+    plant("dispatcher/include/opyard/detail/doors.def", 'OPYARD_HOOK(new, "a", "b", "", "c")\n')
+    faults = sorted(lint.check_doors())
+    words = [fault.partition(": ")[2].partition(" ")[0] for fault in faults if "planted" in fault]
+    assert words == ["PlantedFunctions", "PlantedListener", "asks", "asks"]
+    assert [fault for fault in faults if "docs/concepts/layers.md: is not what" in fault]
+
+
 # imports ----------------------------------------------------------------------------------
 
 BELOW, ABOVE = "pyfallback/opyard/_core/planted.py", "pyfallback/opyard/_library/planted.py"

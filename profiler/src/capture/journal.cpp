@@ -65,7 +65,7 @@ void append_to_journal(const std::string& bytes) noexcept {
 }
 
 JournalEntry name_entry(std::uint32_t key, const Name& name) {
-  JournalEntry append_event(JournalKind::Name);
+  JournalEntry entry(JournalKind::Name);
   entry.number(key).number(std::uint64_t(name.line)).number(name.identity).number(name.group);
   entry.text(name.text).text(name.qualified).text(name.file).text(name.kind).text(name.extra);
   return entry;
@@ -143,7 +143,7 @@ void keep_name(std::uint32_t key, const Name& name) noexcept {
 
 void write_start_stacks(const std::vector<StartStack>& stacks) {
   for (const StartStack& stack : stacks) {
-    JournalEntry append_event(JournalKind::Stack);
+    JournalEntry entry(JournalKind::Stack);
     entry.number(stack.handle).number(std::uint64_t(stack.native_id)).number(stack.keys.size());
     for (std::size_t n = 0; n < stack.keys.size(); ++n) {
       entry.number(stack.keys[n]).number(std::uint64_t(stack.kinds[n]));
@@ -153,7 +153,7 @@ void write_start_stacks(const std::vector<StartStack>& stacks) {
 }
 
 void write_thread_name(const ThreadName& thread) {
-  JournalEntry append_event(JournalKind::Thread);
+  JournalEntry entry(JournalKind::Thread);
   entry.number(thread.handle).number(std::uint64_t(thread.native_id));
   append_to_journal(entry.text(thread.name).finish());
 }

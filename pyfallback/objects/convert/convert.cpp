@@ -21,6 +21,7 @@
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/stack_end.h"
 #include "runtime/errors.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 #include "opyard/detail/registry/gradient_slot.h"
@@ -238,7 +239,7 @@ bool to_device(Runtime& runtime, PyObject* object, Value& value) {
 // What NumPy calls a dtype, and classes of numbers, as the factories take them.
 OPYARD_COLD bool to_dtype_by_name(Runtime& runtime, PyObject* object, Value& value) {
   require_stack_for(runtime);
-  const Owned dtype = checked(PyObject_CallOneArg(require_hook(runtime, "find_dtype"), object));
+  const Owned dtype = checked(PyObject_CallOneArg(require_hook(runtime, hook::find_dtype), object));
   if (!is_dtype(runtime, dtype.get())) return false;
   value = std::int64_t(reinterpret_cast<DTypeObject*>(dtype.get())->dtype);
   return true;

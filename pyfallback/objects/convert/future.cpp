@@ -20,6 +20,7 @@
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/value/future_collect.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -157,8 +158,10 @@ PyObject* ask_hook(PyObject* self, const char* name) {
   return enter_from_python(
       [&] { return PyObject_CallOneArg(require_hook(runtime_of(Py_TYPE(self)), name), self); });
 }
-PyObject* await(PyObject* self) { return ask_hook(self, "await_future"); }
-PyObject* as_concurrent(PyObject* self, PyObject*) { return ask_hook(self, "concurrent_future"); }
+PyObject* await(PyObject* self) { return ask_hook(self, hook::await_future); }
+PyObject* as_concurrent(PyObject* self, PyObject*) {
+  return ask_hook(self, hook::concurrent_future);
+}
 
 std::vector<CountedPtr<FutureObject>> to_futures(Runtime& runtime, PyObject* given,
                                                  const char* function) {

@@ -17,6 +17,7 @@
 #include "objects/convert/convert.h"
 #include "opyard/schema/future_type.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -65,7 +66,7 @@ PyObject* future_exception(PyObject* self, const FutureObject& future) {
   if (parts.exception != nullptr) return parts.exception;
   const Error* const error = future.find_error();
   if (error != nullptr && error->kind() == ErrorKind::Cancelled && !error->carried()) {
-    PyObject* const hook = require_hook(runtime_of(Py_TYPE(self)), "cancelled_error");
+    PyObject* const hook = require_hook(runtime_of(Py_TYPE(self)), hook::cancelled_error);
     parts.exception = checked(PyObject_CallNoArgs(hook)).release();
     return parts.exception;
   }

@@ -17,6 +17,7 @@
 #include "opyard/tensor/memory_format.h"
 #include "opyard/value/cast.h"
 #include "opyard/value/sym_tensor.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -211,7 +212,7 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     Owned object = wrap_as(*runtime, type, tensor);
     tensor.impl()->set_policies(tensor.impl()->policies() | policies);
     if (given.requires_grad != 0) {
-      const Owned hook = Owned::share(require_hook(*runtime, "call_gradient"));
+      const Owned hook = Owned::share(require_hook(*runtime, hook::call_gradient));
       const Owned name = to_text("requires_grad_");
       checked(PyObject_CallFunctionObjArgs(hook.get(), name.get(), object.get(), nullptr));
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -35,7 +36,7 @@ OPYARD_COLD PyObject* look_up(Runtime& runtime, AtenName name) {
 const char* name_of(AtenName name) noexcept { return kNames[std::size_t(name)]; }
 
 Owned find_aten(Runtime& runtime, PyObject* name) {
-  PyObject* const find = require_hook(runtime, "aten");
+  PyObject* const find = require_hook(runtime, hook::aten);
   Owned packet = checked(PyObject_CallOneArg(find, name));
   return packet.get() == Py_None ? Owned() : std::move(packet);
 }

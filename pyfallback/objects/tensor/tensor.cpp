@@ -15,6 +15,7 @@
 #include "objects/tensor/tensor_functions.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -23,7 +24,7 @@ namespace {
 PyObject* represent_tensor(PyObject* self) {
   return enter_from_python([&] {
     note_read(self, "repr()");
-    PyObject* const format = require_hook(runtime_of_tensor(self), "format_tensor");
+    PyObject* const format = require_hook(runtime_of_tensor(self), hook::format_tensor);
     return PyObject_CallOneArg(format, self);
   });
 }

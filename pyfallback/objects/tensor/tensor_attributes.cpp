@@ -13,6 +13,7 @@
 #include "objects/values/dtype.h"
 #include "objects/values/symbolic.h"
 #include "opyard/value/sym_tensor.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -61,7 +62,7 @@ PyObject* get_layout(PyObject* self, void*) {
   return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     const Owned number = checked(PyLong_FromLong(long(tensor.layout())));
-    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "Layout"), number.get());
+    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::Layout), number.get());
   });
 }
 

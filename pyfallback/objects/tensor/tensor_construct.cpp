@@ -16,6 +16,7 @@
 #include "objects/values/integer.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/look_up.h"
+#include "runtime/hooks.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -257,7 +258,7 @@ namespace {
 // A dtype, None, or what else names one: see _tensor/dtypes.py.
 Owned require_dtype_object(Runtime& runtime, PyObject* dtype) {
   if (dtype == Py_None || is_dtype(runtime, dtype)) return Owned::share(dtype);
-  return checked(PyObject_CallOneArg(require_hook(runtime, "require_dtype"), dtype));
+  return checked(PyObject_CallOneArg(require_hook(runtime, hook::require_dtype), dtype));
 }
 
 Device device_or_cpu(Runtime& runtime, PyObject* device) {

@@ -6,6 +6,7 @@
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "opyard/value/sym_tensor.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -38,7 +39,7 @@ Py_ssize_t tensor_length(PyObject* self) {
 PyObject* get_item(PyObject* self, PyObject* index) {
   return enter_from_python([&] {
     if (Owned view = find_item_by_views(self, index)) return view.release();
-    PyObject* const get = require_hook(runtime_of_tensor(self), "get_item");
+    PyObject* const get = require_hook(runtime_of_tensor(self), hook::get_item);
     return PyObject_CallFunctionObjArgs(get, self, index, nullptr);
   });
 }
@@ -49,7 +50,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
       fail(ErrorKind::BadArgument,
            "elements of a tensor cannot be deleted; index out the ones to keep");
     }
-    PyObject* const set = require_hook(runtime_of_tensor(self), "set_item");
+    PyObject* const set = require_hook(runtime_of_tensor(self), hook::set_item);
     checked(PyObject_CallFunctionObjArgs(set, self, index, value, nullptr));
     return 0;
   });

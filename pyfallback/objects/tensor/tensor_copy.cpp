@@ -16,6 +16,7 @@
 #include "opyard/registry/found_operator.h"
 #include "opyard/tensor/wrapped_stride.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -282,16 +283,18 @@ PyObject* empty_meta(PyObject* module, PyObject* args) {
 
 // tensor.__copy__(), __deepcopy__(memo), __reduce_ex__(protocol)
 PyObject* copy_tensor(PyObject* self, PyObject*) {
-  return enter_from_python([&] { return PyObject_CallOneArg(require_hook(here(), "copy"), self); });
+  return enter_from_python(
+      [&] { return PyObject_CallOneArg(require_hook(here(), hook::copy), self); });
 }
 PyObject* deepcopy_tensor(PyObject* self, PyObject* memo) {
   return enter_from_python([&] {
-    return PyObject_CallFunctionObjArgs(require_hook(here(), "deepcopy"), self, memo, nullptr);
+    return PyObject_CallFunctionObjArgs(require_hook(here(), hook::deepcopy), self, memo, nullptr);
   });
 }
 PyObject* reduce_tensor(PyObject* self, PyObject* protocol) {
   return enter_from_python([&] {
-    return PyObject_CallFunctionObjArgs(require_hook(here(), "reduce"), self, protocol, nullptr);
+    return PyObject_CallFunctionObjArgs(require_hook(here(), hook::reduce), self, protocol,
+                                        nullptr);
   });
 }
 

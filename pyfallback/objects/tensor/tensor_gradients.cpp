@@ -7,6 +7,7 @@
 #include "objects/tensor/traced_read.h"
 #include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "runtime/hooks.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -22,7 +23,7 @@ const detail::GradientFunctions* gradient_functions() noexcept {
 PyObject* ask_gradient(PyObject* self, const char* name) {
   return enter_from_python([&] {
     const Owned text = to_text(name);
-    const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "get_gradient"));
+    const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), hook::get_gradient));
     return PyObject_CallFunctionObjArgs(hook.get(), self, text.get(), nullptr);
   });
 }
@@ -39,7 +40,7 @@ PyObject* ask_noted(PyObject* self, const char* name) {
 int tell_gradient(PyObject* self, const char* name, PyObject* value) {
   const Owned result = Owned::steal(enter_from_python([&] {
     const Owned text = to_text(name);
-    const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "set_gradient"));
+    const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), hook::set_gradient));
     return PyObject_CallFunctionObjArgs(hook.get(), self, text.get(),
                                         value == nullptr ? Py_None : value, nullptr);
   }));
@@ -52,7 +53,7 @@ const char* closure_name(void* closure) noexcept { return static_cast<const char
 PyObject* call_gradient_method(PyObject* self, const char* name, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&] {
     const Owned text = to_text(name);
-    const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "call_gradient"));
+    const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), hook::call_gradient));
     const Owned first = checked(PyTuple_Pack(2, text.get(), self));
     const Owned all = checked(PySequence_Concat(first.get(), args));
     return PyObject_Call(hook.get(), all.get(), kwargs);

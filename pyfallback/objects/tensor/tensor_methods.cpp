@@ -14,6 +14,7 @@
 #include "objects/values/symbolic.h"
 #include "opyard/thread/modes.h"
 #include "opyard/value/sym_tensor.h"
+#include "runtime/hooks.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -126,7 +127,7 @@ PyObject* item(PyObject* self, PyObject*) {
 
 PyObject* list_names(PyObject* self, PyObject*) {
   return enter_from_python([&] {
-    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "dir_tensor"), self);
+    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::dir_tensor), self);
   });
 }
 
@@ -199,7 +200,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
   return enter_from_python([&] {
     note_read(self, "tolist()");
     if (is_listened_to(self)) {
-      return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "list_tensor"), self);
+      return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::list_tensor), self);
     }
     const Tensor& tensor = tensor_unchecked(self);
     return list_from({tensor, -1}, 0, require_readable(tensor, "tolist")).release();
@@ -252,7 +253,7 @@ PyObject* answer_ufunc(PyObject* self, PyObject* args, PyObject* keywords) {
   return enter_from_python([&]() -> PyObject* {
     const Owned first = checked(PyTuple_Pack(1, self));
     const Owned all = checked(PySequence_Concat(first.get(), args));
-    PyObject* const answer = require_hook(runtime_of_tensor(self), "answer_ufunc");
+    PyObject* const answer = require_hook(runtime_of_tensor(self), hook::answer_ufunc);
     return PyObject_Call(answer, all.get(), keywords);
   });
 }
@@ -266,7 +267,7 @@ Owned to_array(PyObject* self) {
   note_read(self, "numpy()");
   if (is_wrapper(self)) {
     return checked(
-        PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "array_tensor"), self));
+        PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::array_tensor), self));
   }
   require_readable(tensor, "numpy");
   require_buffer_format(tensor, "numpy");

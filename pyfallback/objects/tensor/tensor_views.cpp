@@ -13,6 +13,7 @@
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "objects/values/integer.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -77,7 +78,7 @@ Owned get_part(Runtime& runtime, PyObject* view, std::span<PyObject* const> left
     PyTuple_SET_ITEM(items.get(), Py_ssize_t(i), Owned::share(left[i]).release());
   }
   const Owned at = checked(PyLong_FromSsize_t(dim));
-  const Owned get = Owned::share(require_hook(runtime, "get_part"));
+  const Owned get = Owned::share(require_hook(runtime, hook::get_part));
   return checked(PyObject_CallFunctionObjArgs(get.get(), view, items.get(), at.get(), nullptr));
 }
 

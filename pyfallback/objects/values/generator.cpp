@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -26,7 +27,7 @@ CountedPtr<Generator> find_generator(PyObject* object) noexcept {
 Owned wrap(Runtime& runtime, CountedPtr<Generator> generator) {
   const Owned capsule = require(runtime, PyCapsule_New(generator.get(), kGeneratorName, release));
   static_cast<void>(generator.release());
-  PyObject* const hook = require_hook(runtime, "generator");
+  PyObject* const hook = require_hook(runtime, hook::generator);
   return require(runtime, PyObject_CallOneArg(hook, capsule.get()));
 }
 

@@ -6,6 +6,7 @@
 
 #include "objects/values/integer.h"
 #include "opyard/detail/python/clear.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -185,7 +186,7 @@ DispatchKeySet to_key_set(const Runtime& runtime, PyObject* object) {
 }
 
 Owned wrap(Runtime& runtime, DispatchKey key) {
-  PyObject* const type = require_hook(runtime, "DispatchKey");
+  PyObject* const type = require_hook(runtime, hook::DispatchKey);
   return require(runtime, PyObject_CallFunction(type, "i", int(key)));
 }
 
