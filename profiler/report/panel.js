@@ -102,7 +102,7 @@ class Panel {
     const cut = track.cut.get(bar) || 0;
     if (cut & 1) facts.push(["Cut", "it began before the profile"]);
     if (cut & 2) facts.push(["Cut", "it was open at the end of the profile"]);
-    if (cut & 4) facts.push(["Cut", "its end was not recorded"]);
+    if (cut & 4) facts.push(["Cut", "its end was not captured"]);
     const list = element("dl", "", { class: "facts" });
     for (const [key, value] of facts) list.append(element("dt", key), element("dd", value));
     const around = [];

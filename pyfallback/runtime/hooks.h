@@ -1,11 +1,22 @@
-// runtime/hooks.h: the names by which C++ asks functions of the package; opyard/_hooks.py has them.
+// runtime/hooks.h: functions of the package that C++ asks for by name; opyard/_hooks.py has them.
 //
-// Depends on: opyard/detail/doors.def.
+// Threads: with the GIL held. Depends on: python/python.h, opyard/detail/doors.def.
 #pragma once
 
-namespace opyard::python::hook {
+#include "opyard/detail/python/python.h"
 
+namespace opyard::python {
+
+struct Runtime;
+
+// The names: those of the list of doors.
+namespace hook {
 #define OPYARD_HOOK(name, module, attribute, arguments, what) inline constexpr char name[] = #name;
 #include "opyard/detail/doors.def"
+}  // namespace hook
 
-}  // namespace opyard::python::hook
+// The function that the package gave under this name, borrowed. Raises Internal if it gave none,
+// and RecursionError at the end of the stack.
+PyObject* require_hook(const Runtime& runtime, const char* name);
+
+}  // namespace opyard::python

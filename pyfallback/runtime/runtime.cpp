@@ -20,6 +20,7 @@
 #include "opyard/registry/registry.h"
 #include "runtime/deferred_work.h"
 #include "runtime/gil.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
 

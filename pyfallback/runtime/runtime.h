@@ -109,7 +109,7 @@ struct Runtime {
   PyObject* sym_types[3] = {};
 
   // Python functions and objects that opyard/__init__.py hands over with _C.configure(): a
-  // dictionary of names; see require_hook().
+  // dictionary of names; see require_hook() of runtime/hooks.h.
   PyObject* hooks = nullptr;
   // Classes of errors by name and names by class, see runtime/errors.cpp; null until the first one.
   PyObject* error_classes = nullptr;
@@ -212,9 +212,5 @@ inline TypeVersion type_version(Runtime& runtime, PyTypeObject* type) noexcept {
   }
   return tag_of_type(type);
 }
-
-// A function that the package gave under this name, one of runtime/hooks.h, borrowed. Raises
-// Internal if it gave none.
-PyObject* require_hook(const Runtime& runtime, const char* name);
 
 }  // namespace opyard::python

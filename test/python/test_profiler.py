@@ -281,7 +281,7 @@ def test_I42_what_is_asked_too_early_is_refused_with_a_text():
     prof = profile()
     with pytest.raises(RuntimeError, match="call start"):
         prof.stop()
-    with pytest.raises(RuntimeError, match="recorded nothing yet"):
+    with pytest.raises(RuntimeError, match="captured nothing yet"):
         prof.events()
     with pytest.raises(RuntimeError, match="inside a profile"):
         prof.step()

@@ -339,7 +339,7 @@ def test_a_forked_child_is_a_group_of_tracks(folder, forking, ending):
     (parent,) = processes_with(names, "): in_parent")
     assert child != parent
     assert "time.sleep" in names[child]
-    assert not os.path.exists(folder / "x.json.recording")
+    assert not os.path.exists(folder / "x.json.capture")
     # Open at the fork: the child's stack begins with what called fork().
     assert "program.py(7): fork" in names[child]
     events = json.loads((folder / "x.json").read_text())["traceEvents"]
@@ -373,7 +373,7 @@ def test_processes_of_multiprocessing_are_groups_of_tracks(folder, method):
     assert sorted(processes_with(names, "): work")) == json.loads(out)
     # The fork server is a process, too.
     assert quality["processes"] == (5 if method == "forkserver" else 4)
-    assert "interpreters of multiprocessing without a recording" not in quality
+    assert "interpreters of multiprocessing without a capture" not in quality
 
 
 OTHERS = """
@@ -405,11 +405,11 @@ def test_a_program_that_becomes_another_one_leaves_its_recording_and_says_so(fol
     (folder / "program.py").write_text("import os\nos.system('true')\nos.execvp('true', ['true'])")
     assert run(folder, "program.py", profiled=["-o", "x.json"]) == (0, "", "")
     assert not (folder / "x.json").exists()
-    assert run(folder, "recover", "x.json.recording", "-o", "x.json") == (0, "", "")
+    assert run(folder, "recover", "x.json.capture", "-o", "x.json") == (0, "", "")
     quality, _ = traced(folder / "x.json")
     assert quality["other programs that were started, and not followed"] == 1
     assert quality["processes that became another program by exec, which was not followed"] == 1
-    assert quality["processes that did not end their recording"] == 1
+    assert quality["processes that did not end their capture"] == 1
 
 
 def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
@@ -428,7 +428,7 @@ def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
     assert (code, out, err) == (0, "here\n0\n", "")
     quality, names = traced(folder / "x.json")
     assert len(names) == 1
-    assert quality["interpreters of multiprocessing without a recording"] == 1
+    assert quality["interpreters of multiprocessing without a capture"] == 1
 
 
 KILLED = """
@@ -459,9 +459,9 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
     assert run(folder, "program.py", profiled=["-o", "x.json"]) == bare
     assert not (folder / "x.json").exists()
     for file in ("y.json", "y.pftrace", "y.folded", "y.pstats", "y.html", "y.speedscope.json"):
-        assert run(folder, "recover", "x.json.recording", "-o", file) == (0, "", "")
+        assert run(folder, "recover", "x.json.capture", "-o", file) == (0, "", "")
     quality, names = traced(folder / "y.json")
-    assert quality["processes that did not end their recording"] == 1 + forks
+    assert quality["processes that did not end their capture"] == 1 + forks
     assert (quality["lost"], quality["clamped"], quality["broken"]) == (0, 0, 0)
     (parent,) = processes_with(names, "inner")
     assert names[parent].count("program.py(4): inner") == 10_000
@@ -475,8 +475,8 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
         assert any(name in known for known in names_of_threads)
     # A second run leaves the recording of the first one alone.
     assert run(folder, "program.py", profiled=["-o", "x.json"]) == bare
-    assert (folder / "x.json.recording.2").is_dir()
-    code, out, err = run(folder, "recover", "x.json.recording.2")
+    assert (folder / "x.json.capture.2").is_dir()
+    code, out, err = run(folder, "recover", "x.json.capture.2")
     assert (code, out) == (0, "")
     assert "time.sleep" in err
 
@@ -491,7 +491,7 @@ def test_what_is_no_recording_is_refused_and_a_damaged_one_is_read(folder):
         textwrap.dedent(KILLED.format(ending="os._exit(1)", forks=0))
     )
     run(folder, "program.py", profiled=["-o", "x.json"])
-    recording = folder / "x.json.recording"
+    recording = folder / "x.json.capture"
     (folder / "spoil.py").write_text(textwrap.dedent(SPOIL))
     code, out, err = run(folder, "spoil.py", str(recording), profiled=False)
     assert (code, err) == (0, "")
@@ -520,7 +520,7 @@ SPOIL = """
             try:
                 trace = _tracer.recover(folder)
             except ValueError as error:
-                assert "no process has written a recording" in str(error)
+                assert "no process has written a capture" in str(error)
                 refused += 1
                 continue
             trace.chrome(lambda piece: None, {}, "", 1)

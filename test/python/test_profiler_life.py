@@ -94,7 +94,7 @@ def test_I6_a_thread_goes_on_as_itself_after_start_and_stop():
 
 def test_X16_interpreters_that_are_not_recorded_are_said():
     def others(prof):
-        return prof.data_quality().get("interpreters whose Python calls were not recorded", 0)
+        return prof.data_quality().get("interpreters whose Python calls were not captured", 0)
 
     with profile() as none:
         leaf(1)

@@ -9,6 +9,7 @@
 #include "opyard/detail/python/clear.h"
 #include "opyard/interpreter/interpreter_object.h"
 #include "runtime/enter_python.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

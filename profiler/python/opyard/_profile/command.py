@@ -66,9 +66,9 @@ def _choose_format(parser: argparse.ArgumentParser, options: argparse.Namespace)
 
 def _make_folder(output: str | None) -> str:
     """Beside the file that was asked for, where a user looks for that."""
-    base = f"{output}.recording"
+    base = f"{output}.capture"
     if output is None:
-        base = f"{os.environ.get('TMPDIR') or '/tmp'}/opyard-recording-{os.getpid()}"
+        base = f"{os.environ.get('TMPDIR') or '/tmp'}/opyard-capture-{os.getpid()}"
     n = 1
     while True:
         folder = base if n == 1 else f"{base}.{n}"
@@ -152,7 +152,7 @@ def _write(results: Results, output: str | None, format: str | None) -> None:
 def _recover(given: list[str]) -> None:
     """What is left of a program that was killed."""
     parser = argparse.ArgumentParser("python -m opyard.profiler recover", allow_abbrev=False)
-    parser.add_argument("folder", help="FILE.recording, or a file in it")
+    parser.add_argument("folder", help="FILE.capture, or a file in it")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the trace is written to")
     parser.add_argument("-f", "--format", choices=FORMATS, help="else the ending of FILE says it")
     options = parser.parse_args(given)
