@@ -235,8 +235,8 @@ def test_comments_keep_to_the_columns_of_the_code(lint, plant):
 
 
 def test_a_door_upward_that_is_not_in_the_list_is_refused(lint, plant):
-    if not (lint.ROOT / "docs").exists():
-        shutil.copytree(ROOT / "docs", lint.ROOT / "docs")
+    (lint.ROOT / "docs/concepts").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "docs/concepts/layers.md", lint.ROOT / "docs/concepts")
     assert list(lint.check_doors()) == []
     plant(
         "dispatcher/include/opyard/tensor/planted.h",
