@@ -1,4 +1,4 @@
-// programs/run_arguments.h: what opyard-run is told on its command line.
+// programs/run_arguments.h: command-line arguments of opyard-run.
 //
 // Depends on: models/run_files.h.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/anomaly.cpp: the mode, and whose backtrace a function notes.
+// autograd/anomaly.cpp: anomaly mode, and call sites of backward functions.
 #include "opyard/autograd/anomaly.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// autograd/anomaly_on.h: whether the mode is on, for what is done at every recorded call.
+// autograd/anomaly_on.h: the switch of anomaly mode.
 //
 // Depends on: nothing else of ours.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/api.cpp: what programs call: requiring, reading and computing gradients.
+// autograd/api.cpp: the public functions: requiring, reading and computing gradients.
 #include <fmt/format.h>
 
 #include <atomic>

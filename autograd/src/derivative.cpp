@@ -1,4 +1,4 @@
-// autograd/derivative.cpp: reading formulas, and finding out what they need.
+// autograd/derivative.cpp: compiling formulas, and the values that they need.
 #include "opyard/autograd/derivative.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// autograd/engine.cpp: one run: who depends on whom, what is wanted, and who runs next.
+// autograd/engine.cpp: the backward engine: dependencies, required inputs, order of functions.
 //
 // [Order] A function is ready when all that lead to it have run. Of those that are ready the one
 // with the highest number runs. Counting goes over edges with a list of its own, so that no graph

@@ -1,4 +1,4 @@
-// autograd/names.h: which derivative an operator has.
+// autograd/names.h: names of backward functions.
 //
 // Depends on: autograd/derivative.h.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/objects.cpp: what tensors ask: see tensor/gradient_functions.h.
+// autograd/objects.cpp: implementation of tensor/gradient_functions.h.
 #include "objects.h"
 
 #include "opyard/autograd.h"

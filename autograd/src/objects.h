@@ -1,4 +1,4 @@
-// autograd/objects.h: answers to what tensors ask of their gradients.
+// autograd/objects.h: installs the functions by which tensors ask for their gradients.
 //
 // Depends on: nothing of ours.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/plan.h: what the tape knows of an operator, found at its first use.
+// autograd/plan.h: the tape's plan of an operator, made at its first use.
 //
 // A Plan belongs to an operator and its derivative. What a call saves depends on which of its
 // tensors need a gradient: a Needs for each set of them that came, found once and then cached.

@@ -1,4 +1,4 @@
-// autograd/saved_tensor.cpp: saving, and finding that what was saved has changed.
+// autograd/saved_tensor.cpp: saving tensors, and detecting that one was modified.
 #include "opyard/autograd/saved_tensor.h"
 
 #include <fmt/format.h>

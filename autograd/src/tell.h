@@ -1,4 +1,4 @@
-// autograd/tell.h: telling a listener that the call which a function is of begins.
+// autograd/tell.h: notifies the listener before a backward function runs.
 //
 // Depends on: opyard/autograd/function.h, opyard/observe/function_listener.h.
 #pragma once

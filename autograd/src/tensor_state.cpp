@@ -1,4 +1,4 @@
-// autograd/tensor_state.cpp: what a tensor's history is by now.
+// autograd/tensor_state.cpp: the gradient state of tensors, and histories after writes.
 #include "opyard/autograd/tensor_state.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// autograd/write_function.cpp: which writes are refused, and recording the others.
+// autograd/write_function.cpp: in-place writes: which are refused, and taking the others down.
 #include "opyard/autograd/write.h"
 
 #include "calls.h"

@@ -1,4 +1,4 @@
-// loops/comparison.cpp: whether one element equals, precedes or follows another.
+// loops/comparison.cpp: elementwise comparison loops.
 #include "loops/elementwise_loops.h"
 #include "loops/kinds.h"
 

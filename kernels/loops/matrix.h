@@ -1,4 +1,4 @@
-// loops/matrix.h: a matrix in any layout: where its first element is, its sizes, and its strides.
+// loops/matrix.h: a strided matrix: first element, sizes, strides.
 //
 // A transposed view is a matrix like any other.
 //

@@ -1,4 +1,4 @@
-// loops/table.h: what a build of the loops exports: one table of functions.
+// loops/table.h: the table of functions that a build of the loops exports.
 //
 // The files of this folder are compiled into a library of their own for each build of the
 // processor, with the same names: opyard_loops_baseline.so, opyard_loops_v3.so and

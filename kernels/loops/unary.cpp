@@ -1,4 +1,4 @@
-// loops/unary.cpp: what one element becomes, if the processor has an instruction for it.
+// loops/unary.cpp: unary elementwise loops with processor instructions.
 #include <cmath>
 
 #include "loops/elementwise_loops.h"

@@ -1,4 +1,4 @@
-// bind/bind.cpp: the extension module opyard._bind: what need not be fast.
+// bind/bind.cpp: the extension module opyard._bind, for calls that need not be fast.
 //
 // Schemas, the inspection of the registry, and plugins. Only functions of the package call it.
 // It keeps no Python object of its own, so it may be imported late and lives as long as Python

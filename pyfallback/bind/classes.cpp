@@ -1,4 +1,4 @@
-// bind/classes.cpp: what pybind11 leaves open in a class, closed.
+// bind/classes.cpp: completes pybind11's classes: pickling, construction, comparison refused.
 #include "opyard/detail/bind/classes.h"
 
 #include <new>

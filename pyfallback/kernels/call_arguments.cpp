@@ -1,4 +1,4 @@
-// kernels/call_arguments.cpp: leaving out what equals its default.
+// kernels/call_arguments.cpp: omitting arguments that equal their default.
 #include "kernels/call_arguments.h"
 
 #include <cmath>

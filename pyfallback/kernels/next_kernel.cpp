@@ -1,4 +1,4 @@
-// kernels/next_kernel.cpp: calling a function with call_next, and what call_next does.
+// kernels/next_kernel.cpp: call_next in Python.
 #include "kernels/next_kernel.h"
 
 #include <structmember.h>

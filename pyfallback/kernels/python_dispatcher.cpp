@@ -1,4 +1,4 @@
-// kernels/python_dispatcher.cpp: an operator's cache, and running what is in it.
+// kernels/python_dispatcher.cpp: the Python dispatcher: an operator's cache, and its calls.
 //
 // [Cache] A dictionary of the operator's Python object: the number of a key leads to (the address
 // of the record that was there, the address of its Python function, what the hook said). An entry

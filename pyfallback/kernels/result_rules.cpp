@@ -1,4 +1,4 @@
-// kernels/result_rules.cpp: comparing results with arguments, and saying what is wrong.
+// kernels/result_rules.cpp: checks of a kernel's results against its arguments.
 #include "kernels/result_rules.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// kernels/result_rules.h: what a kernel's results may be, and the check that a call makes.
+// kernels/result_rules.h: rules of a kernel's results, and their check.
 //
 //   Any            anything that fits the schema; nothing is looked at
 //   Fresh          tensors with memory of their own: not an argument's, not another result's, but

@@ -1,4 +1,4 @@
-// kernels/results.cpp: checking and converting what a Python function returned.
+// kernels/results.cpp: checking and converting results of Python functions.
 #include "kernels/results.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// kernels/results.h: what a Python function returned, as the results of an operator.
+// kernels/results.h: results of Python functions as values.
 //
 // [Results] Nothing for `-> ()`, the value for one result, a tuple or list for several. Number
 // and types are checked; the error names the operator, who returned it, and the position.

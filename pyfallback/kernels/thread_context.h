@@ -1,4 +1,4 @@
-// kernels/thread_context.h: taking what a thread adds to its calls along, in Python.
+// kernels/thread_context.h: capture of a thread's dispatch state, in Python.
 //
 // opyard.capture_context() is made of these functions of _C. A context is a capsule here.
 //

@@ -1,4 +1,4 @@
-// operators/direct_call.cpp: what is ready, and the two ways to a kernel.
+// operators/direct_call.cpp: direct calls: plans, and the two ways to a kernel.
 //
 // [Defaults] A function in Python must not see an argument that equals its default (see
 // kernels/call_arguments.h), so such a call goes through the stack, which leaves it out.

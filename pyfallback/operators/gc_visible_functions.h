@@ -1,4 +1,4 @@
-// operators/gc_visible_functions.h: what the garbage collector sees of a library's kernels.
+// operators/gc_visible_functions.h: garbage collection of a library's Python kernels.
 //
 // A kernel keeps a function, and the function its module's variables, the library among them: a
 // cycle through C++ that the garbage collector does not see. While Python runs that is intended,

@@ -1,4 +1,4 @@
-// registering/finder.cpp: asking the package to load what brings an operator.
+// registering/finder.cpp: loads packages for operators that are not defined.
 #include "registering/finder.h"
 
 #include "runtime/hooks.h"

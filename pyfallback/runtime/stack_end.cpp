@@ -1,4 +1,4 @@
-// runtime/stack_end.cpp: where the stack of a thread ends, asked once a thread.
+// runtime/stack_end.cpp: the end of a thread's C stack, cached per thread.
 #include "opyard/detail/python/stack_end.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// vtable/gpu_trace.cpp: what happens on a device, for Python's callbacks.
+// vtable/gpu_trace.cpp: device events for Python callbacks.
 //
 // [Late] Memory and events also end in destructors, which take no GIL. Such an event is put aside
 // on a thread without it, and told by a pending call of the main thread, or before the next event.

@@ -1,4 +1,4 @@
-// vtable/gpu_trace.h: asking to be told of devices; opyard/gpu_trace.py has what people use.
+// vtable/gpu_trace.h: subscription to device events; opyard/gpu_trace.py has the public names.
 //
 // Depends on: runtime/runtime.h.
 #pragma once

@@ -1,4 +1,4 @@
-// vtable/metadata.cpp: what a tensor is like, if its Python class says so.
+// vtable/metadata.cpp: tensor metadata defined in Python classes.
 //
 // [Questions] Each function is a call of an operator that the handlers of the class answer, modes
 // first, as any other call; the operator's name says what is asked. None means "as the tensor was

@@ -1,4 +1,4 @@
-// vtable/python_table.cpp: what other extension modules ask of the Python plugin, answered.
+// vtable/python_table.cpp: the table of functions for other extension modules.
 //
 // Each function finds the runtime through the table's tag. What it calls throws; what leaves is a
 // null or -1 with a Python exception, or a status with this thread's error for what may be called

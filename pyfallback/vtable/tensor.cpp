@@ -1,4 +1,4 @@
-// vtable/tensor.cpp: what C++ asks the Python object of one tensor to do.
+// vtable/tensor.cpp: interpreter functions on one tensor's object.
 #include "kernels/handlers.h"
 #include "vtable/vtable.h"
 

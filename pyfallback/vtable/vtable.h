@@ -1,4 +1,4 @@
-// vtable/vtable.h: what C++ may ask of CPython: the functions behind the interpreter's tag.
+// vtable/vtable.h: the interpreter functions of CPython.
 //
 // The functions of interpreter/interpreter_functions.def, where what each does is said. vtable.cpp
 // puts them into the table; each is in the file near what it does:

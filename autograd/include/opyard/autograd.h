@@ -1,4 +1,4 @@
-// opyard/autograd.h: gradients of what C++ programs compute with operators.
+// opyard/autograd.h: gradients in C++: the public functions of autograd.
 //
 //   using namespace opyard;
 //   autograd::require_gradient(w);

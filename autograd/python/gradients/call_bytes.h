@@ -1,4 +1,4 @@
-// gradients/call_bytes.h: what the key of a call is put together of.
+// gradients/call_bytes.h: the bytes of a compiled function's cache key.
 //
 // Depends on: nothing.
 #pragma once

@@ -1,4 +1,4 @@
-// gradients/call_keys.cpp: what a compiled function's call looks like, as bytes, and its tensors.
+// gradients/call_keys.cpp: cache keys of a compiled function's calls, and their tensors.
 //
 // Two calls with equal bytes may run the same graph. In these are: whether gradients are recorded,
 // the thread's dispatch keys, and each thing among the arguments and among what the function sees

@@ -1,4 +1,4 @@
-// gradients/gradients.h: what the files of the extension module opyard._gradients share.
+// gradients/gradients.h: declarations that the sources of opyard._gradients share.
 //
 // The module shows what libopyard_autograd has, and gives it functions in Python. It is not
 // opyard._C, because it needs that library, which `import opyard` does not load. Of the Python

@@ -1,4 +1,4 @@
-// gradients/object_state.h: where an object of a class of Python keeps its state.
+// gradients/object_state.h: the state of Python objects of a C++ class.
 //
 // Depends on: bind/extension.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/kernel.h: what an author of kernels needs, in one include.
+// opyard/kernel.h: umbrella header for authors of kernels.
 //
 //   opyard::Tensor twice(const opyard::Tensor& x) {
 //     const opyard::Tensor y = opyard::empty_like(x);

@@ -1,4 +1,4 @@
-// base/identifier.h: what may name an operator, a namespace, a key, an argument.
+// base/identifier.h: valid names of operators, namespaces, keys and arguments.
 //
 // Not the functions of <cctype>: those depend on the locale of the host.
 //

@@ -1,4 +1,4 @@
-// base/warning.cpp: where warnings go.
+// base/warning.cpp: warning handlers.
 #include "opyard/base/warning.h"
 
 #include <fmt/format.h>

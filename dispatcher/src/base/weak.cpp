@@ -1,4 +1,4 @@
-// base/weak.cpp: who watches which object.
+// base/weak.cpp: weak references.
 //
 // Overview: the first WeakPtr to an object makes a cell that holds the object's address, sets the
 // object's flag, and notes the cell in one table of the process. Later ones find the cell there.

@@ -1,4 +1,4 @@
-// base/weak_table.h: what the end of a counted object tells those who only watch it.
+// base/weak_table.h: the table of weakly referenced objects.
 //
 // Depends on: base/counted.h.
 #pragma once

@@ -1,4 +1,4 @@
-// c_api/handles.h: what the handles and values of C are in C++.
+// c_api/handles.h: handles and values of the C API as C++ types.
 //
 //   opyard_tensor*      a TensorImpl, seen as Counted
 //   opyard_error*       an ErrorObject, seen as Counted

@@ -1,4 +1,4 @@
-// c_api/keys.cpp: sets of dispatch keys, and what a thread adds to them, from C.
+// c_api/keys.cpp: the C API of dispatch keys and thread-local key sets.
 #include "c_api/handles.h"
 #include "opyard/keys/alias_keys.h"
 #include "opyard/keys/local.h"

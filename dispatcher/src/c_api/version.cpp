@@ -1,4 +1,4 @@
-// c_api/version.cpp: which library this is, and the count of what C programs hold.
+// c_api/version.cpp: the C API of the version, and the count of live handles.
 #include "base/versioned_struct.h"
 #include "c_api/handles.h"
 

@@ -1,4 +1,4 @@
-// ffi/borrowed_arguments.cpp: what an operator borrows from a C caller, as values.
+// ffi/borrowed_arguments.cpp: arguments borrowed from a C caller, as values.
 #include "ffi/borrowed_arguments.h"
 
 #include <fmt/format.h>

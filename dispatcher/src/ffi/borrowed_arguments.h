@@ -1,4 +1,4 @@
-// ffi/borrowed_arguments.h: what an operator borrows from a C caller, as values.
+// ffi/borrowed_arguments.h: arguments borrowed from a C caller, as values.
 //
 // Depends on: ffi/c_callee.h.
 #pragma once

@@ -1,4 +1,4 @@
-// ffi/c_callee.h: what a C function of an operator leads to.
+// ffi/c_callee.h: the context of an operator's C function.
 //
 // Depends on: ffi/c_signature.h.
 #pragma once

@@ -1,4 +1,4 @@
-// ffi/c_kernel.h: what a record of a C function leads to.
+// ffi/c_kernel.h: the context of a kernel that is a C function.
 //
 // Depends on: ffi/c_signature.h.
 #pragma once

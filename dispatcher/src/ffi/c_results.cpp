@@ -1,4 +1,4 @@
-// ffi/c_results.cpp: what a C function leaves behind its out-pointers, as results.
+// ffi/c_results.cpp: results from a C function's out-pointers.
 #include "ffi/c_results.h"
 
 #include <fmt/format.h>

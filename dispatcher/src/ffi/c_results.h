@@ -1,4 +1,4 @@
-// ffi/c_results.h: what a C function leaves behind its out-pointers, as results.
+// ffi/c_results.h: results from a C function's out-pointers.
 //
 // Depends on: ffi/c_kernel.h, ffi/c_words.h, ffi/call_memory.h.
 #pragma once

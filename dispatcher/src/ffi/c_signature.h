@@ -1,4 +1,4 @@
-// ffi/c_signature.h: what a schema looks like in C: the one reading of the table in
+// ffi/c_signature.h: the C signature of a schema, read by the table in
 // opyard/ffi/c_function.h, for both directions.
 //
 // A call moves words of 8 bytes: one for each parameter of a number or pointer type, two for a

@@ -1,4 +1,4 @@
-// inspect/inspect.cpp: asking the registry, which changes nothing.
+// inspect/inspect.cpp: read-only queries of the registry.
 #include "opyard/inspect/inspect.h"
 
 #include <fmt/format.h>

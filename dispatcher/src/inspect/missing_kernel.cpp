@@ -1,4 +1,4 @@
-// inspect/missing_kernel.cpp: what a call is told that finds no kernel.
+// inspect/missing_kernel.cpp: the error of a call without a kernel.
 //
 // Printing is above resolution: the records that raise are in the tables, and their words are made
 // by reading tables. So the records know one function pointer, which is set here when libopyard is

@@ -1,4 +1,4 @@
-// interpreter/gil.cpp: what releasing the lock of an interpreter is, and doing it for a scope.
+// interpreter/gil.cpp: releasing an interpreter's lock for a scope.
 #include "opyard/interpreter/gil.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// interpreter/interpreter_exception.cpp: where the type information of these exceptions lives.
+// interpreter/interpreter_exception.cpp: type information of interpreter exceptions.
 #include "opyard/interpreter/interpreter_exception.h"
 
 namespace opyard {

@@ -1,4 +1,4 @@
-// keys/named_keys.cpp: naming keys, and what a name may not be.
+// keys/named_keys.cpp: naming backends and layers at run time.
 #include "opyard/detail/keys/named_keys.h"
 
 #include <fmt/format.h>

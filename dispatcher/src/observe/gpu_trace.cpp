@@ -1,4 +1,4 @@
-// observe/gpu_trace.cpp: who is told of devices, and what becomes of what that raises.
+// observe/gpu_trace.cpp: callbacks for device events, and errors in them.
 #include "opyard/observe/gpu_trace.h"
 
 #include <cxxabi.h>

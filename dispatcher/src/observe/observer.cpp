@@ -1,4 +1,4 @@
-// observe/observer.cpp: the chain of observers of a thread, and who hears of graphs.
+// observe/observer.cpp: the observers of a thread.
 #include "opyard/observe/observer.h"
 
 #include "opyard/observe/function_listener.h"

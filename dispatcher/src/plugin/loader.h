@@ -1,4 +1,4 @@
-// plugin/loader.h: what the loader and the registrars of plugins share.
+// plugin/loader.h: declarations that the loader and the registrars of plugins share.
 //
 // Depends on: plugin/registrar.h, plugin/c_plugin.h.
 #pragma once

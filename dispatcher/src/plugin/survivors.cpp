@@ -1,4 +1,4 @@
-// plugin/survivors.cpp: what is left of a plugin that is unloaded.
+// plugin/survivors.cpp: survivors of an unloaded plugin.
 //
 // [What can be known] Calls under way show in the records that cannot be freed yet; typed handles
 // in the operators that they were made of; kernels of other libraries in the registry. No one keeps

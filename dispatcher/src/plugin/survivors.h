@@ -1,4 +1,4 @@
-// plugin/survivors.h: what is left of a plugin that is unloaded.
+// plugin/survivors.h: survivors of an unloaded plugin.
 //
 // Depends on: plugin/plugin.h, registry/registry.h.
 #pragma once

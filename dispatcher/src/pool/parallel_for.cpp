@@ -1,4 +1,4 @@
-// pool/parallel_for.cpp: dividing a loop into ranges, and who takes them.
+// pool/parallel_for.cpp: splitting a loop into ranges for the pool.
 //
 // Ranges are taken one by one from a counter, by the caller and those who help, so that a slow
 // thread holds up one range only. There are a few for each thread; where they begin depends on the

@@ -1,4 +1,4 @@
-// pool/pool.cpp: the process's threads, what is queued for them, and who sleeps.
+// pool/pool.cpp: the thread pool: threads, queue, sleeping and waking.
 //
 // Overview: one lock guards everything; no code of a user runs under it. A thread of the pool takes
 // a range of a loop first, then the oldest job, then sleeps on a futex. Threads are started when

@@ -1,4 +1,4 @@
-// pool/queue.h: what the pool's threads are given to do: jobs, which someone may wait for, and loops.
+// pool/queue.h: the work queue of the pool: jobs, which someone may wait for, and loops.
 //
 // Depends on: base/counted.h, base/mutex.h.
 #pragma once

@@ -1,4 +1,4 @@
-// registry/built_in_fallbacks.cpp: what serves a layer for which no one registered anything.
+// registry/built_in_fallbacks.cpp: built-in fallbacks of layers.
 #include "registry/built_in_records.h"
 
 namespace opyard {

@@ -1,4 +1,4 @@
-// registry/built_in_records.cpp: what runs if no kernel does.
+// registry/built_in_records.cpp: built-in records: missing kernel, fallthrough.
 #include "registry/built_in_records.h"
 
 #include "opyard/registry/operator.h"

@@ -1,4 +1,4 @@
-// registry/calling_interpreter.h: whose calls a table is made for.
+// registry/calling_interpreter.h: the interpreter that a table is computed for.
 //
 // Some records serve one interpreter alone (Record::interpreter). A caller sees those of its own
 // and those that serve all:

@@ -1,4 +1,4 @@
-// registry/definers.cpp: who has made a definition.
+// registry/definers.cpp: definitions of an operator, counted by definer.
 #include "registry/definers.h"
 
 #include <fmt/format.h>

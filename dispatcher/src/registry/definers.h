@@ -1,4 +1,4 @@
-// registry/definers.h: who has made a definition, which interpreters may share.
+// registry/definers.h: definitions of an operator, counted by definer; interpreters may share one.
 //
 // See [Interpreters] in registry/registry.h. All with the registry's lock held.
 //

@@ -1,4 +1,4 @@
-// registry/gradient_slot.cpp: the record that hands calls to those who record gradients.
+// registry/gradient_slot.cpp: the record that hands calls to the tape.
 #include "registry/gradient_slot.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// registry/gradient_slot.h: what an entry knows of gradients: its derivatives, and the records of the tape.
+// registry/gradient_slot.h: an operator's derivatives, and the tape's records for them.
 //
 //   GradientSlot ── given: derivatives, newest last, each with its record once the tape is armed
 //             └─ plain: the record that serves while none is given

@@ -1,4 +1,4 @@
-// registry/next.cpp: what is below a kernel, and remembering it.
+// registry/next.cpp: call_next: finding the kernel below, cached.
 //
 // [Remembered] Each thread remembers the last answers, so that the registry is not asked, nor its
 // lock taken, while tables stay as they are. An answer holds as long as table_changes is the number

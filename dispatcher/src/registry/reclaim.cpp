@@ -1,4 +1,4 @@
-// registry/reclaim.cpp: when a retired record may be freed.
+// registry/reclaim.cpp: reclamation of retired records.
 //
 // Overview
 //   A call on the hot path loads a slot and follows the record without a lock. A writer that

@@ -1,4 +1,4 @@
-// registry/state.h: what the registry holds.
+// registry/state.h: the registry's state.
 //
 // Depends on: registry/operator_entry.h, registry/history_ring.h, registry/listener_list.h.
 #pragma once

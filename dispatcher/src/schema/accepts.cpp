@@ -1,4 +1,4 @@
-// schema/accepts.cpp: whether a value may be an argument of a type.
+// schema/accepts.cpp: type checks of values against schema types.
 #include <algorithm>
 
 #include "opyard/detail/value/dict_object.h"

@@ -1,4 +1,4 @@
-// schema/compatible.cpp: whether a schema may take the place of another one.
+// schema/compatible.cpp: backward compatibility of schemas.
 #include <fmt/format.h>
 
 #include <algorithm>

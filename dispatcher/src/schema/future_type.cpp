@@ -1,4 +1,4 @@
-// schema/future_type.cpp: a schema type as what a future asks of its value.
+// schema/future_type.cpp: the element type of futures.
 #include "opyard/schema/future_type.h"
 
 namespace opyard {

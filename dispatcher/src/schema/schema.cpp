@@ -1,4 +1,4 @@
-// schema/schema.cpp: what can be asked of a schema, and how two of them differ.
+// schema/schema.cpp: queries of schemas, and differences between two.
 #include "opyard/schema/schema.h"
 
 #include <fmt/format.h>

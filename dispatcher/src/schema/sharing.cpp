@@ -1,4 +1,4 @@
-// schema/sharing.cpp: which values can be shared, by their types.
+// schema/sharing.cpp: object sharing between values, by their types.
 #include "schema/sharing.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// schema/sharing.h: whether two values can be one object, as far as their types say.
+// schema/sharing.h: object sharing between values, by their types.
 //
 // Depends on: schema/type.h.
 #pragma once

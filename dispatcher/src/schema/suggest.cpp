@@ -1,4 +1,4 @@
-// schema/suggest.cpp: which default value was probably meant.
+// schema/suggest.cpp: suggestions for wrong default values.
 #include "schema/suggest.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// schema/suggest.h: what to write instead of a default value that does not fit.
+// schema/suggest.h: suggestions for wrong default values.
 //
 // Depends on: schema/schema_cursor.h, text/literal.h.
 #pragma once

@@ -1,4 +1,4 @@
-// tensor/geometry.h: what sizes and strides have to keep. Not public.
+// tensor/geometry.h: checks of sizes and strides. Not public.
 //
 // Depends on: tensor/tensor.h.
 #pragma once

@@ -1,4 +1,4 @@
-// tensor/kernel_refusals.cpp: what accessors, loops and dispatch over dtypes refuse.
+// tensor/kernel_refusals.cpp: errors of accessors, loops and dispatch over dtypes.
 #include <fmt/format.h>
 
 #include "opyard/tensor/accessor.h"

@@ -1,4 +1,4 @@
-// tensor/keys_on.h: what a plain tensor adds to a call. Not public.
+// tensor/keys_on.h: key sets of plain tensors, by device. Not public.
 //
 // Depends on: keys/gradient_mode.h, tensor/device.h.
 #pragma once

@@ -1,4 +1,4 @@
-// tensor/places.cpp: how far a geometry reaches, and two elements in one place.
+// tensor/places.cpp: extent of a geometry, and internal overlap.
 //
 // [Extent] The elements a geometry touches are between two offsets. From the first element
 // each dimension reaches (size - 1) * stride further, upwards or, for a negative stride,

@@ -1,4 +1,4 @@
-// tensor/resize.cpp: when a tensor may get other sizes, and its new memory.
+// tensor/resize.cpp: resizing tensors.
 #include "opyard/tensor/resize.h"
 
 #include <fmt/format.h>

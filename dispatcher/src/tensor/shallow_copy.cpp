@@ -1,4 +1,4 @@
-// tensor/shallow_copy.cpp: who copies.
+// tensor/shallow_copy.cpp: shallow copies, by the interpreter's function or here.
 #include "opyard/tensor/shallow_copy.h"
 
 #include "opyard/interpreter/interpreter.h"

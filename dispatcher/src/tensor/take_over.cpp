@@ -1,4 +1,4 @@
-// tensor/take_over.cpp: who may see a tensor or its memory.
+// tensor/take_over.cpp: sole ownership of a tensor or its memory.
 #include "opyard/detail/tensor/take_over.h"
 
 #include "opyard/detail/tensor/exported_tensor.h"

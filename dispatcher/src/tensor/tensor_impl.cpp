@@ -1,4 +1,4 @@
-// tensor/tensor_impl.cpp: what a tensor checks when it is made, and lets go of at its end.
+// tensor/tensor_impl.cpp: construction, checks and destruction of tensors.
 //
 // [Extent] of places.cpp says which elements a geometry touches; all of them must be in
 // the storage. A geometry without elements touches none and fits any storage, from any

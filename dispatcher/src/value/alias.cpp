@@ -1,4 +1,4 @@
-// value/alias.cpp: walking through values, and comparing what was found by its memory.
+// value/alias.cpp: walking values, and comparing them by memory.
 #include "opyard/value/alias.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// value/containers.cpp: what the handles of lists and dicts share, whatever their types.
+// value/containers.cpp: untyped parts of the handles of lists and dicts.
 #include <fmt/format.h>
 
 #include "opyard/value/dict.h"

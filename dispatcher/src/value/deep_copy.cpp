@@ -1,4 +1,4 @@
-// value/deep_copy.cpp: copying what can be reached through a value.
+// value/deep_copy.cpp: deep copies of values.
 //
 // [Order] The copy of a container is made empty, noted in the memo, and put on a list; the list is
 // worked off until it is empty. So a container inside itself finds its own copy, and nesting

@@ -1,4 +1,4 @@
-// value/equality.cpp: whether values are equal, and their hashes.
+// value/equality.cpp: equality and hashes of values.
 //
 // [Pairs] Containers are compared with a list of pairs that are still to be looked at, so that
 // nesting costs no stack. A pair of nested containers is looked at once: that ends a walk through

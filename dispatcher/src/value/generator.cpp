@@ -1,4 +1,4 @@
-// value/generator.cpp: what a generator does whose backend says nothing else.
+// value/generator.cpp: default methods of random generators.
 #include "opyard/value/generator.h"
 
 #include <fmt/format.h>

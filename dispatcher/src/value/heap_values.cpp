@@ -1,4 +1,4 @@
-// value/heap_values.cpp: the ends of what values point to.
+// value/heap_values.cpp: destruction of heap values.
 #include "opyard/value/heap_values.h"
 
 #include <new>

@@ -1,4 +1,4 @@
-// value/message.cpp: what each kind of piece looks like.
+// value/message.cpp: pieces of messages as text.
 #include "opyard/value/message.h"
 
 namespace opyard {

@@ -1,4 +1,4 @@
-// value/object.cpp: what an object does whose class says nothing else.
+// value/object.cpp: default methods of user-defined objects.
 #include "opyard/value/object.h"
 
 #include <fmt/format.h>

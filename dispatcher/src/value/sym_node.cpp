@@ -1,4 +1,4 @@
-// value/sym_node.cpp: the names of what can be done with symbolic numbers.
+// value/sym_node.cpp: names of symbolic operations.
 #include "opyard/value/sym_node.h"
 
 namespace opyard {

@@ -1,4 +1,4 @@
-// value/sym_tensor.cpp: who answers for the geometry of a tensor: itself, or its class.
+// value/sym_tensor.cpp: symbolic geometry: the tensor's own, or its class's.
 #include "opyard/value/sym_tensor.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// value/weak_value.cpp: making an owner of what is watched.
+// value/weak_value.cpp: locking a weak value.
 #include "opyard/value/weak_value.h"
 
 namespace opyard {

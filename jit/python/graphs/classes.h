@@ -1,4 +1,4 @@
-// graphs/classes.h: what the classes of nodes, values, blocks and graphs share.
+// graphs/classes.h: shared definitions of the Python classes Node, Value, Block and Graph.
 //
 // Depends on: graphs/graphs.h.
 #pragma once

@@ -1,4 +1,4 @@
-// graphs/graphs.h: what the files of the extension module opyard._graphs share.
+// graphs/graphs.h: declarations that the sources of opyard._graphs share.
 //
 // The module shows graphs, their nodes and values, and runs them. It is not opyard._C, because it
 // needs libopyard_jit, which `import opyard` does not load. Of the Python plugin it uses the table

@@ -1,4 +1,4 @@
-// graphs/structure.cpp: Graph as a Python class: what is there, and every change.
+// graphs/structure.cpp: the Python class Graph: queries and edits.
 #include "graphs/classes.h"
 #include "opyard/detail/bind/classes.h"
 #include "opyard/jit/print.h"

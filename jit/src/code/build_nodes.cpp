@@ -1,4 +1,4 @@
-// code/build_nodes.cpp: what each kind of node becomes.
+// code/build_nodes.cpp: code generation for each kind of node.
 #include <algorithm>
 
 #include "code/builder.h"

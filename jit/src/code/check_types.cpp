@@ -1,4 +1,4 @@
-// code/check_types.cpp: that every value has a type which what gives it and what takes it agree on.
+// code/check_types.cpp: type checking of a graph before code is made.
 //
 // Shapes are not checked: what a tensor type says of sizes is of the example that a graph was
 // traced with.

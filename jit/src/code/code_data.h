@@ -1,4 +1,4 @@
-// code/code_data.h: what a code is made of.
+// code/code_data.h: CodeData: instructions, constants, registers of a code.
 //
 //   byte 0           8           16     20     24     28     32
 //        ┌───────────┬───────────┬──────┬──────┬──────┬──────┐

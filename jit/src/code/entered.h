@@ -1,4 +1,4 @@
-// code/entered.h: how a state is reserved for one thread.
+// code/entered.h: exclusive use of a state by one thread.
 //
 // Depends on: jit/interpreter_state.h.
 #pragma once

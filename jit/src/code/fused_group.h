@@ -1,4 +1,4 @@
-// code/fused_group.h: what a prim::FusionGroup runs. See jit/fuse.h, [Running].
+// code/fused_group.h: execution of prim::FusionGroup. See jit/fuse.h, [Running].
 //
 // A plan (fusion/fused_plan.h) is made once for each kind of inputs, and cached with the code.
 //

@@ -1,4 +1,4 @@
-// code/instructions.cpp: what each instruction does.
+// code/instructions.cpp: the instruction functions.
 //
 // One that throws has written nothing and emptied nothing, so that it can be run again.
 #include <fmt/format.h>

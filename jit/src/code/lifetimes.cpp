@@ -1,4 +1,4 @@
-// code/lifetimes.cpp: where a value is used for the last time.
+// code/lifetimes.cpp: last uses of values.
 #include "code/lifetimes.h"
 
 #include <algorithm>

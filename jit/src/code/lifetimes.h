@@ -1,4 +1,4 @@
-// code/lifetimes.h: where a value is used for the last time, as a block sees it.
+// code/lifetimes.h: last uses of values in a block.
 //
 // Depends on: jit/graph.h.
 #pragma once

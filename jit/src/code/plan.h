@@ -1,4 +1,4 @@
-// code/plan.h: which registers are live before each instruction. See jit/report.h, [Plan].
+// code/plan.h: liveness of registers at each instruction. See jit/report.h, [Plan].
 //
 // Depends on: code/code_data.h.
 #pragma once

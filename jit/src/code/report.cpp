@@ -1,4 +1,4 @@
-// code/report.cpp: what lives when, for people.
+// code/report.cpp: the report of live ranges as text.
 #include "opyard/jit/report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// code/saved_state.h: what a saved state looks like, once for the writer and the reader.
+// code/saved_state.h: the format of saved states, once for writer and reader.
 //
 //   "OPYSTATE"  version  code  stage  position  registers          all numbers little-endian
 //

@@ -1,4 +1,4 @@
-// fusion/chain.cpp: which operand is held, and what has to be stored, and where.
+// fusion/chain.cpp: register allocation for a chain of arithmetic.
 #include "fusion/chain.h"
 
 #include <algorithm>

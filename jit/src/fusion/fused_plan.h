@@ -1,4 +1,4 @@
-// fusion/fused_plan.h: how a fused group computes for inputs of certain dtypes, sizes and strides.
+// fusion/fused_plan.h: the plan of a fused group for certain dtypes, sizes and strides.
 //
 // [Tail] A tail is computed with its part, if it can be: a reduction of the last dimensions, or
 // what is joined of row-major tensors. Else its operands are outputs, and its operator is called.

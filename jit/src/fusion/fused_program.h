@@ -1,4 +1,4 @@
-// fusion/fused_program.h: what a fused group computes, whatever its inputs look like.
+// fusion/fused_program.h: the program of a fused group, for any inputs.
 //
 // [Parts] Calls that use each other's results are a part; all of a part has the same sizes. A value
 // of a part is an input, a number or what a step gives; values are numbered, inputs first. Without

@@ -1,4 +1,4 @@
-// fusion/fusible.h: which calls a group of fused operators may hold. See jit/fuse.h.
+// fusion/fusible.h: operators that fused groups may hold. See jit/fuse.h.
 //
 // Depends on: jit/block_functions.h, jit/node.h.
 #pragma once

@@ -1,4 +1,4 @@
-// fusion/part_plan.h: how one part of a fused group computes, for inputs of certain dtypes, sizes
+// fusion/part_plan.h: the plan of one part of a fused group, for inputs of certain dtypes, sizes
 // and strides.
 //
 // [Places] What a step reads and writes is a place: a number, a tensor, or a buffer of one block on

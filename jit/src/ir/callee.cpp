@@ -1,4 +1,4 @@
-// ir/callee.cpp: what passes ask of nodes, values and types.
+// ir/callee.cpp: queries of nodes, values and types for passes.
 #include "ir/callee.h"
 
 #include <algorithm>

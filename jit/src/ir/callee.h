@@ -1,5 +1,5 @@
-// ir/callee.h: what passes ask of nodes, values and types: what is called, what is known, and what
-// has memory.
+// ir/callee.h: queries of nodes, values and types for passes: callees, constants, types with
+// memory.
 //
 // Depends on: jit/resolve.h.
 #pragma once

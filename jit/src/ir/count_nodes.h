@@ -1,4 +1,4 @@
-// ir/count_nodes.h: how many nodes a block has, those of inner blocks included.
+// ir/count_nodes.h: the number of nodes of a block, inner blocks included.
 //
 // Depends on: jit/block.h, jit/node.h.
 #pragma once

@@ -1,4 +1,4 @@
-// ir/graph.cpp: making and naming what a graph holds.
+// ir/graph.cpp: creating nodes and values, and naming them.
 #include "opyard/jit/graph.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// ir/index_table.h: what someone knows of the nodes or values of one graph, found by their index.
+// ir/index_table.h: a table of facts about the nodes or values of one graph, by index.
 //
 // A map from addresses would miss the cache at every look: of the time that a graph of a million
 // nodes took from text to code, such maps took half (test/bench, graph_million).

@@ -1,4 +1,4 @@
-// ir/node_rules.cpp: what nodes of certain kinds have to look like.
+// ir/node_rules.cpp: verification rules for kinds of nodes.
 #include "ir/node_rules.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// ir/node_rules.h: what nodes of certain kinds have to look like.
+// ir/node_rules.h: verification rules for kinds of nodes.
 //
 // Depends on: jit/graph.h.
 #pragma once

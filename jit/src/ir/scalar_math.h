@@ -1,4 +1,4 @@
-// ir/scalar_math.h: what the expressions of builtins.def are made of: Python's numbers in 64 bits.
+// ir/scalar_math.h: Python's arithmetic on 64-bit numbers, for the expressions of builtins.def.
 //
 // Integers wrap around. A division by zero raises BadValue, as Python raises, also for floats.
 //

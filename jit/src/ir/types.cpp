@@ -1,4 +1,4 @@
-// ir/types.cpp: shaped tensors, the handle type, and which type is narrower.
+// ir/types.cpp: shaped tensor types, the handle type, and subtyping.
 #include "opyard/jit/types.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// passes/aliases.cpp: what the sets of an analysis say.
+// passes/aliases.cpp: queries of an alias analysis.
 #include "opyard/jit/aliases.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// passes/common_subexpressions.cpp: what was computed before is not computed again; and one
-// constant for equal ones.
+// passes/common_subexpressions.cpp: common-subexpression elimination, and pooling of
+// equal constants.
 //
 // A node may take the place of a later one of the same stage, in its block or a block below, if
 // both do the same with the same inputs, no memory that they take or give is written anywhere in

@@ -1,4 +1,4 @@
-// passes/constants.cpp: what is known before a run is computed before.
+// passes/constants.cpp: constant folding.
 //
 // Built-in functions alone are called, on numbers, texts and the like. A tensor is never computed:
 // a constant tensor shares its memory with others, who may write it between two runs. A call that

@@ -1,4 +1,4 @@
-// passes/dead_code.cpp: what nothing needs goes away.
+// passes/dead_code.cpp: dead-code elimination: removes nodes whose results are unused.
 //
 // Steps: mark backwards until nothing new is found to be alive; then destroy, from the last node
 // to the first. A value is alive if a node or output that is alive takes it; memory is alive if a

@@ -1,4 +1,4 @@
-// passes/pass.h: how a pass begins and ends.
+// passes/pass.h: the frame of a pass: entry checks and the graph's version.
 //
 // Depends on: jit/graph.h.
 #pragma once

@@ -1,4 +1,4 @@
-// passes/peephole.cpp: a node that gives what is there already is not asked.
+// passes/peephole.cpp: peephole optimization: removes no-ops and folds identities.
 //
 // Each rule looks at one node and what made its inputs. What takes the place of a value is the same
 // value at run time, of the same type; what becomes unused is left to eliminate_dead_code(). Sizes

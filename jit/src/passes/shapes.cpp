@@ -1,4 +1,4 @@
-// passes/shapes.cpp: what tensors look like, found by calling operators on tensors without memory.
+// passes/shapes.cpp: shape propagation, by calls on meta tensors.
 //
 // [Flow] Types are found in a table first, block by block: the value of a branch is what both
 // branches agree in, and what a loop carries is what its first value and the body's agree in, which

@@ -1,4 +1,4 @@
-// passes/specialize_shapes.cpp: what follows from the sizes and strides that inputs have.
+// passes/specialize_shapes.cpp: specialization for the sizes and strides of inputs.
 //
 // Elsewhere these say what an example looked like. Here the caller promises that the graph runs
 // with inputs of the types that it names alone, so that no run has to ask for them. What operators

@@ -1,4 +1,4 @@
-// passes/tuples.cpp: what is taken out of a tuple that was just made is taken from before.
+// passes/tuples.cpp: tuple lowering: forwards the elements of tuples that a graph makes.
 //
 // A tuple that is an input, output, or item of a list stays; so does an item that is declared as a
 // wider type, since overloads are chosen by it.

@@ -1,4 +1,4 @@
-// text/formula_reads.cpp: what a formula reads of its arguments, and what it knows of numbers.
+// text/formula_reads.cpp: arguments that a formula reads, and its constants.
 #include <algorithm>
 #include <iterator>
 

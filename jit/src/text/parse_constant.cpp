@@ -1,4 +1,4 @@
-// text/parse_constant.cpp: what is behind the "=" of an attribute.
+// text/parse_constant.cpp: parsing attribute values.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// text/parse_tensor.cpp: tensors whose numbers are in the text.
+// text/parse_tensor.cpp: parsing tensor literals.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// text/value_names.h: what the names of values mean while a graph is read.
+// text/value_names.h: the symbol table of the graph parser.
 //
 // Depends on: text/graph_language.h.
 #pragma once

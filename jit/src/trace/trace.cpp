@@ -1,4 +1,4 @@
-// trace/trace.cpp: the fallback at the key Tracer, and which value a tensor is.
+// trace/trace.cpp: the tracer: the fallback at the key Tracer, and values of tensors.
 #include "opyard/jit/trace.h"
 
 #include <fmt/format.h>

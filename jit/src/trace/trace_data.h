@@ -1,4 +1,4 @@
-// trace/trace_data.h: what a trace knows while it records.
+// trace/trace_data.h: the state of a trace.
 //
 // Depends on: jit/trace.h.
 #pragma once

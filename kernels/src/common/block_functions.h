@@ -1,4 +1,4 @@
-// kernels/common/block_functions.h: what fused groups of a graph may call instead of a kernel.
+// kernels/common/block_functions.h: block functions that fused groups call in place of kernels.
 //
 //   fusible("aten::add", "Tensor", &add_tensor, loops().arithmetic.add);
 //

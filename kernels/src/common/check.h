@@ -1,4 +1,4 @@
-// kernels/common/check.h: what every kernel asks of its arguments before it touches memory.
+// kernels/common/check.h: checks of arguments that kernels share.
 //
 // Every function takes the operator's name and the argument's, and raises a sentence that
 // holds both, what came, and what is accepted.

@@ -1,4 +1,4 @@
-// kernels/common/dtypes.h: how dtypes promote.
+// kernels/common/dtypes.h: type promotion.
 //
 // [Promotion] The inputs of an operator meet in one dtype. Inputs have three ranks: tensors with
 // dimensions, tensors without, and plain numbers; those of a rank meet in the smallest dtype that

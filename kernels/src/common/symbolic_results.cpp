@@ -1,4 +1,4 @@
-// kernels/common/symbolic_results.cpp: what the sizes of results are, computed in SymInts.
+// kernels/common/symbolic_results.cpp: sizes of results in SymInts.
 #include "common/symbolic_results.h"
 
 #include <opyard/library.h>

@@ -1,4 +1,4 @@
-// kernels/common/write.h: what has to hold before a tensor that others see is written to.
+// kernels/common/write.h: checks before a tensor is written in place.
 //
 // Depends on: common/check.h.
 #pragma once

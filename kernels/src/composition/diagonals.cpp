@@ -1,4 +1,4 @@
-// kernels/composition/diagonals.cpp: what is made of a diagonal, and matrices of what is on it:
+// kernels/composition/diagonals.cpp: operators on diagonals:
 // trace, diag, diagflat and diag_embed.
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// kernels/composition/nearness.cpp: whether numbers are near each other or real, angles in other
-// units, and powers in float64: isclose, allclose, isreal, deg2rad, rad2deg, float_power.
+// kernels/composition/nearness.cpp: comparison within a tolerance, angles in other units, and powers
+// in float64: isclose, allclose, isreal, deg2rad, rad2deg, float_power.
 #include <cmath>
 
 #include "common/check.h"

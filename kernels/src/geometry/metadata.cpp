@@ -1,4 +1,4 @@
-// kernels/geometry/metadata.cpp: what a tensor is like, as operators: questions that the handlers
+// kernels/geometry/metadata.cpp: metadata of tensors as operators: size, stride, layout, which the handlers
 // of a tensor's class answer, if it has policies. For any other tensor they give what the tensor
 // itself says.
 //

@@ -1,4 +1,4 @@
-// kernels/neural/convolution_plan.h: what a convolution was asked for, checked, and its three
+// kernels/neural/convolution_plan.h: checked parameters of a convolution, and its three
 // products.
 //
 // A convolution is linear in its image and in its weight. With y = C(x, w) there are two more

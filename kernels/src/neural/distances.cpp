@@ -1,4 +1,4 @@
-// kernels/neural/distances.cpp: how far points are apart: cdist between two lists of points, pdist
+// kernels/neural/distances.cpp: pairwise distances: cdist between two lists of points, pdist
 // within one.
 //
 // Compositions of differences and linalg_vector_norm, so that gradients of every order are those of

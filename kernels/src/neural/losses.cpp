@@ -1,4 +1,4 @@
-// kernels/neural/losses.cpp: how far predictions are from what was wanted, as compositions.
+// kernels/neural/losses.cpp: loss functions, as compositions.
 //
 // `reduction` is 0 for none, 1 for the mean, 2 for the sum.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// kernels/neural/pool_windows.cpp: where windows of pooling begin and end, and what is refused.
+// kernels/neural/pool_windows.cpp: window bounds of pooling, and checks.
 #include "neural/pool_windows.h"
 
 #include <algorithm>

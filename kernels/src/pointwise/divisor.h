@@ -1,4 +1,4 @@
-// kernels/pointwise/divisor.h: what integers are divided by.
+// kernels/pointwise/divisor.h: checked divisors of integers.
 //
 // Depends on: pointwise/elementwise.h.
 #pragma once

@@ -1,4 +1,4 @@
-// kernels/pointwise/rest.h: what division of floats leaves.
+// kernels/pointwise/rest.h: remainders of float division.
 //
 // Depends on: nothing.
 #pragma once

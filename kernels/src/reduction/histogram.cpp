@@ -1,4 +1,4 @@
-// kernels/reduction/histogram.cpp: histc: how many elements fall into each of equal parts of a range.
+// kernels/reduction/histogram.cpp: histc: counts of elements in equal bins of a range.
 //
 // The range is that of the elements if it is not given, and one more on both sides if they are all
 // equal. Its end belongs to the last part. What is outside, and NaN, is not counted.

@@ -1,5 +1,5 @@
-// kernels/reduction/scan.cpp: cumsum, cumprod and prod: what a dimension gives, one element after
-// another.
+// kernels/reduction/scan.cpp: cumulative sums and products along a dimension: cumsum, cumprod,
+// prod.
 //
 // Integers and bools are computed in int64, which wraps; floats are summed and multiplied in
 // float64, complex numbers in complex128.

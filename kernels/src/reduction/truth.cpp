@@ -1,4 +1,4 @@
-// kernels/reduction/truth.cpp: all, any, equal: whether elements are true (not zero; NaN is true).
+// kernels/reduction/truth.cpp: all, any, equal: truth of elements (not zero; NaN is true).
 //
 // Of nothing, all is True and any is False.
 #include <opyard/library.h>

@@ -1,4 +1,4 @@
-// exported/assertions.cpp: what a program asserts about sizes; see [Checks].
+// exported/assertions.cpp: size assertions of exported programs; see [Checks].
 #include <fmt/format.h>
 
 #include "exported/nodes.h"

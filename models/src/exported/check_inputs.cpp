@@ -1,4 +1,4 @@
-// exported/check_inputs.cpp: what is passed to a model, against what it was exported for.
+// exported/check_inputs.cpp: input checks of a model: dtypes, sizes, ranges.
 //
 // [Sizes] Numbers and names are checked at once: a name has the value that the first input gives
 // it. Expressions wait until all inputs are seen. One whose names are known is computed; one that

@@ -1,4 +1,4 @@
-// exported/checks.h: what an exported program says of its inputs: dtypes, sizes, ranges.
+// exported/checks.h: input constraints of an exported program: dtypes, sizes, ranges.
 //
 // Depends on: files/json.h, models/model.h.
 #pragma once

@@ -1,4 +1,4 @@
-// exported/names.h: what a node of an exported program calls, and where it came from.
+// exported/names.h: targets and source locations of exported nodes.
 //
 // Depends on: files/json.h, jit/source_range.h, schema/schema.h.
 #pragma once

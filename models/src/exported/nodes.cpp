@@ -1,4 +1,4 @@
-// exported/nodes.cpp: calls of operators and of functions on sizes, and what they give.
+// exported/nodes.cpp: conversion of exported nodes: operators and functions on sizes.
 #include "exported/nodes.h"
 
 #include <utility>

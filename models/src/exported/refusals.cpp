@@ -1,4 +1,4 @@
-// exported/refusals.cpp: the list of what cannot run, and the names that go with it.
+// exported/refusals.cpp: unsupported parts of exported programs.
 #include "exported/refusals.h"
 
 #include <algorithm>

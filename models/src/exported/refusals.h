@@ -1,4 +1,4 @@
-// exported/refusals.h: what of an exported program cannot run, gathered into one error.
+// exported/refusals.h: unsupported parts of an exported program, gathered into one error.
 //
 // What needs the result of a node that was refused is not converted; its operator is looked up all
 // the same, so that the list is whole.

@@ -1,4 +1,4 @@
-// exported/tree.h: how a program's inputs and outputs are nested, as models/model.h writes it.
+// exported/tree.h: the nesting of a program's inputs and outputs, as models/model.h writes it.
 //
 // Depends on: files/json.h.
 #pragma once

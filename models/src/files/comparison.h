@@ -1,4 +1,4 @@
-// files/comparison.h: whether an array is what was expected, within a tolerance.
+// files/comparison.h: comparison of arrays within a tolerance.
 //
 // Depends on: tensor/tensor.h.
 #pragma once

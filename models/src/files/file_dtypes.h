@@ -1,4 +1,4 @@
-// files/file_dtypes.h: what the formats of files call each element type.
+// files/file_dtypes.h: dtype names of file formats.
 //
 // A new line in dtypes.def does not build until it has a row here; a format that cannot hold it has
 // "" or 0.

@@ -1,4 +1,4 @@
-// model/run_times.h: where the time of a run of a model went, as tables for people.
+// model/run_times.h: timing tables of a model's run.
 //
 // Depends on: models/model.h.
 #pragma once

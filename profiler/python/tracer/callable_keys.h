@@ -1,4 +1,4 @@
-// tracer/callable_keys.h: which key a callable of C has.
+// tracer/callable_keys.h: keys of C callables.
 //
 //   a function in C      by its definition (PyMethodDef), its name, and the type of self
 //   a type, a ufunc, …   by itself, or by its type

@@ -1,4 +1,4 @@
-// tracer/code_keys.h: which key a code object has, stored in the code object itself.
+// tracer/code_keys.h: keys of code objects, stored in the code objects.
 //
 // The word in its extra slot holds the key and what the tracer must do for it. Nothing is looked
 // up, nothing is held, and a new code object at an old address has no word yet: a name is

@@ -1,4 +1,4 @@
-// tracer/coroutines.h: which coroutine an event is of, and which task of asyncio.
+// tracer/coroutines.h: the coroutine and asyncio task of an event.
 //
 // A coroutine gets a number when it first runs, and one that a task runs itself the name of that
 // task, too. It goes by its address until another one begins there.

@@ -1,4 +1,4 @@
-// tracer/filter.h: which functions a profile leaves out while it captures.
+// tracer/filter.h: include and exclude filters of functions.
 //
 // A pattern is what a file name begins with ("/home/me/app/"), a shell pattern for the whole of it
 // ("*/test_*.py"), or the name of a module or package ("app.models"), which stands for its files

@@ -1,4 +1,4 @@
-// profiler/capture/journal.cpp: writing what goes to files besides the events.
+// profiler/capture/journal.cpp: the journal: names, threads and notes of a capture in files.
 //
 // [Child] The files of a child of fork() are made with its first event: most children run another
 // program at once, and capture nothing.

@@ -1,4 +1,4 @@
-// profiler/capture/journal.h: what of a capture is no event, appended to a file as entries.
+// profiler/capture/journal.h: the journal of a capture in files: everything but events.
 //
 //   0         4       5
 //   ┌─────────┬───────┬───────────────────────┐

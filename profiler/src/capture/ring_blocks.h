@@ -1,4 +1,4 @@
-// profiler/capture/ring_blocks.h: what a ring asks of the streams.
+// profiler/capture/ring_blocks.h: blocks of the ring buffer.
 //
 // Depends on: profiler/capture.h.
 #pragma once

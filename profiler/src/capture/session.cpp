@@ -1,4 +1,4 @@
-// profiler/capture/session.cpp: starting and stopping what captures.
+// profiler/capture/session.cpp: starting and stopping a session.
 #include "opyard/profiler/session.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// profiler/capture/sources.cpp: who captures.
+// profiler/capture/sources.cpp: starting and stopping event sources.
 #include "capture/sources.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// profiler/capture/sources.h: starting and stopping who captures, for sessions and the ring.
+// profiler/capture/sources.h: starting and stopping event sources, for sessions and the ring.
 //
 // Depends on: profiler/session.h.
 #pragma once

@@ -1,4 +1,4 @@
-// profiler/capture/turn.cpp: whose turn it is.
+// profiler/capture/turn.cpp: serialises starting and stopping of captures.
 //
 // No lock: the one who has the turn may wait for the GIL, which no one may do who holds a lock. The
 // turn of a thread that is not there in the child of a fork has ended with it.

@@ -1,4 +1,4 @@
-// profiler/capture/turn.h: one thread at a time starts or stops what captures.
+// profiler/capture/turn.h: serialises starting and stopping of captures.
 //
 // Depends on: base/error.h.
 #pragma once

@@ -1,4 +1,4 @@
-// exports/report_marks.h: which marks a page shows.
+// exports/report_marks.h: selection of marks for the HTML report.
 //
 // A page has room for a number of them. Rare ones are all shown; of each frequent one there is the
 // first in each of equal parts of the time that it covers, so that a page looks as it would with

@@ -1,4 +1,4 @@
-// profiler/files/files.cpp: reading what processes have written to a folder.
+// profiler/files/files.cpp: loading captures from a folder.
 //
 // [Keys] Each process gave its own keys, so all are replaced by keys of this one: of events, of
 // stacks, and in the words behind the events that have some.

@@ -1,4 +1,4 @@
-// profiler/profile/averages.cpp: how often each thing ran, and how long.
+// profiler/profile/averages.cpp: averages: counts and times by name.
 #include "opyard/profiler/averages.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// profiler/profile/calls.cpp: who calls whom.
+// profiler/profile/calls.cpp: callers and callees.
 #include "opyard/profiler/calls.h"
 
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// profiler/profile/labels.cpp: what spans are called.
+// profiler/profile/labels.cpp: display names of spans.
 #include "opyard/profiler/labels.h"
 
 #include <map>

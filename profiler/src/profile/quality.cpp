@@ -1,4 +1,4 @@
-// profiler/profile/quality.cpp: how far a profile can be trusted.
+// profiler/profile/quality.cpp: the data-quality report.
 #include "opyard/profiler/quality.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// profiler/profile/ring_stack.h: what was open on a thread when a ring's capture begins.
+// profiler/profile/ring_stack.h: open spans at the beginning of a ring buffer.
 //
 // Depends on: profiler/capture.h.
 #pragma once

@@ -1,4 +1,4 @@
-// objects/arrays/beyond_memory.cpp: how a type's questions are found and asked.
+// objects/arrays/beyond_memory.cpp: queries of array types: gradients, conjugation, versions.
 #include "objects/arrays/beyond_memory.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// objects/arrays/beyond_memory.h: what arrays of a library with gradients carry beyond their memory.
+// objects/arrays/beyond_memory.h: gradients, conjugation and versions of foreign arrays.
 //
 // The ways of objects/arrays/foreign_array.h hand out memory, and say nothing of what PyTorch's
 // tensors carry besides: that a gradient is required, that the elements are meant conjugated or

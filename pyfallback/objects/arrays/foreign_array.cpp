@@ -1,4 +1,4 @@
-// objects/arrays/foreign_array.cpp: what a type of arrays offers, and arrays as tensors.
+// objects/arrays/foreign_array.cpp: foreign arrays as tensors: protocols of a type, import.
 //
 // [Types] All is looked up on the type, as Python does with its own double-underscore methods, and
 // once: the answer is cached by the type's address and version (objects/arrays/foreign_state.h).

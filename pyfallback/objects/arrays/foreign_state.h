@@ -1,4 +1,4 @@
-// objects/arrays/foreign_state.h: what an interpreter knows about the arrays of other libraries.
+// objects/arrays/foreign_state.h: an interpreter's cache of foreign array types.
 //
 // Made with the first import of `_C` and never freed, as the Runtime is that leads to it.
 // Everything with the GIL held.

@@ -1,4 +1,4 @@
-// objects/arrays/shared_memory.h: whether two storages have bytes in common.
+// objects/arrays/shared_memory.h: overlap of two storages.
 //
 // Depends on: tensor/storage.h.
 #pragma once

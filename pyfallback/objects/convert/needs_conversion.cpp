@@ -1,4 +1,4 @@
-// objects/convert/needs_conversion.cpp: which objects a type accepts only as others.
+// objects/convert/needs_conversion.cpp: objects that a type accepts after conversion.
 //
 // A Tensor without dimensions is a number only if no overload takes it as a Tensor, and so is an
 // array of another library.

@@ -1,4 +1,4 @@
-// objects/tensor/bound_method.h: a function that is bound to a tensor: what `t.relu` gives.
+// objects/tensor/bound_method.h: bound methods of tensors, such as `t.relu`.
 //
 // It is to people what Python's own bound methods are (__self__, __func__, everything else from the
 // function), and takes half the time: dead ones leave their memory to the next, and a call goes on

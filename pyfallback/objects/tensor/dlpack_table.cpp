@@ -1,4 +1,4 @@
-// objects/tensor/dlpack_table.cpp: what other libraries call to take our tensors, and to make some.
+// objects/tensor/dlpack_table.cpp: the DLPack exchange table of Tensor.
 //
 // The functions get objects as void pointers, and the table is found by all who ask a type for it;
 // so an object is not believed to be a tensor before it was looked at. What prevents an

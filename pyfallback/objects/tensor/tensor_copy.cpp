@@ -1,4 +1,4 @@
-// objects/tensor/tensor_copy.cpp: what copying and pickling need of a tensor's memory; opyard/_tensor/copying.py does
+// objects/tensor/tensor_copy.cpp: memory of tensors for copying and pickling; opyard/_tensor/copying.py does
 // the rest.
 //
 // No operator is called: a copy is one of the tensor itself, whatever its keys lead to.

@@ -1,4 +1,4 @@
-// objects/tensor/tensor_gradients.cpp: what a Tensor says of gradients.
+// objects/tensor/tensor_gradients.cpp: gradient attributes and methods of Tensor.
 //
 // The library of gradients is loaded when it is first needed. Before, no tensor requires one, and
 // that is answered here. Then the library is asked for what it keeps, by gradient_functions.h, and

@@ -1,4 +1,4 @@
-// objects/tensor/traced_read.h: telling a trace what Python read of a tensor by itself.
+// objects/tensor/traced_read.h: notifies a trace that Python read a tensor.
 //
 // A graph holds what operators do. A size, a number or the bytes of a tensor that Python reads
 // meanwhile is a constant from there on, of which the user is told: opyard/_jit/reads.py, by the

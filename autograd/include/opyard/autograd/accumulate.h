@@ -1,4 +1,4 @@
-// opyard/autograd/accumulate.h: the function of a leaf, which adds up its gradient: x.grad.
+// opyard/autograd/accumulate.h: AccumulateGrad: the function of a leaf, which adds up x.grad.
 //
 // It belongs to the state of its tensor and knows nothing of the tensor itself, so that neither
 // keeps the other alive. A tensor that is no leaf has one too if it retains its gradient.

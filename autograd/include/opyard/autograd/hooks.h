@@ -1,4 +1,4 @@
-// opyard/autograd/hooks.h: what users hang on functions and tensors.
+// opyard/autograd/hooks.h: hooks of users on backward functions and tensors.
 //
 //   of a tensor      sees the gradient that arrives at one input, and may give another one for it
 //   before           sees all of them; false stops the function

@@ -1,4 +1,4 @@
-// opyard/autograd/saved_tensor.h: a tensor that a function needs when it runs.
+// opyard/autograd/saved_tensor.h: saved tensors of backward functions.
 //
 // What is saved is a handle on the tensor's memory without its history, so that a tensor that is
 // written later, and a storage with a history, own no function that owns them: see

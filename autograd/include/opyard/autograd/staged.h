@@ -1,4 +1,4 @@
-// autograd/staged.h: a graph whose second stage is the backward of its first, as one function.
+// autograd/staged.h: a two-stage graph (forward, backward) as one function.
 //
 //   auto staged = make_counted<Staged>(compile(graph), compile(graph_with_backward), wrt, outputs);
 //   staged->run(inputs, results);       // results have one Function, the whole graph's, as history

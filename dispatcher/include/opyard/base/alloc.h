@@ -1,4 +1,4 @@
-// opyard/base/alloc.h: the one seam through which Opyard takes memory.
+// opyard/base/alloc.h: the allocator through which Opyard takes memory.
 //
 // Counted objects, tensor data, stacks that outgrow their window and registry records
 // are allocated here. A host can put its own allocator in; a test can make the n-th

@@ -1,4 +1,4 @@
-// opyard/base/backtrace.h: where in C++ an error was made, for those who ask for it.
+// opyard/base/backtrace.h: C++ backtraces of errors.
 //
 // With OPYARD_SHOW_CPP_STACKTRACES=1 in the environment, or show_backtraces(true), the text of
 // each Error ends in the C++ functions that led to it, innermost first. An error that carries an

@@ -1,4 +1,4 @@
-// opyard/base/error.h: how a failure is named, carried and shown.
+// opyard/base/error.h: errors: kinds, the exception, its message.
 //
 // Inside C++ a failure is an exception of type opyard::Error. At the C and Python
 // borders it becomes a status code plus one error stored per thread, because neither

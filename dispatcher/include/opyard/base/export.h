@@ -1,4 +1,4 @@
-// opyard/base/export.h: which symbols leave libopyard.
+// opyard/base/export.h: symbol visibility of libopyard.
 //
 // Everything is hidden unless it carries OPYARD_API. A class that is thrown, or
 // whose type information crosses a library, carries it as well.

@@ -1,4 +1,4 @@
-// opyard/base/file_error.h: failures of files: which file, and why the system refused it.
+// opyard/base/file_error.h: errors of files: the file name and the system's reason.
 //
 //   fail_file(errno, path, "cannot open " + path);
 //   catch (const Error& error) { if (const FileError* file = find_file_error(error)) … }

@@ -1,4 +1,4 @@
-// opyard/ffi/c_error.h: how a C function fails, and how a C program learns of a failure. C99 and C++.
+// opyard/ffi/c_error.h: errors of C functions and for C programs. C99 and C++.
 //
 // A failure is a status and one error stored for the thread: a kind and a text.
 //

@@ -1,4 +1,4 @@
-// opyard/inspect/explain.h: why a call goes where it goes.
+// opyard/inspect/explain.h: explains the route of a call, key by key.
 //
 // explain() computes a call's route with the code that the call itself uses, without making
 // it: the keys of each argument, the thread's sets, the mask, every key that was considered

@@ -1,4 +1,4 @@
-// opyard/inspect/inspect.h: asking what is registered, which changes nothing.
+// opyard/inspect/inspect.h: read-only queries of the registry.
 //
 //   inspect::dump(parse_operator_name("demo::f"))     its kernels, a line each
 //   inspect::has_kernel_at({"demo::f", ""}, DispatchKey::CPU)

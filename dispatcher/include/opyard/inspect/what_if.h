@@ -1,4 +1,4 @@
-// opyard/inspect/what_if.h: what a registration would change; asked of Registry::what_if().
+// opyard/inspect/what_if.h: the effect of a registration that is not made; see Registry::what_if().
 //
 //   inspect::what_if({"demo::f", ""}, DispatchKey::Autograd, WhatIf::Kernel)
 //

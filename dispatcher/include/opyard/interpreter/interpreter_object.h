@@ -1,4 +1,4 @@
-// opyard/interpreter/interpreter_object.h: an interpreter's object, which knows whose it is.
+// opyard/interpreter/interpreter_object.h: an owned object of an interpreter.
 //
 //   InterpreterObject        owns, and gives back through the tag, on any thread
 //   InterpreterHandle        looks, owns nothing

@@ -1,4 +1,4 @@
-// opyard/keys/gradient_mode.h: whether this thread records gradients, and whether it only infers.
+// opyard/keys/gradient_mode.h: gradient mode of a thread: recording, off, or inference.
 //
 // Both are bits of the thread's block and no keys, so that changing them changes no dispatch: what
 // records gradients asks for them. A thread begins with gradients on and inference off. A

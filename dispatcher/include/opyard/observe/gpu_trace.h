@@ -1,4 +1,4 @@
-// opyard/observe/gpu_trace.h: telling an interpreter what happens on devices.
+// opyard/observe/gpu_trace.h: events of devices, for interpreters and a native listener.
 //
 //   trace_gpu(&Interpreter::trace_gpu_memory_allocation, device.backend, address);
 //

@@ -1,4 +1,4 @@
-// opyard/plugin/c_plugin.h: how a shared library that is written in C offers its operators. C99 and C++.
+// opyard/plugin/c_plugin.h: plugins written in C. C99 and C++.
 //
 // A plugin in C exports one function, opyard_c_plugin_v1, which a macro writes. It leads to a list
 // of blocks; load_library() runs each of them with a library of its own, and unregisters them

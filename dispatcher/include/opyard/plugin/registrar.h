@@ -1,4 +1,4 @@
-// opyard/plugin/registrar.h: how a shared library's blocks wait to be run.
+// opyard/plugin/registrar.h: registrars of a shared library, waiting to be run.
 //
 // OPYARD_LIBRARY only records. Each block is a static Registrar that links itself into a list
 // of its own shared library; the list is hidden, so that every library has its own. Running a

@@ -1,4 +1,4 @@
-// opyard/pool/parallel_for.h: a loop whose ranges run on several threads.
+// opyard/pool/parallel_for.h: parallel for: a loop whose ranges run on several threads.
 //
 //   opyard::parallel_for(0, count, 32768, [&](std::int64_t begin, std::int64_t end) {
 //     for (std::int64_t i = begin; i < end; ++i) out[i] = std::exp(in[i]);

@@ -1,4 +1,4 @@
-// opyard/registry/dispatch_log.h: showing where every call of the process goes, as it goes.
+// opyard/registry/dispatch_log.h: the dispatch log: one line for each call of the process.
 //
 // " [call] op=[demo::scaled_add], key=[AutogradCPU]"
 // "  [redispatch] op=[demo::scaled_add], key=[CPU]"

@@ -1,4 +1,4 @@
-// opyard/registry/history.h: what was registered and unregistered, in order.
+// opyard/registry/history.h: the log of registrations and removals.
 //
 //   for (const RegistryEvent& event : inspect::history()) …
 //

@@ -1,4 +1,4 @@
-// opyard/registry/registry.h: all operators of the process: what changes them, and finding one.
+// opyard/registry/registry.h: the registry: defining, registering, finding operators.
 //
 // There is one registry in a process. Authors of C++ operators use Library
 // (opyard/library.h), which is made of the functions here. What can be asked is in

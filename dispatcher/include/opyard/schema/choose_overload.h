@@ -1,4 +1,4 @@
-// opyard/schema/choose_overload.h: which overload a call goes to that names none.
+// opyard/schema/choose_overload.h: overload resolution for calls of a base name.
 //
 // The first in order of definition that takes the arguments as they are; if there is none, the
 // first that takes them converted, as an int for a float. This is TorchScript's rule. Calls from

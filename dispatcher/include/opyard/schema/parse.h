@@ -1,4 +1,4 @@
-// opyard/schema/parse.h: from text to a schema, and what is wrong with a text that is none.
+// opyard/schema/parse.h: the schema parser.
 //
 // The grammar, with [x] optional and {x} repeated:
 //

@@ -1,5 +1,5 @@
-// opyard/schema/relations.h: what the alias sets of a schema promise, and whether one schema
-// may take the place of another.
+// opyard/schema/relations.h: alias sets of a schema, and backward compatibility of one schema
+// with another.
 //
 // Analyses and rewriters of calls ask the first half; those who change an operator that
 // others already call asks the second half.

@@ -1,4 +1,4 @@
-// opyard/schema/schema.h: what an operator takes, gives back, aliases and writes.
+// opyard/schema/schema.h: schemas: arguments, results, alias annotations.
 //
 //   ns::name.overload(Tensor(a!) self, int[2] size, *, float alpha=1.0) -> Tensor(a!)
 //

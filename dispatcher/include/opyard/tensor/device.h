@@ -1,4 +1,4 @@
-// opyard/tensor/device.h: where a tensor's bytes are: a backend and an index.
+// opyard/tensor/device.h: devices: a backend and an index.
 //
 // Depends on: keys/dispatch_key.h.
 #pragma once

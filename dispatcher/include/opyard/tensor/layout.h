@@ -1,4 +1,4 @@
-// opyard/tensor/layout.h: how elements are ordered in a storage.
+// opyard/tensor/layout.h: layouts of tensors: strided, sparse and others.
 //
 // The numbers are those that schemas print, and are ABI.
 //

@@ -1,4 +1,4 @@
-// opyard/tensor/memory_format.h: tensors whose dimensions are in another order in memory.
+// opyard/tensor/memory_format.h: memory formats: the order of dimensions in memory.
 //
 //   Contiguous       the last dimension is densest: rows of an N, C, H, W tensor follow each other
 //   ChannelsLast     of 4 dimensions N, C, H, W: C is densest, then W, H, N

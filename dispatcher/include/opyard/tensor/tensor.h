@@ -1,4 +1,4 @@
-// opyard/tensor/tensor.h: the handle through which everyone holds a tensor.
+// opyard/tensor/tensor.h: Tensor: a counted handle.
 //
 // A Tensor is one counted pointer. Copying counts, moving does not. A default Tensor is
 // undefined: it has no keys, no shape and no data, and asking it for them raises BadValue.

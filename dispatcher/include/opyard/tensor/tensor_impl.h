@@ -1,4 +1,4 @@
-// opyard/tensor/tensor_impl.h: what a tensor is made of.
+// opyard/tensor/tensor_impl.h: TensorImpl: storage, geometry, dtype and keys of a tensor.
 //
 //   Tensor ──> TensorImpl { keys, sizes, strides, offset, dtype, object link } ──> Storage
 //

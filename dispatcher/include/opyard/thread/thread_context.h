@@ -1,4 +1,4 @@
-// opyard/thread/thread_context.h: what a thread adds to its calls, for another thread.
+// opyard/thread/thread_context.h: capture of a thread's dispatch state, for another thread.
 //
 //   const ThreadContext context = ThreadContext::capture();
 //   std::thread([context] {

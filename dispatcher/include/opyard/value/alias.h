@@ -1,4 +1,4 @@
-// opyard/value/alias.h: what can be reached through a value, and what two values share.
+// opyard/value/alias.h: reachability and aliasing of values.
 //
 // Only what can change can be shared: tensors, storages, lists, dicts, tuples (whose elements
 // can change), generators, capsules, futures, and objects of users and interpreters. A number, a

@@ -1,5 +1,5 @@
-// opyard/value/future.h: a shared future whose value has a C++ type: what kernels take and return for
-// Future(T).
+// opyard/value/future.h: a typed future: the C++ type of Future(T) in
+// kernels.
 //
 //   Future<std::int64_t> length;
 //   std::thread([length] { length.set_value(42); }).detach();

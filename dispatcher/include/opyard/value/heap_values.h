@@ -1,4 +1,4 @@
-// opyard/value/heap_values.h: what the counted pointer of a value leads to.
+// opyard/value/heap_values.h: heap objects behind values.
 //
 // Tensors, storages, generators and objects of users are counted by themselves and stored in a
 // value as they are; a dict has a file of its own (value/dict_object.h). The rest is here: all

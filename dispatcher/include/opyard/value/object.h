@@ -1,4 +1,4 @@
-// opyard/value/object.h: the base of what users put into values: objects of their own classes.
+// opyard/value/object.h: base class of user-defined objects in values.
 //
 //   struct Counter : opyard::Object { std::int64_t count = 0; };
 //   opyard::register_class<Counter>("demo.Counter");            value/user_type.h

@@ -1,4 +1,4 @@
-// opyard/value/sym_tensor.h: sizes and strides of tensors, which may be symbolic.
+// opyard/value/sym_tensor.h: symbolic sizes and strides of tensors.
 //
 // They are plain words of the tensor itself if it has no policies, and are not copied then. The
 // spans live as long as the tensor, or until its class answers the same question anew.

@@ -1,4 +1,4 @@
-// opyard/jit/aliases.h: which values of a graph may share memory, who writes it, and what must
+// opyard/jit/aliases.h: alias analysis of a graph: shared memory, writes, and nodes that must
 // stay.
 //
 // The values of a graph fall into sets: two values of different sets never share memory. A list,

@@ -1,4 +1,4 @@
-// opyard/jit/block_functions.h: what a library of kernels offers to groups of fused operators.
+// opyard/jit/block_functions.h: block functions of kernel libraries, for fused groups.
 //
 // A block function computes one operator on a few hundred elements; a group calls those of its
 // operators in turn for each block, so that what is between them stays in the processor's nearest

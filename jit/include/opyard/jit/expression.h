@@ -1,4 +1,4 @@
-// opyard/jit/expression.h: one expression as a graph: how a derivative is written.
+// opyard/jit/expression.h: the expression parser: one expression, such as a derivative, as a graph.
 //
 //   parse_expression("sum_to(grad * conj(other), self)", {{"grad", tensor}, {"self", tensor}, …})
 //

@@ -1,4 +1,4 @@
-// opyard/jit/file_check.h: whether a text has what a list of expectations says, in order.
+// opyard/jit/file_check.h: FileCheck: a text against a list of expectations, in order.
 //
 //   # CHECK: aten::mul           behind what was found last
 //   # CHECK-NEXT: aten::add      in the line behind that

@@ -1,4 +1,4 @@
-// opyard/jit/operation.h: what a node does if it is no operator: a function of another layer.
+// opyard/jit/operation.h: Operation: the payload of nodes that are no operators.
 //
 // An operation hangs on its node as the payload: node->set_payload(make_counted<MyOperation>()). A
 // prim::PythonOp has one that calls a Python function, a prim::CppOp one that calls a C++ function.

@@ -1,4 +1,4 @@
-// opyard/jit/parse.h: from text to a graph, and what is wrong with a text that is none.
+// opyard/jit/parse.h: the parser of graphs.
 //
 // The form is the one that TorchScript prints, see jit/print.h. The grammar, with [x] optional and
 // {x} repeated:

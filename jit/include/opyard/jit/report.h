@@ -1,4 +1,4 @@
-// opyard/jit/report.h: what lives when in a code, said before it runs.
+// opyard/jit/report.h: live ranges of a code's registers, before it runs.
 //
 // [Plan] A register is live before an instruction if a later one, on some way on, reads or drops
 // it. This is computed backwards from the instructions alone, and owes nothing to how they were

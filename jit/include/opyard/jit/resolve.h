@@ -1,4 +1,4 @@
-// opyard/jit/resolve.h: which operator a node calls.
+// opyard/jit/resolve.h: overload resolution of nodes.
 //
 // A graph's text names "aten::add" and no overload. One is chosen by the types of the inputs: every
 // input fits the argument at its place, what is left out has a default. Of several that fit the

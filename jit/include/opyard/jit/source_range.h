@@ -1,4 +1,4 @@
-// opyard/jit/source_range.h: where a node was written: a line of a graph's text or of a program.
+// opyard/jit/source_range.h: source ranges of nodes: a line of a graph's text or of a program.
 //
 // Depends on: nothing.
 #pragma once

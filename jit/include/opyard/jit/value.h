@@ -1,4 +1,4 @@
-// opyard/jit/value.h: a value of a graph: what one node gives and others take.
+// opyard/jit/value.h: Value: an output of a node, or an input of the graph, and its uses.
 //
 // It is a name with a type, not data; what it is while a graph runs is an opyard::Value in a
 // register. It lives in its graph's memory, and a pointer to it is good for the life of the graph,

@@ -1,4 +1,4 @@
-// opyard/models/file_access.h: whether the tensors of a file are read into memory, or are the file.
+// opyard/models/file_access.h: file access: tensors read into memory, or mapped.
 //
 // A mapped file is loaded in no time, whatever its size, and processes that map the same file share
 // its memory. But its bytes are looked up when they are used: a program that shortens the file

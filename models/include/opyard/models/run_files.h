@@ -1,5 +1,5 @@
-// opyard/models/run_files.h: a model in a file runs on arrays in files: what opyard-run and
-// `python -m opyard run` do.
+// opyard/models/run_files.h: runs a model file on array files, for opyard-run and
+// `python -m opyard run`.
 //
 //   RunReport report = run_files({.model = "m.pt2", .inputs = {"x.npy"}, .outputs = {"y.npy"}});
 //   report.text                              one line for each output

@@ -1,4 +1,4 @@
-// opyard/profiler/averages.h: how often each thing ran, and how long.
+// opyard/profiler/averages.h: averages: counts and times by name.
 //
 // A row's total leaves out what ran inside the same row: a function that calls itself is not
 // counted twice. Its own time is what was spent in none of the spans inside it. Rows of one profile

@@ -1,4 +1,4 @@
-// opyard/profiler/calls.h: who calls whom, how often, how long: cProfile's tables.
+// opyard/profiler/calls.h: callers and callees, as in cProfile's tables.
 //
 // Depends on: profiler/profile.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/profiler/capture.h: what all threads of the process append, and windows over it.
+// opyard/profiler/capture.h: Capture: events of all threads, taken through windows.
 //
 // A Window is what a profile is: it notes where each thread's stream was when it began, and at its
 // end takes what was written since as a Capture. Windows are independent of each other. While

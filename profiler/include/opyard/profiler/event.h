@@ -1,4 +1,4 @@
-// opyard/profiler/event.h: what is captured while a profile runs.
+// opyard/profiler/event.h: events: 16 bytes each.
 //
 //   byte 0              8          12       13        14     16
 //        ┌──────────────┬──────────┬────────┬─────────┬──────┐

@@ -1,4 +1,4 @@
-// opyard/profiler/export.h: what every export of a profile takes, and the formats besides Chrome's.
+// opyard/profiler/export.h: options of exports, and the formats besides Chrome's.
 //
 // Each is written piece by piece, with spans in the order of time within a track; all text is valid
 // UTF-8, and each but the collapsed stacks carries the report of profiler/quality.h.

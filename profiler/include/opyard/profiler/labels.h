@@ -1,4 +1,4 @@
-// opyard/profiler/labels.h: what spans are called, and their numbers.
+// opyard/profiler/labels.h: display names of spans.
 //
 // A Python function is "path(line): name", with the line of its definition and the path without the
 // first prefix that it begins with; an instance "nn.Module: Linear_0", numbered per class in the

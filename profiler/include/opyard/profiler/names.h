@@ -1,4 +1,4 @@
-// opyard/profiler/names.h: what the keys of events stand for.
+// opyard/profiler/names.h: the table of names by key.
 //
 // A key is a number from 1 that is never used again, and its name a copy: so a name is right after
 // whatever it names is gone. The same name gets the same key, so that a program that makes the same

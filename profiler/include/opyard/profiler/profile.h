@@ -1,4 +1,4 @@
-// opyard/profiler/profile.h: what a capture says: for each thread, spans that nest, and marks.
+// opyard/profiler/profile.h: Profile: nested spans and marks of each thread.
 //
 // replay() makes it in one pass over each thread's events, whatever they are: it never fails, and
 // what it returns always nests. What it had to leave out or make up is counted in Quality, which

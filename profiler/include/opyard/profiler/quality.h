@@ -1,4 +1,4 @@
-// opyard/profiler/quality.h: how far a profile can be trusted, in words and as JSON.
+// opyard/profiler/quality.h: the data-quality report of a profile, as text and JSON.
 //
 // Every export but collapsed stacks, which have room for nothing else, carries it: what was lost or
 // made up, which clock it was, and what an event costs on this machine, so how much of each row is

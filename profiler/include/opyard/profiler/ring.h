@@ -1,4 +1,4 @@
-// opyard/profiler/ring.h: capture all the time within bounds, and taking out what came last.
+// opyard/profiler/ring.h: the ring buffer of the flight recorder.
 //
 // A ring may stay on while profiles come and go: it captures what they do while one is active, and
 // what it was made for before and after. Its memory is bounded by blocks of 64 KiB: the oldest one

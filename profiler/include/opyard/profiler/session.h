@@ -1,4 +1,4 @@
-// opyard/profiler/session.h: capture, from start to stop: a window, and those who write into it.
+// opyard/profiler/session.h: a session: a window and its event sources, from start to stop.
 //
 // A source brings events of one sort: the Python tracer, say. It
 // joins by register_source(), so this library links none of them. A session starts every source

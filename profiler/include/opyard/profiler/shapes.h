@@ -1,4 +1,4 @@
-// opyard/profiler/shapes.h: what an operator was called with, as words behind its event.
+// opyard/profiler/shapes.h: argument shapes and dtypes, as words behind an operator's event.
 //
 // For each argument one number, low bits first: what it is (8 bits), dtype or kind of value (8
 // bits), and the number of dimensions or of items (16 bits); of a tensor its sizes follow, of a

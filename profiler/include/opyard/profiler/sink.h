@@ -1,4 +1,4 @@
-// opyard/profiler/sink.h: where an export goes, piece by piece.
+// opyard/profiler/sink.h: output of exports, piece by piece.
 //
 // Depends on: nothing of ours.
 #pragma once

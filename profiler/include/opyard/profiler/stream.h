@@ -1,4 +1,4 @@
-// opyard/profiler/stream.h: where a thread writes its events.
+// opyard/profiler/stream.h: a thread's event stream.
 //
 //   Stream ─ Block ─ Block ─ Block          a thread's own; the last one is being written
 //              └──────┴── Slice of a Capture, which keeps its blocks

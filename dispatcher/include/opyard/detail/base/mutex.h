@@ -1,4 +1,4 @@
-// opyard/detail/base/mutex.h: the locks of the process, and in which order they may be taken.
+// opyard/detail/base/mutex.h: mutexes of the process, and their lock order.
 //
 // Every lock of ours has a rank. A thread that holds one may only take another of a higher
 // rank, and holds none while it takes a GIL or runs code of a user: so no two threads can wait

@@ -1,4 +1,4 @@
-// opyard/detail/registry/finder.h: who is asked for an operator that is not defined.
+// opyard/detail/registry/finder.h: finders of operators that are not defined.
 //
 // Libraries are loaded when one of their operators is first wanted. A look-up in C++ or C that
 // finds nothing asks the finder, once, and looks again: Registry::require() by itself, code that

@@ -1,4 +1,4 @@
-// opyard/detail/registry/formula_check.h: who reads formulas before they are registered.
+// opyard/detail/registry/formula_check.h: the check of formulas before they are registered.
 //
 // The registry stores formulas as text. The library that can read them may ask to see each
 // derivative of an operator that is defined, and refuse it.

@@ -1,4 +1,4 @@
-// opyard/detail/registry/gradient_slot.h: who records gradients, in the tables of operators.
+// opyard/detail/registry/gradient_slot.h: the tape's place in the tables of operators.
 //
 // Nothing here knows what a gradient is. A derivative is stored with its operator as text; the
 // library that reads it, and records, hands its functions over once:

@@ -1,4 +1,4 @@
-// opyard/detail/registry/record.h: what a table slot points to.
+// opyard/detail/registry/record.h: Record: the entry that a table slot points to.
 //
 // A slot of an operator's table is one atomic pointer to a record. A record is immutable
 // while a slot can lead to it and is freed only when no thread can be inside a call that

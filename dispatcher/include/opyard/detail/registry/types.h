@@ -1,4 +1,4 @@
-// opyard/detail/registry/types.h: which C++ types a kernel may take and return.
+// opyard/detail/registry/types.h: C++ types that kernels may take and return.
 //
 //   schema          argument                         result
 //   Tensor          const Tensor&, Tensor, Tensor&   Tensor, Tensor&, const Tensor&

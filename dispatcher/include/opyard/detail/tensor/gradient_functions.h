@@ -1,5 +1,5 @@
-// opyard/detail/tensor/gradient_functions.h: what tensors ask of the library that
-// records gradients.
+// opyard/detail/tensor/gradient_functions.h: functions by which tensors ask for
+// their gradients.
 //
 // A view in C++ of a tensor that needs a gradient would lose it: whether it does is asked.
 //

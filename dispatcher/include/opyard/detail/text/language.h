@@ -1,4 +1,4 @@
-// opyard/detail/text/language.h: in what the languages differ that share the lexer and cursor.
+// opyard/detail/text/language.h: dialects of the lexer and cursor.
 //
 // A schema, a graph and a formula are split into tokens by the same rules; what is a symbol in
 // each, and what its messages call things, is said here. A language is a constant of its parser:

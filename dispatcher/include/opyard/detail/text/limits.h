@@ -1,4 +1,4 @@
-// opyard/detail/text/limits.h: what reading a text may cost.
+// opyard/detail/text/limits.h: limits of parsers: depth, length, count.
 //
 // Depends on: nothing.
 #pragma once

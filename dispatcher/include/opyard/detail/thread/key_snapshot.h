@@ -1,4 +1,4 @@
-// opyard/detail/thread/key_snapshot.h: the key sets with which a call entered.
+// opyard/detail/thread/key_snapshot.h: the thread's key sets at the entry of a call.
 //
 // On their way down, layers change the thread's sets: autograd excludes itself, for one. A kernel
 // below them may ask a tensor for its sizes, and if the tensor's class defines those, the

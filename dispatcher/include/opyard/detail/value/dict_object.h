@@ -1,4 +1,4 @@
-// opyard/detail/value/dict_object.h: the entries of a dict, in the order in which they came.
+// opyard/detail/value/dict_object.h: the hash table of a dict, in order of insertion.
 //
 //   entries_   (a: 1) (b: 2)  ----  (d: 4)        a gap is left where an entry was erased
 //                                     ^

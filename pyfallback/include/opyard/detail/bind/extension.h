@@ -1,5 +1,5 @@
-// opyard/detail/bind/extension.h: what an extension module of pybind11 beside _C needs: the table of _C for the
-// interpreter that this thread is in, and how errors of C++ and results of Python pass.
+// opyard/detail/bind/extension.h: extension modules of pybind11 beside _C: the table of _C for
+// this thread's interpreter, C++ errors, and results of Python.
 //
 // Threads: everything here is called with the GIL held.
 //

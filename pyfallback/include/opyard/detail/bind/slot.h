@@ -1,4 +1,4 @@
-// opyard/detail/bind/slot.h: what a slot of a type does with what is thrown in it.
+// opyard/detail/bind/slot.h: exceptions in type slots.
 //
 // CPython calls slots, and the functions of method descriptors, without pybind11 in between. Only a
 // result may leave them, or null with an exception of Python set; a C++ exception would end the

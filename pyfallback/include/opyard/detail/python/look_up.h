@@ -1,4 +1,4 @@
-// opyard/detail/python/look_up.h: whether a name is there, told apart from not being able to find out.
+// opyard/detail/python/look_up.h: attribute and item look-ups that keep errors.
 //
 // CPython's PyDict_GetItemString(), PyObject_HasAttrString() and their like answer "no" to any
 // exception, such as a lack of memory or KeyboardInterrupt, and lose it; tools/lint.py refuses

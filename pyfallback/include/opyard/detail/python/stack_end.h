@@ -1,4 +1,4 @@
-// opyard/detail/python/stack_end.h: how near a thread is to the end of its C stack.
+// opyard/detail/python/stack_end.h: remaining C stack of a thread.
 //
 // Each call of a Python kernel by way of an operator takes a piece of the C stack, which Python's
 // own limit of recursion knows nothing of: 1000 levels are more than a thread has whose stack is
