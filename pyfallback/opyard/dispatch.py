@@ -1,4 +1,4 @@
-"""Where calls go: dispatch keys, key sets, what a thread adds to its calls, and explanations.
+"""Dispatch: keys, key sets, thread-local key sets, modes, and explanations of routes.
 
     print(explain(opyard.ops.demo.twice, x))       # which kernel would run, and why
     print(dump("demo::twice"))                     # which kernels are registered

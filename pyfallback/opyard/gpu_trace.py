@@ -1,4 +1,4 @@
-"""What happens on devices, told to Python functions as it happens.
+"""Callbacks for device events: kernels, allocations, streams.
 
     def allocated(address): ...
 

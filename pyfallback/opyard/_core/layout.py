@@ -1,4 +1,4 @@
-"""How elements are ordered in memory: `opyard.Layout`."""
+"""`opyard.Layout`: layouts of tensors in memory."""
 
 import enum
 

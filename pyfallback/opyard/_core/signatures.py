@@ -1,4 +1,4 @@
-"""What operators tell about themselves, from their schemas; and decomposing them."""
+"""Docstrings, signatures and annotations of operators, from their schemas; decomposition."""
 
 import inspect
 import keyword

@@ -1,4 +1,4 @@
-"""How many threads large operators and loops of kernels share: `OPYARD_NUM_THREADS`, else all."""
+"""The size of the thread pool that kernels share: `OPYARD_NUM_THREADS`, else all processors."""
 
 from .. import _bind
 

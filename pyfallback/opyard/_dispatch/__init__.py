@@ -1,1 +1,1 @@
-"""Where calls go: modes, guards, and what is said about routes."""
+"""Dispatch: modes, guards, and explanations of routes."""

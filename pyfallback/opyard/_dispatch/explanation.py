@@ -1,4 +1,4 @@
-"""What opyard.dispatch.explain() gives: the route of one call, as data and as text."""
+"""The result of opyard.dispatch.explain(): the route of one call, as data and as text."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""What a thread adds to the keys of its calls and takes out: for a with block, or for good."""
+"""Guards: keys that a thread includes and excludes, for a with block or for good."""
 
 from .. import _C
 from .._C import DispatchKeySet

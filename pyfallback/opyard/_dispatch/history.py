@@ -1,4 +1,4 @@
-"""What opyard.dispatch.history() gives: registrations and their ends, as data and as text."""
+"""The result of opyard.dispatch.history(): registrations and their ends, as data and as text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What opyard.dispatch.what_if() gives: how a table would change, as data and as text."""
+"""The result of opyard.dispatch.what_if(): changes of a table, as data and as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which operators custom_op() made, so that registrations find what belongs to them."""
+"""Operators made by custom_op(), which registrations look up."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""What a thread registers while it loads a plugin package, so that it can be unregistered.
+"""Registrations of a thread while it loads a plugin package, so that they can be undone.
 
 [Trial] With libraries that are made meanwhile that is simple: they end. What is registered with an
 older library is on trial: kernels are in a part of their own, on top of those of the older one, and

@@ -1,1 +1,1 @@
-"""What a Tensor does in Python: indexing, copying, printing, symbolic sizes."""
+"""Tensor in Python: indexing, copying, printing, symbolic sizes."""

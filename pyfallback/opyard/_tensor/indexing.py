@@ -1,4 +1,4 @@
-"""What t[index] and t[index] = value mean, in terms of aten operators.
+"""Indexing: t[index] and t[index] = value in terms of aten operators.
 
 An index is one item or a tuple of items, worked off from the first dimension on:
 

@@ -1,4 +1,4 @@
-"""What Tensor offers beside its own methods: the operators of aten, and a few made of them.
+"""Methods of Tensor beside those of its type: the operators of aten, and a few made of them.
 
 `_C` asks by the hooks `method`, `dir_tensor`, `list_tensor` and `array_tensor`. A method that is
 made here is found after aten's operators, so one that is registered under its name goes before it;

@@ -1,4 +1,4 @@
-"""What functions of NumPy give for a tensor.
+"""NumPy functions on tensors: __array_ufunc__.
 
 `array + tensor` asks the array first, and the array asks NumPy's function `add`, which asks here.
 So what belongs to an operator of Python is answered as the tensor answers that operator; everything

@@ -1,4 +1,4 @@
-"""Whether a thread records: no_grad, enable_grad, set_grad_enabled, inference_mode.
+"""Gradient modes of a thread: no_grad, enable_grad, set_grad_enabled, inference_mode.
 
 Each is a context manager and a decorator. The mode belongs to the thread; a captured thread context
 takes it along.

@@ -1,4 +1,4 @@
-"""What `_C.Tensor` asks about gradients: attributes and methods by their names."""
+"""Gradient attributes and methods of `_C.Tensor`, by their names."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,1 +1,1 @@
-"""What trains: modules, their layers, and optimizers, all on operators of aten."""
+"""Neural networks: modules, layers, and optimizers, all on operators of aten."""

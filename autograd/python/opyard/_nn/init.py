@@ -1,4 +1,4 @@
-"""What layers begin with: uniform numbers in bounds that keep a layer's results in their range."""
+"""Initialization of layers: uniform numbers, in bounds that keep results in their range."""
 
 import math
 

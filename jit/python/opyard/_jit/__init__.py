@@ -1,1 +1,1 @@
-"""What opyard.jit does in Python: nested containers, tracing, building."""
+"""opyard.jit in Python: nested containers, tracing, building."""

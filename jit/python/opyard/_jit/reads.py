@@ -1,4 +1,4 @@
-"""What a traced function reads of tensors by itself: in the graph it is a constant."""
+"""Tensor reads by a traced function, which become constants of the graph: warnings."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""Which module has the answers to which operators of aten: none is imported to know."""
+"""Operators of aten that NumPy answers, by module; none is imported to know them."""
 
 # The names are without overloads.
 MODULES = {

@@ -1,4 +1,4 @@
-"""Which dtype results have: as in PyTorch, if NumPy would choose another one."""
+"""Type promotion as in PyTorch, where NumPy would choose another dtype."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""What opyard.profiler is made of: starting and stopping, schedules, events, averages, classes."""
+"""Parts of opyard.profiler: starting and stopping, schedules, events, averages, classes."""

@@ -1,4 +1,4 @@
-"""Which recorders are on: known weakly, so that one that is dropped can say so and stop."""
+"""Active profiles and flight recorders, held weakly: one that is dropped warns and stops."""
 
 from __future__ import annotations
 

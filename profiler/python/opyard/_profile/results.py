@@ -1,4 +1,4 @@
-"""What was captured, by a profile or a flight recorder: events, tables, exports."""
+"""Results of a profile or a flight recorder: events, tables, exports."""
 
 from __future__ import annotations
 

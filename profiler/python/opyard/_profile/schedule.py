@@ -1,4 +1,4 @@
-"""Which steps of a program a profile captures."""
+"""Schedules: the steps of a program that a profile captures."""
 
 from __future__ import annotations
 
