@@ -313,7 +313,7 @@ def close(tallies: list[Tally], started: float, budgets: bool) -> int:
     return 1 if total.failed else 0
 
 
-# Of --long: read by test/python/processes.py and test/cpp/generated_graph.h.
+# Of --long: read by test/python/processes.py and test/cpp/jit/generated_graph.h.
 LONG = {
     "OPYARD_TEST_VOLUME": "10",
     "OPYARD_TEST_SECONDS": "60",

@@ -5,7 +5,7 @@
 #include <functional>
 #include <thread>
 
-#include "aten.h"
+#include "../aten.h"
 #include "opyard/autograd.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/keys/local.h"

@@ -14,7 +14,7 @@
 #include <new>
 #include <thread>
 
-#include "aten.h"
+#include "../aten.h"
 #include "opyard/autograd.h"
 #include "opyard/library.h"
 

@@ -2,9 +2,9 @@
 // does, at every one of them: nothing is lost, and the next step works.
 #include <gtest/gtest.h>
 
-#include "aten.h"
-#include "counting_new.h"
-#include "jit.h"
+#include "../aten.h"
+#include "../counting_new.h"
+#include "../jit.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/handle.h"
 #include "opyard/jit/interpreter_state.h"

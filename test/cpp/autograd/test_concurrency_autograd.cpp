@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "aten.h"
-#include "on_threads.h"
+#include "../aten.h"
+#include "../on_threads.h"
 #include "opyard/autograd.h"
 #include "opyard/library.h"
 

@@ -1,13 +1,13 @@
 // test_handles.cpp: handles in graphs from C++: calls that a later stage runs backward from.
 #include <gtest/gtest.h>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/handle.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
 #include "opyard/library.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "failing_allocator.h"
+#include "../failing_allocator.h"
 
 namespace opyard {
 namespace {

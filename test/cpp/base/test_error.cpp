@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "failing_allocator.h"
-#include "thrown_by.h"
+#include "../failing_allocator.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

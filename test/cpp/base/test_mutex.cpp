@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

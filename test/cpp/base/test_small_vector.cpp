@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "failing_allocator.h"
+#include "../failing_allocator.h"
 
 namespace opyard {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "failing_allocator.h"
+#include "../failing_allocator.h"
 #include "opyard/tensor/tensor_impl.h"
 
 namespace opyard {

@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "failing_allocator.h"
+#include "../failing_allocator.h"
 #include "opyard/base/warning.h"
 #include "opyard/keys/local.h"
 #include "opyard/library.h"
 #include "opyard/value/value.h"
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -9,7 +9,7 @@
 #include "opyard/ffi/c_function.h"
 #include "opyard/interpreter/interpreter_exception.h"
 #include "opyard/library.h"
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -1,4 +1,4 @@
-// test/cpp/c_functions.h: operators that are served by functions of plugins/c_functions.c.
+// test/cpp/ffi/c_functions.h: operators that are served by functions of plugins/c_functions.c.
 //
 //   const ServedByC add("add(int a, int b) -> int", "c_add");
 //   EXPECT_EQ(add.call(2, 3)[0], Value(5));

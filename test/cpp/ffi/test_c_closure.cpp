@@ -8,7 +8,7 @@
 
 #include "c_functions.h"
 #include "opyard/base/warning.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "c_functions.h"
 #include "opyard/inspect/inspect.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

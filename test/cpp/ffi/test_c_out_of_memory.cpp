@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "c_functions.h"
-#include "counting_new.h"
+#include "../counting_new.h"
 #include "opyard/inspect/inspect.h"
 
 namespace opyard {

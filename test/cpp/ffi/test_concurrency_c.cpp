@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "c_functions.h"
-#include "on_threads.h"
+#include "../on_threads.h"
 
 namespace opyard {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "fake_interpreter.h"
+#include "../fake_interpreter.h"
 #include "opyard/tensor.h"
 
 namespace opyard {

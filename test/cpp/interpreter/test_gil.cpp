@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

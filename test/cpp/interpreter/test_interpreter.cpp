@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "fake_interpreter.h"
+#include "../fake_interpreter.h"
 #include "opyard/tensor.h"
 #include "opyard/value/stack.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

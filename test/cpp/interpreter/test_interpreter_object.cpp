@@ -6,8 +6,8 @@
 
 #include <type_traits>
 
-#include "fake_interpreter.h"
-#include "thrown_by.h"
+#include "../fake_interpreter.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

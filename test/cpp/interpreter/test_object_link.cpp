@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fake_interpreter.h"
-#include "thrown_by.h"
+#include "../fake_interpreter.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

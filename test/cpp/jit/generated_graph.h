@@ -1,4 +1,4 @@
-// test/cpp/generated_graph.h: random valid graphs with branches, loops, views, in-place operators and stages,
+// test/cpp/jit/generated_graph.h: random valid graphs with branches, loops, views, in-place operators and stages,
 // and two ways to run them: node by node, and as code.
 //
 // Depends on: jit.h.
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/resolve.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit.h"
-#include "on_threads.h"
+#include "../jit.h"
+#include "../on_threads.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/parallel.h"
 

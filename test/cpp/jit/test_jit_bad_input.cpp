@@ -5,9 +5,9 @@
 #include <random>
 #include <regex>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/jit/interpreter_state.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <latch>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/parallel.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

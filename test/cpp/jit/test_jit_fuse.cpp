@@ -1,9 +1,9 @@
 // test_jit_fuse.cpp: protects fused groups called from C++, whose callers own what they hand over.
 //
-// What groups compute is in test/python/test_jit_fuse.py and its like.
+// What groups compute is in test/python/graphs/test_jit_fuse.py and its like.
 #include <gtest/gtest.h>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/jit/fuse.h"
 #include "opyard/jit/interpreter_state.h"
 

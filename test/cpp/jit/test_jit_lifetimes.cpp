@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "code/code_data.h"
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/jit/draw.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"

@@ -8,7 +8,7 @@
 #include "opyard/jit/graph.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

@@ -3,7 +3,7 @@
 // the next attempt works.
 #include <gtest/gtest.h>
 
-#include "counting_new.h"
+#include "../counting_new.h"
 #include "generated_graph.h"
 #include "opyard/keys/local.h"
 #include "opyard/registry/registry.h"

@@ -6,12 +6,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "folder.h"
+#include "../folder.h"
 #include "generated_graph.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/file_check.h"
 #include "opyard/jit/passes.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

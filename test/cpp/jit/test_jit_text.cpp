@@ -1,7 +1,7 @@
 // test_jit_text.cpp: protects the text of graphs: what is printed, what is read, what is refused and how.
 #include <gtest/gtest.h>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/jit/expression.h"
 
 namespace opyard::jit {

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "jit.h"
+#include "../jit.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/trace.h"
 

@@ -1,4 +1,4 @@
-// cpp/test_kernel_author.cpp: what authors of kernels are given by opyard/kernel.h, checked as a library under work is.
+// test/cpp/kernel_author/test_kernel_author.cpp: what authors of kernels are given by opyard/kernel.h, checked as a library under work is.
 #define OPYARD_CHECKED
 #include "opyard/kernel.h"
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

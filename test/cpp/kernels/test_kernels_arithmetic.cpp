@@ -1,9 +1,9 @@
-// test/cpp/test_kernels_arithmetic.cpp: protects what each elementwise operator computes: values,
+// test/cpp/kernels/test_kernels_arithmetic.cpp: protects what each elementwise operator computes: values,
 // dtypes, the edges of both, and the sentences for what has no answer. How operands meet is
 // test_kernels_elementwise.cpp.
 #include <limits>
 
-#include "aten.h"
+#include "../aten.h"
 
 namespace opyard {
 namespace {

@@ -1,6 +1,6 @@
-// test/cpp/test_kernels_elementwise.cpp: protects how operands of elementwise operators meet:
+// test/cpp/kernels/test_kernels_elementwise.cpp: protects how operands of elementwise operators meet:
 // promotion, broadcasting, any strides, in-place rules, and the sentences for what does not fit.
-#include "aten.h"
+#include "../aten.h"
 
 namespace opyard {
 namespace {

@@ -1,8 +1,8 @@
-// test/cpp/test_kernels_factory.cpp: protects tensors from nothing, conversion between dtypes, and
+// test/cpp/kernels/test_kernels_factory.cpp: protects tensors from nothing, conversion between dtypes, and
 // single numbers.
 #include <limits>
 
-#include "aten.h"
+#include "../aten.h"
 
 namespace opyard {
 namespace {

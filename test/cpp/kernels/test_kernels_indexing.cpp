@@ -1,6 +1,6 @@
-// test/cpp/test_kernels_indexing.cpp: protects indexing by tensors, gathering and joining: where
+// test/cpp/kernels/test_kernels_indexing.cpp: protects indexing by tensors, gathering and joining: where
 // new dimensions go, and that a wrong index is named with its place.
-#include "aten.h"
+#include "../aten.h"
 
 namespace opyard {
 namespace {

@@ -1,8 +1,8 @@
-// test/cpp/test_kernels_linear.cpp: protects products of matrices and vectors: every layout of both
+// test/cpp/kernels/test_kernels_linear.cpp: protects products of matrices and vectors: every layout of both
 // sides, empty ones, and the shapes that do not fit.
 #include <limits>
 
-#include "aten.h"
+#include "../aten.h"
 
 namespace opyard {
 namespace {

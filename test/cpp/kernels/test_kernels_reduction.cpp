@@ -1,9 +1,9 @@
-// test/cpp/test_kernels_reduction.cpp: protects sums, means, extremes, truth and softmax: which
+// test/cpp/kernels/test_kernels_reduction.cpp: protects sums, means, extremes, truth and softmax: which
 // elements fall together, in which order they are summed, and what nothing gives.
 #include <cmath>
 #include <limits>
 
-#include "aten.h"
+#include "../aten.h"
 
 namespace opyard {
 namespace {

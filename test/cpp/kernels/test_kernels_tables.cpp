@@ -14,8 +14,8 @@
 #include <map>
 #include <set>
 
-#include "aten.h"
-#include "registering.h"
+#include "../aten.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {
@@ -126,7 +126,7 @@ const std::set<std::string> kMoves = {
     "view",
 };
 
-// What formulas of derivatives are made of: test/python/test_formulas.py calls them by those.
+// What formulas of derivatives are made of: test/python/operators/test_formulas.py calls them by those.
 const std::set<std::string> kOfFormulas = {"conj", "index_select_backward", "select_backward",
                                            "slice_backward", "storage_offset"};
 // Operators that test/python/test_aten_*.py calls, by samples of their own.

@@ -1,6 +1,6 @@
-// test/cpp/test_kernels_view.cpp: protects views: they show the right elements, share the storage,
+// test/cpp/kernels/test_kernels_view.cpp: protects views: they show the right elements, share the storage,
 // and refuse what needs a copy.
-#include "aten.h"
+#include "../aten.h"
 
 namespace opyard {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "opyard/keys/dispatch_key_set.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "opyard/keys/alias_keys.h"
 #include "opyard/keys/key_set_hash.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

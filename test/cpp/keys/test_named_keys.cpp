@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "opyard/tensor/device.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "fake_interpreter.h"
+#include "../fake_interpreter.h"
 #include "opyard/base/warning.h"
-#include "simulated_device.h"
+#include "../simulated_device.h"
 
 namespace opyard {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

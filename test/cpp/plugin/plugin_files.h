@@ -1,4 +1,4 @@
-// test/cpp/plugin_files.h: the plugins below test/cpp/plugins, as files, and what is defined when they are loaded.
+// test/cpp/plugin/plugin_files.h: the plugins below test/cpp/plugins, as files, and what is defined when they are loaded.
 //
 // Depends on: registering.h.
 #pragma once
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 

@@ -19,8 +19,8 @@
 
 #include "opyard/library.h"
 #include "plugin_files.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 extern "C" int opyard_test_linked();
 

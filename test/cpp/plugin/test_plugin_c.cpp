@@ -7,8 +7,8 @@
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
 #include "plugin_files.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

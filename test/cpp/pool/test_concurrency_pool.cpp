@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "on_threads.h"
+#include "../on_threads.h"
 #include "opyard/parallel.h"
 
 namespace opyard {

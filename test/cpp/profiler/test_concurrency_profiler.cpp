@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "on_threads.h"
+#include "../on_threads.h"
 #include "opyard/detail/interpreter/gil_wait.h"
 #include "opyard/profiler/capture.h"
 #include "opyard/profiler/gil_waits.h"
@@ -14,7 +14,7 @@
 #include "opyard/profiler/profile.h"
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard::profiler {
 namespace {

@@ -1,4 +1,4 @@
-// test/cpp/test_profiler_replay.cpp: spans from any events at all, against a model, with a clock of the test's own.
+// test/cpp/profiler/test_profiler_replay.cpp: spans from any events at all, against a model, with a clock of the test's own.
 //
 // The file is one piece since captures, rings and sessions take the same short forms and clock.
 #include <gtest/gtest.h>

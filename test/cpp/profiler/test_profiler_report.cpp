@@ -1,4 +1,4 @@
-// test/cpp/test_profiler_report.cpp: a profile as one HTML page, written by a program without Python.
+// test/cpp/profiler/test_profiler_report.cpp: a profile as one HTML page, written by a program without Python.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // test_call_keys.cpp: protects the key set of a call, through real calls (A28, A29).
 #include <gtest/gtest.h>
 
-#include "one_of_each.h"
+#include "../one_of_each.h"
 #include "opyard/value/list.h"
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -12,13 +12,13 @@
 #include <functional>
 #include <thread>
 
-#include "dropped_warnings.h"
-#include "expect_fair.h"
+#include "../dropped_warnings.h"
+#include "../expect_fair.h"
 #include "opyard/inspect/explain.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/observe/observer.h"
 #include "opyard/registry/library.h"
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -6,11 +6,11 @@
 #include <thread>
 #include <vector>
 
-#include "fake_interpreter.h"
+#include "../fake_interpreter.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/library.h"
 #include "opyard/registry/registry.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

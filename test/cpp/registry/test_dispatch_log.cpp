@@ -8,8 +8,8 @@
 
 #include "opyard/inspect/explain.h"
 #include "opyard/registry/next.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

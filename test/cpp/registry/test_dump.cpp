@@ -1,8 +1,8 @@
 // test_dump.cpp: protects the text forms that people and their tools read, to the letter.
 #include <gtest/gtest.h>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 // A friend of Operator, under the name of the registry's own class, which this program does not
 // see: the one way to break a table from outside.

@@ -6,9 +6,9 @@
 #include <map>
 #include <random>
 
-#include "one_of_each.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../one_of_each.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <thread>
 
-#include "in_child.h"
+#include "../in_child.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/plugin/plugin.h"
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -8,8 +8,8 @@
 #include <map>
 #include <thread>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

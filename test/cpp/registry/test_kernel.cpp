@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

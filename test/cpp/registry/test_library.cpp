@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
-#include "folder.h"
-#include "one_of_each.h"
+#include "../folder.h"
+#include "../one_of_each.h"
 #include "opyard/detail/base/mutex.h"
 #include "opyard/detail/keys/named_keys.h"
 #include "opyard/ffi/c_function.h"
@@ -24,8 +24,8 @@
 #include "opyard/value/hash.h"
 #include "opyard/value/list.h"
 #include "opyard/value/scalar.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

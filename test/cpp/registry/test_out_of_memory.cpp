@@ -7,12 +7,12 @@
 
 #include <thread>
 
-#include "counting_new.h"
+#include "../counting_new.h"
 #include "opyard/inspect/explain.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 #include "opyard/registry/listener.h"
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -8,11 +8,11 @@
 #include <memory>
 #include <thread>
 
-#include "counting_new.h"
+#include "../counting_new.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -4,8 +4,8 @@
 // also a test that no freed tensor is touched.
 #include <gtest/gtest.h>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

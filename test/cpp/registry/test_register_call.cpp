@@ -7,11 +7,11 @@
 #include <functional>
 #include <thread>
 
-#include "counting_new.h"
+#include "../counting_new.h"
 #include "opyard/observe/observer.h"
 #include "opyard/registry/dispatch_log.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

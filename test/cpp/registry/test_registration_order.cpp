@@ -11,7 +11,7 @@
 #include <map>
 #include <numeric>
 
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "opyard/registry/exclusive.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

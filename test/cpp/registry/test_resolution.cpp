@@ -6,8 +6,8 @@
 
 #include <sstream>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

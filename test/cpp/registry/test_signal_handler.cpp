@@ -13,7 +13,7 @@
 #include <memory>
 #include <thread>
 
-#include "registering.h"
+#include "../registering.h"
 
 namespace opyard {
 namespace {

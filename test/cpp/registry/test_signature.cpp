@@ -4,8 +4,8 @@
 // signatures may ever meet at one operator.
 #include <gtest/gtest.h>
 
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "counting_new.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../counting_new.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "round_trip.h"
-#include "thrown_by.h"
+#include "../round_trip.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

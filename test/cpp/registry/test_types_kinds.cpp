@@ -2,10 +2,10 @@
 // which of them add keys to a call.
 #include <gtest/gtest.h>
 
-#include "one_of_each.h"
+#include "../one_of_each.h"
 #include "opyard/detail/registry/types.h"
-#include "round_trip.h"
-#include "thrown_by.h"
+#include "../round_trip.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

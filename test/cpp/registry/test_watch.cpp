@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "opyard/registry/dispatch_log.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

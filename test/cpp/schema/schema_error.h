@@ -1,4 +1,4 @@
-// test/cpp/schema_error.h: what is said of a text that is no schema.
+// test/cpp/schema/schema_error.h: what is said of a text that is no schema.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "opyard/schema/parse.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 

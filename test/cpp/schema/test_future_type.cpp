@@ -9,8 +9,8 @@
 #include "opyard/detail/registry/types.h"
 #include "opyard/schema/parse.h"
 #include "opyard/schema/type_of.h"
-#include "round_trip.h"
-#include "thrown_by.h"
+#include "../round_trip.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

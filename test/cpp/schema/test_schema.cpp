@@ -5,8 +5,8 @@
 
 #include "opyard/schema/parse.h"
 #include "opyard/schema/relations.h"
-#include "registering.h"
-#include "thrown_by.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "opyard/schema/parse.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

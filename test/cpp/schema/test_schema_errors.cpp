@@ -6,7 +6,7 @@
 
 #include "opyard/schema/parse.h"
 #include "schema_error.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

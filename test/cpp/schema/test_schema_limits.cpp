@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "failing_allocator.h"
+#include "../failing_allocator.h"
 #include "opyard/schema/parse.h"
 #include "schema_error.h"
 

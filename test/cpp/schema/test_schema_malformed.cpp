@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "folder.h"
-#include "malformed.h"
+#include "../folder.h"
+#include "../malformed.h"
 #include "opyard/schema/parse.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "fake_interpreter.h"
+#include "../fake_interpreter.h"
 #include "opyard/schema/parse.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

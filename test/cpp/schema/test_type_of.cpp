@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "one_of_each.h"
+#include "../one_of_each.h"
 #include "opyard/schema/parse.h"
 #include "opyard/value/list.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -1,4 +1,4 @@
-// test/cpp/foreign_array.h: an array of a foreign library, which counts the calls of its deleter.
+// test/cpp/tensor/foreign_array.h: an array of a foreign library, which counts the calls of its deleter.
 #pragma once
 
 #include <cstdint>

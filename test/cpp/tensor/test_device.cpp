@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "opyard/c_api.h"
-#include "simulated_device.h"
-#include "thrown_by.h"
+#include "../simulated_device.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "failing_allocator.h"
+#include "../failing_allocator.h"
 #include "foreign_array.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

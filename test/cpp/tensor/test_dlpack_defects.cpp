@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "foreign_array.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "failing_allocator.h"
+#include "../failing_allocator.h"
 #include "foreign_array.h"
 #include "opyard/value/sym_tensor.h"
-#include "symbolic.h"
-#include "thrown_by.h"
+#include "../symbolic.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "opyard/tensor.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <thread>
 
-#include "failing_allocator.h"
-#include "thrown_by.h"
+#include "../failing_allocator.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

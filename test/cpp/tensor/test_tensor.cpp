@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "failing_allocator.h"
-#include "fake_interpreter.h"
-#include "thrown_by.h"
+#include "../failing_allocator.h"
+#include "../fake_interpreter.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "fake_interpreter.h"
-#include "thrown_by.h"
+#include "../fake_interpreter.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "fake_interpreter.h"
+#include "../fake_interpreter.h"
 #include "opyard/observe/observer.h"
 
 namespace opyard {

@@ -6,10 +6,10 @@
 #include <map>
 #include <unordered_map>
 
-#include "one_of_each.h"
+#include "../one_of_each.h"
 #include "opyard/value/dict.h"
 #include "opyard/value/list.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 #define COMMA ,  // in the arguments of macros
 

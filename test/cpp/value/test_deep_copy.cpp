@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "failing_allocator.h"
-#include "one_of_each.h"
+#include "../failing_allocator.h"
+#include "../one_of_each.h"
 #include "opyard/value/alias.h"
 #include "opyard/value/cast.h"
 #include "opyard/value/list.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

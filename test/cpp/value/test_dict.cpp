@@ -7,9 +7,9 @@
 #include <limits>
 #include <random>
 
-#include "failing_allocator.h"
-#include "one_of_each.h"
-#include "thrown_by.h"
+#include "../failing_allocator.h"
+#include "../one_of_each.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "failing_allocator.h"
-#include "one_of_each.h"
-#include "thrown_by.h"
+#include "../failing_allocator.h"
+#include "../one_of_each.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

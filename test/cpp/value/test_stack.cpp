@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "failing_allocator.h"
-#include "thrown_by.h"
+#include "../failing_allocator.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "opyard/schema/type.h"
 #include "opyard/value/cast.h"
-#include "symbolic.h"
-#include "thrown_by.h"
+#include "../symbolic.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
-#include "fake_interpreter.h"
+#include "../fake_interpreter.h"
 #include "opyard/tensor/memory_format.h"
-#include "symbolic.h"
-#include "thrown_by.h"
+#include "../symbolic.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "one_of_each.h"
+#include "../one_of_each.h"
 #include "opyard/value/cast.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

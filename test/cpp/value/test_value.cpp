@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "failing_allocator.h"
-#include "one_of_each.h"
-#include "thrown_by.h"
+#include "../failing_allocator.h"
+#include "../one_of_each.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

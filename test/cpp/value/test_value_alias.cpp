@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "one_of_each.h"
+#include "../one_of_each.h"
 
 namespace opyard {
 namespace {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <unordered_set>
 
-#include "one_of_each.h"
-#include "thrown_by.h"
+#include "../one_of_each.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

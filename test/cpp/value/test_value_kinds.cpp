@@ -1,10 +1,10 @@
 // test_value_kinds.cpp: protects each kind's way in and out, and what a wrong kind is told.
 #include <gtest/gtest.h>
 
-#include "failing_allocator.h"
-#include "one_of_each.h"
+#include "../failing_allocator.h"
+#include "../one_of_each.h"
 #include "opyard/value/cast.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

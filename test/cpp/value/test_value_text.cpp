@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
-#include "one_of_each.h"
+#include "../one_of_each.h"
 #include "opyard/value/value.h"
-#include "thrown_by.h"
+#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -1,4 +1,4 @@
-/* test/python/arrays.c: a library of arrays that is not Opyard, as an extension module of its own.
+/* test/python/plugins/arrays.c: a library of arrays that is not Opyard, as an extension module of its own.
  *
  * Its arrays are float32 in one dimension or more, row-major. Their type has DLPack's exchange table, and
  * nothing else by which they could be exchanged. Nothing of Opyard is in here: the structs are written down after

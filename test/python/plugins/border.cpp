@@ -1,4 +1,4 @@
-// test/python/border.cpp: an extension module that uses what pyfallback/runtime offers C++ code: border
+// test/python/plugins/border.cpp: an extension module that uses what pyfallback/runtime offers C++ code: border
 // functions, owned references, holding and letting go of the GIL, exceptions on their way through
 // threads. It has its own copy of the runtime's functions, and the runtime object of opyard._C.
 #include "opyard/detail/python/python.h"

@@ -1,4 +1,4 @@
-// test/python/faulty_calls.c: calls of the system on the files of one folder, one of which fails.
+// test/python/plugins/faulty_calls.c: calls of the system on the files of one folder, one of which fails.
 //
 // Loaded in front of the C library (LD_PRELOAD). A test names the folder, the call, which of them
 // fails, and how: with an error number, or, if that is 0, by doing half of what was asked for.

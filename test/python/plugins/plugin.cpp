@@ -1,4 +1,4 @@
-// test/python/plugin.cpp: operators that the Python tests need C++ for.
+// test/python/plugins/plugin.cpp: operators that the Python tests need C++ for.
 //
 // Calls of other operators from C++, on this thread and on native ones, and errors of every
 // kind. An operator to call is given by name; it takes and gives one tensor. A caller from

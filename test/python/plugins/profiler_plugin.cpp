@@ -1,4 +1,4 @@
-// test/python/profiler_plugin.cpp: sessions that C++ starts, and futures that it completes, in a Python process.
+// test/python/plugins/profiler_plugin.cpp: sessions that C++ starts, and futures that it completes, in a Python process.
 #include <string>
 #include <thread>
 

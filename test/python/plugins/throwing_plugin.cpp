@@ -1,4 +1,4 @@
-// test/python/throwing_plugin.cpp: a plugin whose second block cannot be registered.
+// test/python/plugins/throwing_plugin.cpp: a plugin whose second block cannot be registered.
 #include "opyard/library.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// test/python/vtable_plugin.cpp: C++ that asks an interpreter through the tag of a tensor.
+// test/python/plugins/vtable_plugin.cpp: C++ that asks an interpreter through the tag of a tensor.
 //
 // Operators below test_vtable; each takes a tensor that Python has a wrapper of. `ask` calls one
 // slot by its name and gives what comes back.
@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "../cpp/symbolic.h"
+#include "../../cpp/symbolic.h"
 #include "opyard/library.h"
 #include "opyard/observe/gpu_trace.h"
 #include "opyard/value/list.h"

@@ -5,7 +5,7 @@
 // small, as those of musl and of threading.stack_size() are. So before a Python function is called
 // as a kernel or handler, and before code of an object's own, such as an __index__, its caller
 // looks: a load and a comparison. What is left is enough for what the function calls that is no
-// operator. All that leads back to C++ is tried in test/python/test_depth_arguments.py and
+// operator. All that leads back to C++ is tried in test/python/process/test_depth_arguments.py and
 // test_depth_functions.py.
 //
 // On a stack that is not the thread's own, such as a fiber's, nothing is known and nothing is
