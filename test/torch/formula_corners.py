@@ -2,7 +2,7 @@
 
     python test/torch/formula_corners.py [--only NAME,...] [--samples N] [--write]
 
-Needs PyTorch and pytest. The calls are the rows of `test/python/test_formula_rows.py`, and those
+Needs PyTorch and pytest. The calls are the rows of `test/python/operators/test_formula_rows.py`, and those
 that PyTorch's own samples come to. Gradients of first and second order are taken in float64:
 
   - pointwise operators at pairs of all values of `corner_points.POINTS`: zeros of both signs,
