@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants_bench import Bench, say
+from mutants_bench import Bench, say, tests_called
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = "test/mutants.txt"
@@ -145,8 +145,7 @@ def read_list(root: Path) -> list[Mutant]:
         try:
             mutant.planted_in((root / mutant.path_in(root)).read_text("utf-8"))
             for killer in mutant.killers:
-                folder, end = ("python", "") if killer.endswith(".py") else ("cpp", ".cpp")
-                if not (root / "test" / folder / (killer + end)).is_file():
+                if not tests_called(root, killer):
                     faults.append(f"{mutant.name} names {killer}, which is no test")
         except ListError as fault:
             faults.append(str(fault))

@@ -64,6 +64,12 @@ def programs_of_files(tree: Path) -> dict[str, str]:
     }
 
 
+def tests_called(tree: Path, name: str) -> list[Path]:
+    """The file of a test, in whatever room: test_x.py in test/python, test_x in test/cpp."""
+    folder, end = ("python", "") if name.endswith(".py") else ("cpp", ".cpp")
+    return sorted((tree / "test" / folder).rglob(name + end))
+
+
 def failed_gtest(output: str) -> str:
     """The test that failed, else the one that was running."""
     failed = re.search(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", output, re.MULTILINE)
@@ -172,7 +178,7 @@ class Bench:
         self.python = self.pytest("pytest", [f"test_{name}.py" for name in PYTHON_TESTS])
 
     def pytest(self, name: str, files: list[str]) -> Program:
-        paths = [str(self.tree / "test/python" / file) for file in files]
+        paths = [str(path) for file in files for path in tests_called(self.tree, file)]
         command = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", *paths]
         package = {"PYTHONPATH": str(self.folder / "pyfallback"), "OPYARD_BUILD": str(self.folder)}
         package["HYPOTHESIS_STORAGE_DIRECTORY"] = str(self.logs / "hypothesis")

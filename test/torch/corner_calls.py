@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 import opyard
 
-sys.path.append(str(Path(__file__).parents[1] / "python"))
+sys.path += [str(Path(__file__).parents[1] / each) for each in ("python", "python/operators")]
 import gradient_layouts
 import test_formula_rows
 import test_gradients_beside_pytorch as beside

@@ -2,8 +2,9 @@
 
     python test/torch/formula_corners.py [--only NAME,...] [--samples N] [--write]
 
-Needs PyTorch and pytest. The calls are the rows of `test/python/operators/test_formula_rows.py`, and those
-that PyTorch's own samples come to. Gradients of first and second order are taken in float64:
+Needs PyTorch and pytest. The calls are the rows of `test/python/operators/test_formula_rows.py`,
+and those that PyTorch's own samples come to. Gradients of first and second order are taken in
+float64:
 
   - pointwise operators at pairs of all values of `corner_points.POINTS`: zeros of both signs,
     ones, ends of ranges, saturation, NaN, infinities; others at ties, at zeros, and with one value

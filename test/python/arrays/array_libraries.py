@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from conftest import import_arrays
+from built import import_arrays
 
 import opyard
 

@@ -1,22 +1,22 @@
 """test_beyond_memory.py: what arrays carry beyond their memory is respected or refused.
 
 Suspect objects/arrays/beyond_memory.cpp, then objects/arrays/foreign_arguments.cpp. Each rule is
-asked of a stand-in for PyTorch (gradients.py), and of PyTorch if it is installed.
+asked of a stand-in for PyTorch (gradient_library.py), and of PyTorch if it is installed.
 """
 
 import sys
 
-import gradients
+import gradient_library
 import numpy as np
 import pytest
 from array_libraries import Constant
-from conftest import import_arrays
+from built import import_arrays
 
 import opyard
 
 arrays = import_arrays()
 aten = opyard.ops.aten
-fake = gradients.library
+fake = gradient_library.library
 
 
 class FakeLibrary:

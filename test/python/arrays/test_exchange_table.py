@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import import_arrays
+from built import import_arrays
 from processes import leaks
 
 import opyard

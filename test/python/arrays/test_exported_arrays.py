@@ -14,7 +14,7 @@ import weakref
 import numpy as np
 import pytest
 from array_libraries import Exporter, Matrix
-from conftest import import_arrays
+from built import import_arrays
 
 import opyard
 from opyard.library import override

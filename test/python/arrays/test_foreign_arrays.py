@@ -12,7 +12,7 @@ import weakref
 import numpy as np
 import pytest
 from array_libraries import LIBRARIES, Constant, Exporter, Matrix
-from conftest import import_arrays
+from built import import_arrays
 
 import opyard
 from opyard.dispatch import DispatchMode

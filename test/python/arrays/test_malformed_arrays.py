@@ -11,12 +11,11 @@ import itertools
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 from array_libraries import LIBRARIES
-from conftest import import_arrays
+from built import TESTS, import_arrays
 from processes import leaks
 from test_dlpack import Producer, api
 

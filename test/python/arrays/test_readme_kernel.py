@@ -7,16 +7,16 @@ operator meets arrays whose elements are not in a row. Suspect README.md.
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from built import ROOT
 
 import opyard
 from opyard import _build_info
 
 np = pytest.importorskip("numpy")
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+README = ROOT / "README.md"
 
 
 @pytest.fixture(scope="module")

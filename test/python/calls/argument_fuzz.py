@@ -227,7 +227,7 @@ def callables(plant):
     if plant == "trusting":
         yield "planted", None, lambda *a: a and type(a[0]) is not str and ctypes.string_at(0)
     elif plant == "both":
-        from conftest import import_border
+        from built import import_border
 
         yield "planted", None, import_border().value_with_error
 

@@ -13,10 +13,9 @@ import time
 import traceback
 import warnings
 import weakref
-from pathlib import Path
 
 import pytest
-from conftest import plain_build, plugin_path
+from built import ROOT, plain_build, plugin_path
 from raised import raised_by
 
 import opyard

@@ -10,7 +10,7 @@ import threading
 import weakref
 
 import pytest
-from conftest import build_folder
+from built import build_folder
 
 import opyard
 from opyard.library import CFunction, Library, c_prototype

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 
 import pytest
-from conftest import import_border, plain_build
+from built import import_border, plain_build
 from processes import leaks
 
 import opyard

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 
 import opyard
 from opyard import gpu_trace

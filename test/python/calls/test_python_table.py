@@ -10,7 +10,7 @@ import warnings
 import weakref
 
 import pytest
-from conftest import import_extension, plain_build, plugin_path
+from built import import_extension, plain_build, plugin_path
 from interpreters import KINDS
 from processes import run
 from raised import raised_by

@@ -6,9 +6,9 @@ Suspect opyard/_core/signatures.py.
 import inspect
 import typing
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
+from built import ROOT
 
 import opyard
 from opyard import Tensor
@@ -48,7 +48,7 @@ TYPES = {
 
 
 def test_F37_every_base_type_has_a_row():
-    types = Path(__file__).parents[2] / "dispatcher/include/opyard/schema/types.def"
+    types = ROOT / "dispatcher/include/opyard/schema/types.def"
     if not types.exists():
         pytest.skip("the sources are not here")
     written = [

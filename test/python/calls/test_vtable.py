@@ -4,7 +4,7 @@ import platform
 import sys
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 
 import opyard
 from opyard.dispatch import DispatchKey, DispatchMode, no_dispatch

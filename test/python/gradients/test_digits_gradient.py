@@ -1,15 +1,15 @@
 """Protects the example that learns: backward() gives the gradient that one would write by hand."""
 
 import importlib.util
-from pathlib import Path
 
 import pytest
+from built import ROOT
 
 import opyard
 
 np = pytest.importorskip("numpy")
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "digits" / "network.py"
+EXAMPLE = ROOT / "examples" / "digits" / "network.py"
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ autograd/python/gradients/functions.cpp.
 import os
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 from interpreters import KINDS
 from processes import leaks, run
 

@@ -3,7 +3,6 @@
 Suspect autograd/src/engine.cpp, accumulate.cpp, and autograd/python/gradients/functions.cpp.
 """
 
-import os
 import threading
 
 import opyard
@@ -16,28 +15,6 @@ ROUNDS = 20 if "OPYARD_SANITIZER" in os.environ else 100
 
 def leaf(*values):
     return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
-
-
-def at_once(body):
-    """Runs the body on each of the threads; what it gave, and raises what it raised."""
-    results, errors = [], []
-    begin = threading.Barrier(THREADS)
-
-    def run(number):
-        try:
-            begin.wait()
-            results.append(body(number))
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results
 
 
 class Doubles(autograd.Function):

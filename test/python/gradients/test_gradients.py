@@ -7,7 +7,7 @@ import threading
 import weakref
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 from processes import run
 
 import opyard

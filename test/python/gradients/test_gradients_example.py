@@ -5,14 +5,13 @@ Suspect examples/gradients. test/consumer builds it as users do.
 
 import runpy
 import sys
-from pathlib import Path
 
-from conftest import plugin_path
+from built import ROOT, plugin_path
 
 import opyard
 from opyard import autograd
 
-PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "gradients" / "train.py"
+PROGRAM = ROOT / "examples" / "gradients" / "train.py"
 
 
 def test_X31_an_operator_of_cpp_with_a_line_of_text_trains_from_python(monkeypatch, capsys):

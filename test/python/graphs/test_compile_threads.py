@@ -16,6 +16,10 @@ aten = opyard.ops.aten
 def function(x, w):
     return aten.tanh(x * w + x) * w
 
+def leaf(*values):
+    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
+
+
 
 def result_and_gradients(call, *rows):
     tensors = [leaf(*row) for row in rows]

@@ -1,8 +1,7 @@
 """The scope of a node: which modules of a program call it. Suspect opyard/_jit/scopes.py."""
 
-from pathlib import Path
-
 import pytest
+from built import TESTS
 
 import opyard
 from opyard import jit, nn
@@ -66,6 +65,6 @@ def test_H3_a_module_that_is_no_part_of_its_caller_is_known_by_its_class():
 
 def test_H3_an_exported_model_keeps_the_modules_that_it_came_from():
     """The file says that its calls were made in a module of the class Twice."""
-    path = Path(__file__).resolve().parents[1] / "models" / "twice.pt2"
+    path = TESTS / "models" / "twice.pt2"
     graph = jit.load(path).graph
     assert set(scopes(graph).values()) == {"Twice"}

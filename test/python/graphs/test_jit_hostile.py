@@ -6,10 +6,9 @@ opens or makes something. The first test is the one that shows that it does.
 
 import platform
 import sys
-from pathlib import Path
 
 import pytest
-from conftest import plain_build
+from built import ROOT, plain_build
 from hostile_graphs import TEXTS
 from processes import run
 
@@ -140,7 +139,7 @@ for model in models:
 
 def test_X32_T18_a_file_of_a_stranger_is_only_read_and_a_run_of_it_touches_nothing(tmp_path):
     """Reading makes no file, socket or process; it opens files. A run does not even that."""
-    model = Path(__file__).resolve().parent.parent.parent / "examples/exported/model.pt2"
+    model = ROOT / "examples/exported/model.pt2"
     (tmp_path / "model.pt2").write_bytes(model.read_bytes())
     opyard.jit.save(opyard.jit.load(model), tmp_path / "saved")
     reads = WATCH.replace("[2, 257, 437, 85,", "[85, 83, 87, 82,")  # mkdir, unlink, rename

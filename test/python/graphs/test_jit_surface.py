@@ -9,9 +9,9 @@ import subprocess
 import sys
 import weakref
 import xml.etree.ElementTree
-from pathlib import Path
 
 import pytest
+from built import ROOT
 
 import opyard
 from opyard import _gradients, jit
@@ -428,7 +428,7 @@ def test_a_graph_in_use_keeps_its_functions_through_a_collection():
 
 def test_the_example_gives_what_eager_gives_in_every_way(tmp_path):
     pytest.importorskip("numpy")
-    program = Path(__file__).parents[2] / "examples" / "graph" / "digits_graph.py"
+    program = ROOT / "examples" / "graph" / "digits_graph.py"
     picture = tmp_path / "digits.svg"
     ended = subprocess.run(
         [sys.executable, str(program), "--picture", str(picture)],

@@ -6,16 +6,16 @@ jit/src/ir/builtins*.cpp for a function that is not there.
 
 import json
 import math
-from pathlib import Path
 
 import pytest
+from built import TESTS
 
 import opyard
 from opyard import jit
 
 numpy = pytest.importorskip("numpy")
 
-CORPUS = json.loads((Path(__file__).parent.parent / "graphs/torchscript.json").read_text())
+CORPUS = json.loads((TESTS / "graphs/torchscript.json").read_text())
 
 
 def inputs():

@@ -1,15 +1,14 @@
 """H19: passes and FileCheck from Python. What each pass does is in test/graphs/passes/."""
 
-from pathlib import Path
-
 import pytest
+from built import TESTS
 
 import opyard
 from opyard import jit
 from opyard.jit import passes
 from opyard.testing import FileCheck
 
-FOLDER = Path(__file__).parent.parent / "graphs/passes"
+FOLDER = TESTS / "graphs/passes"
 NAMES = sorted(name for name in vars(passes) if not name.startswith("_") and name.islower())
 NAMES = [name for name in NAMES if (FOLDER / f"{name}.txt").exists()]
 

@@ -278,7 +278,7 @@ def test_interruptions_come_out_as_they_are_and_leave_nothing(installed, ns):
 
 
 def test_a_shared_library_is_unloaded_when_the_package_fails(installed, ns):
-    from conftest import plugin_path
+    from built import plugin_path
 
     path = plugin_path("opyard_throwing_plugin").with_name("opyard_vtable_plugin.so")
     if not path.exists():
@@ -682,7 +682,7 @@ def test_what_a_plugin_makes_and_ends_itself_ends_at_once(installed, ns, x):
 def test_a_shared_library_that_a_plugin_that_fails_unloaded_is_loaded(
     installed, ns, tmp_path, run_program
 ):
-    from conftest import plugin_path
+    from built import plugin_path
 
     path = str(shutil.copy(plugin_path("opyard_test_plugin"), tmp_path / "unloaded.so"))
     fails = f"import opyard, os\nopyard.unload_library({path!r})\n"

@@ -5,7 +5,7 @@ the same objects afterwards. Neither mappings nor descriptors nor blocks of memo
 plugin.cpp, library.cpp and packet.cpp.
 """
 
-from conftest import plain_build, plugin_path
+from built import plain_build, plugin_path
 from processes import volume
 
 pytestmark = plain_build  # a sanitizer maps and keeps memory of its own

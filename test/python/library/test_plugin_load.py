@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 from raised import message_of
 
 import opyard

@@ -7,16 +7,16 @@ import json
 import re
 import struct
 import zipfile
-from pathlib import Path
 
 import pytest
+from built import TESTS
 
 import opyard
 from opyard import jit
 
 np = pytest.importorskip("numpy")
 
-MODELS = Path(__file__).resolve().parent.parent / "models"
+MODELS = TESTS / "models"
 WEIGHT = np.array([1.0, 2.0, 3.0], np.float32)
 
 

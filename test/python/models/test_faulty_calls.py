@@ -10,7 +10,7 @@ import sys
 
 import faulty_programs
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 from processes import PATIENCE, environment_of_a_user
 
 pytestmark = pytest.mark.skipif(

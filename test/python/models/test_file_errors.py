@@ -11,15 +11,14 @@ import io
 import os
 import pickle
 import zipfile
-from pathlib import Path
 
 import pytest
+from exported_model import MODEL
 from processes import run
 
 import opyard
 from opyard import jit, profiler
 
-EXPORTED = Path(__file__).resolve().parents[2] / "examples/exported/model.pt2"
 ONE = {"x": opyard.tensor([1.0])}
 
 
@@ -167,7 +166,7 @@ def test_an_exported_program_is_named_by_the_function_that_reads_it():
     with pytest.raises(
         ValueError, match=r"torch\.export\.save\(\), a model; opyard\.jit\.load\(\)"
     ):
-        opyard.load(EXPORTED)
+        opyard.load(MODEL)
 
 
 def test_a_header_that_begins_as_another_format_is_read(tmp_path):

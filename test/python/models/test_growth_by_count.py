@@ -12,14 +12,13 @@ import pickle
 import struct
 import time
 import zipfile
-from pathlib import Path
 
 import pytest
+from exported_model import MODEL
 
 import opyard
 from opyard import jit
 
-MODEL = Path(__file__).resolve().parents[2] / "examples/exported/model.pt2"
 PROGRAM = "model/models/model.json"
 WEIGHTS = "model/data/weights/model_weights_config.json"
 FEW, MANY = 1_000, 64_000

@@ -13,21 +13,18 @@ import struct
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
-from conftest import build_folder, plain_build
+from built import TESTS, build_folder, plain_build
+from exported_model import MODEL, PROGRAM, archive
 
 import opyard
 from opyard import jit
 
 np = pytest.importorskip("numpy")
 
-TESTS = Path(__file__).resolve().parent.parent
 EXAMPLES = TESTS.parent / "examples"
-MODEL = EXAMPLES / "exported" / "model.pt2"
 FORMATS = [TESTS / "models" / f"format_{number}.safetensors" for number in (1, 2)]
-PROGRAM = "model/models/model.json"
 X = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, -0.5, 0.25, 1.0]], np.float32)
 SCALE = {"scale": np.array([2.0], np.float32)}
 
@@ -216,26 +213,6 @@ def test_a_file_is_a_strangers_unless_it_is_trusted(tmp_path):
 
 
 # ---- bad archives
-
-
-def archive(tmp_path, changes=(), *, compression=zipfile.ZIP_STORED, extra=()):
-    """The model again; `changes` are entries' new contents, or None to leave one out."""
-    path = tmp_path / "changed.pt2"
-    changes = dict(changes)
-    with zipfile.ZipFile(MODEL) as old, zipfile.ZipFile(path, "w", compression) as new:
-        for name in old.namelist():
-            contents = changes.get(name, old.read(name))
-            if contents is not None:
-                info = zipfile.ZipInfo(name)
-                info.compress_type = compression
-                here = new.fp.tell() + 30 + len(name)
-                info.extra = struct.pack("<HH", 0xFFFF, -(here + 4) % 64) + b"\0" * (
-                    -(here + 4) % 64
-                )
-                new.writestr(info, contents)
-        for name in extra:
-            new.writestr(name, b"")
-    return path
 
 
 def program(change):

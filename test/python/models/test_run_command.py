@@ -4,17 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from conftest import build_folder
+from built import build_folder
+from exported_model import MODEL
 
 import opyard
 
 np = pytest.importorskip("numpy")
 
-TESTS = Path(__file__).resolve().parent.parent
-MODEL = TESTS.parent / "examples" / "exported" / "model.pt2"
 X = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, -0.5, 0.25, 1.0]], np.float32)
 COMMANDS = ["opyard-run", "python -m opyard run"]
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 
 from opyard import _build_info
 

@@ -4,13 +4,12 @@ Suspect the guide. Its Python block is run by test_guides.py.
 """
 
 import re
-from pathlib import Path
 
 import pytest
+from built import ROOT
 
 import opyard
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "from_pytorch.md"
 
 

@@ -6,9 +6,9 @@ by hand.
 """
 
 import re
-from pathlib import Path
 
 import pytest
+from built import TESTS
 
 import opyard
 from opyard.dispatch import (

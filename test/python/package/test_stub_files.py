@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from built import ROOT
 
 import opyard
 from opyard._core import stub_files as _stubs
@@ -31,7 +32,7 @@ def run(*arguments, **options):
 
 def mypy():
     """How to run it, or a skip: it is among the linters, and no one else needs it."""
-    beside = Path(__file__).resolve().parents[2] / "build" / "venv-lint" / "bin" / "mypy"
+    beside = ROOT / "build" / "venv-lint" / "bin" / "mypy"
     if importlib.util.find_spec("mypy"):
         return [sys.executable, "-m", "mypy"]
     found = shutil.which("mypy") or (beside if beside.exists() else None)
@@ -202,7 +203,7 @@ def test_X8_files_are_written_and_left_alone_where_they_are_the_same(define, ns,
 
 
 def test_X8_libraries_and_modules_are_loaded_before(plugin, tmp_path):
-    from conftest import plugin_path
+    from built import plugin_path
 
     (tmp_path / "brings.py").write_text(
         "from opyard.library import Library\n"

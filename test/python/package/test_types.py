@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from built import ROOT
 
 import opyard
 from opyard import _C
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 PACKAGE = ROOT / "pyfallback"
 
 

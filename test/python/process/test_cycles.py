@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 from test_embed import run
 
 pytestmark = plain_build  # a sanitizer has an allocator of its own

@@ -9,7 +9,7 @@ import itertools
 import os
 
 import pytest
-from conftest import plain_build, plugin_path
+from built import plain_build, plugin_path
 from processes import HUNG, run
 
 PLACES = ["main", "python", "new", "pooled", "forked"]
@@ -152,7 +152,7 @@ print("done", cases, flush=True)
 
 
 def border_path():
-    from conftest import import_border
+    from built import import_border
 
     return import_border().__file__
 

@@ -12,7 +12,7 @@ runtime/stack_end.cpp, operators/python_function.h.
 import sys
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 from processes import run, volume
 
 # Each way in which an operator leads back to Python: text that defines go(depth), which runs

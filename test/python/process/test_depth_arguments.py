@@ -12,7 +12,7 @@ Suspect runtime/stack_end.cpp, and who calls is_stack_at_its_end().
 import sys
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 from deep_programs import check_deep
 
 # Text that defines go(), which leads to itself by way of C++; step() counts a level.

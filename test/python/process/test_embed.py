@@ -7,22 +7,10 @@ what is left behind runtime/runtime.cpp.
 import os
 import subprocess
 import sys
-import sysconfig
-from pathlib import Path
 
 import pytest
-from conftest import build_folder
+from built import build_folder, libpython
 from interpreters import KINDS
-
-
-def libpython():
-    name = sysconfig.get_config_var("INSTSONAME") or ""
-    path = Path(sysconfig.get_config_var("LIBDIR") or "") / name
-    if ".so" not in name or not path.exists():
-        pytest.skip(
-            f"this CPython has no shared libpython ({path}), which a C++ program could open"
-        )
-    return path
 
 
 def run(program, *arguments, limit=120, **environment):

@@ -6,7 +6,7 @@ Each program runs a few times: what goes wrong at exit goes wrong now and then.
 import sys
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 from processes import volume
 
 RUNS = volume(5)

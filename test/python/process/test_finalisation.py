@@ -10,7 +10,7 @@ more situations, run less often.
 import re
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 from processes import DAEMONS_CRASH, HUNG, run, run_often, volume
 
 RUNS = volume(8)

@@ -5,7 +5,7 @@ import os
 import pickle
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 from processes import run
 
 import opyard

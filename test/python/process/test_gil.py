@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import import_arrays, plugin_path
+from built import import_arrays, plugin_path
 from interpreters import KINDS
 from processes import run
 

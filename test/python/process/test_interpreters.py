@@ -7,10 +7,9 @@ dispatcher/src/registry/interpreter_tables.cpp.
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from conftest import plugin_path
+from built import TESTS, plugin_path
 from interpreters import CAN_ISOLATE, KINDS
 from processes import run
 
@@ -556,6 +555,6 @@ def test_errors_name_the_cpython_that_runs_not_that_of_the_build():
     other = shutil.which(f"python{version}", path="/usr/bin")
     if other is None:
         pytest.skip("there is one CPython of this version here")
-    program = ANOTHER_DEFINITION.format(folder=str(Path(__file__).parent))
+    program = ANOTHER_DEFINITION.format(folder=str(TESTS / "python"))
     done = subprocess.run([other, "-c", program], capture_output=True, text=True)
     assert done.stdout == "True True\n", done.stderr

@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from conftest import import_border, plugin_path
+from built import import_border, plugin_path
 from processes import run
 
 PRELUDE = """

@@ -17,7 +17,7 @@ import types
 import warnings
 
 import pytest
-from conftest import plain_build, plugin_path
+from built import plain_build, plugin_path
 from processes import REPEAT, leaks
 
 import opyard

@@ -6,7 +6,7 @@ of its own. Suspect what the traceback names.
 """
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 from processes import PATIENCE, run
 
 pytest.importorskip("_testcapi")

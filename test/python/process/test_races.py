@@ -8,7 +8,7 @@ first. Each row runs in a process of its own, on four threads that start togethe
 import os
 
 import pytest
-from conftest import import_border, plugin_path
+from built import import_border, plugin_path
 from processes import run, volume
 
 # What a row finds: x, a tensor; op, an operator with a Python kernel at CPU; lib, its library;

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 import soak
-from conftest import plugin_path
+from built import plugin_path
 from processes import PATIENCE, environment_of_a_user, volume
 
 SECONDS = volume(6, 2)

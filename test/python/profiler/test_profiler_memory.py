@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import plain_build
+from built import plain_build
 from processes import run
 
 EXPORT = """

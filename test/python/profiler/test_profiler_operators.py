@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 from profiler_traces import assert_nested, load_chrome
 
 import opyard

@@ -8,8 +8,8 @@ import subprocess
 import zipfile
 
 import pytest
-from conftest import build_folder, plain_build
-from test_models import MODEL, PROGRAM, archive
+from built import build_folder, plain_build
+from exported_model import MODEL, PROGRAM, archive
 
 import opyard
 from opyard import jit

@@ -324,7 +324,7 @@ def test_B33_what_is_no_callable_is_refused():
 
 
 def test_B33_a_plugin_loaded_without_the_lock_tells_the_listener(run_program, plugin):
-    from conftest import plugin_path
+    from built import plugin_path
 
     done = run_program(
         """

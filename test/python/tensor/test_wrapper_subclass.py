@@ -7,7 +7,7 @@ dispatcher/src/tensor/tensor_impl.cpp.
 import gc
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 
 import opyard
 from opyard import Tensor

@@ -7,9 +7,9 @@ writers for results in the forms that GoogleTest and pytest have.
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from built import ROOT
+
 TOOL = ROOT / "tools" / "behaviours"
 
 NUMBERS = """# a head comment

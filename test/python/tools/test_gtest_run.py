@@ -8,12 +8,10 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 from conftest import plain_build
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, os, sys, time
 does = json.loads(os.environ["DOES"])

@@ -15,8 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import build_folder
-from test_embed import libpython
+from built import ROOT, build_folder, libpython
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from conftest import build_folder
 
-ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
 
 

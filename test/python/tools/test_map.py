@@ -6,11 +6,9 @@ Suspect the page; a file that moved moves there too.
 import ast
 import contextlib
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["docs/concepts/a_call.md", "docs/concepts/layers.md", "CONTRIBUTING.md"]
 FOLDERS = (
     "dispatcher|jit|models|autograd|profiler|remote|kernels|pyfallback|test|tools|docs|examples"

@@ -8,11 +8,9 @@ changed a line in which a mutant is planted: bring test/mutants.txt up to date.
 import importlib
 import os
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "dispatcher/src/keys/clamp.py"
 CLAMP = """\
 # Brings a number between two others.

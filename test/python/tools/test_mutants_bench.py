@@ -7,10 +7,9 @@ import importlib
 import os
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
-from conftest import plain_build
+from built import ROOT, plain_build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -92,4 +91,4 @@ def test_programs_are_found_below_their_ideas(bench):
         ideas.values()
     )
     for name in bench.PYTHON_TESTS:
-        assert (ROOT / f"test/python/test_{name}.py").exists()
+        assert len(bench.tests_called(ROOT, f"test_{name}.py")) == 1

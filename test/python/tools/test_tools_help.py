@@ -7,11 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
 # What is sourced or imported, and never run.
 PARTS = [
     "_common.sh", "file_scope_names.py", "generated.py", "mutants_bench.py", "sanitizers.py",

@@ -806,7 +806,7 @@ ENDINGS = {
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_P7_programs_with_futures_end_quietly(ending, run_program, plugin):
-    from conftest import plugin_path
+    from built import plugin_path
 
     if ending.startswith("daemon") and sys.version_info < (3, 11):
         pytest.skip("CPython 3.10 itself crashes now and then when daemon threads are running")

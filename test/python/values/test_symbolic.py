@@ -8,7 +8,7 @@ import operator
 import typing
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
 
 import opyard
 from opyard import SymBool, SymFloat, SymInt, Tensor
