@@ -1,33 +1,21 @@
 """What the Python tests share: the built package, namespaces of their own, plugins."""
 
-import configparser
 import gc
 import itertools
 import os
+import re
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
+from built import import_border, plugin_path
+from parts import PARTS, is_left_out
 
 # A wrong formula fails when it is registered.
 os.environ.setdefault("OPYARD_CHECK_FORMULAS", "1")
 
 _numbers = itertools.count()
-
-# For tests of what a sanitizer changes: symbols, stacks, the memory allocator, the environment.
-plain_build = pytest.mark.skipif("OPYARD_SANITIZER" in os.environ, reason="a sanitizer changes it")
-
-
-PARTS = ("all", "elsewhere", "memory", "threads")
-
-
-def files_of(section):
-    """Names of test files, of a section of test/suites.ini."""
-    lists = configparser.ConfigParser()
-    lists.read_string((Path(__file__).resolve().parents[1] / "suites.ini").read_text("utf-8"))
-    return set(lists[section]["files"].split())
 
 
 def pytest_addoption(parser):
@@ -36,7 +24,7 @@ def pytest_addoption(parser):
         choices=PARTS,
         default="all",
         help="which files: all; elsewhere: what may differ between CPythons, with a tenth of the "
-        "volume; memory, threads: those of sanitizers (test/suites.ini lists them)",
+        "volume; memory, threads: those of sanitizers (see parts.py)",
     )
 
 
@@ -47,11 +35,8 @@ def pytest_configure(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    part, name = config.getoption("--part"), collection_path.stem
-    if part == "all" or collection_path.suffix != ".py" or not name.startswith("test_"):
-        return None
-    left_out = name in files_of("once") if part == "elsewhere" else name not in files_of(part)
-    return left_out or None
+    registered = {re.split(r"[:(]", line)[0].strip() for line in config.getini("markers")}
+    return is_left_out(collection_path, config.getoption("--part"), registered) or None
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -103,20 +88,6 @@ def x():
     return opyard.tensor([1.0, 2.0, 3.0])
 
 
-def build_folder():
-    """The build directory that the package under test is in."""
-    import opyard
-
-    return Path(opyard.__file__).resolve().parents[2]
-
-
-def plugin_path(name):
-    path = build_folder() / "test" / "python" / f"{name}.so"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not built here: the tests of this build are off")
-    return path
-
-
 @pytest.fixture(scope="session")
 def plugin():
     """The operators of plugin.cpp, below ops.test_plugin."""
@@ -124,29 +95,6 @@ def plugin():
 
     opyard.load_library(plugin_path("opyard_test_plugin"))
     return opyard.ops.test_plugin
-
-
-def import_border():
-    """The extension module of border.cpp, of this CPython."""
-    return import_extension("opyard_test_border")
-
-
-def import_arrays():
-    """The library of arrays in arrays.c, of this CPython."""
-    return import_extension("opyard_test_arrays")
-
-
-def import_extension(name):
-    import importlib.machinery
-    import importlib.util
-
-    if name not in sys.modules:
-        suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
-        path = plugin_path(name + suffix.removesuffix(".so"))
-        spec = importlib.util.spec_from_file_location(name, path)
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 api = ctypes.pythonapi
 api.PyCapsule_New.restype = ctypes.py_object
 api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]

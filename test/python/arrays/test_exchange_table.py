@@ -16,6 +16,8 @@ from processes import leaks
 import opyard
 from opyard.dispatch import DispatchMode
 
+pytestmark = pytest.mark.memory
+
 arrays = import_arrays()
 
 

@@ -19,6 +19,8 @@ from built import import_arrays
 import opyard
 from opyard.library import override
 
+pytestmark = pytest.mark.memory
+
 arrays = import_arrays()
 aten = opyard.ops.aten
 

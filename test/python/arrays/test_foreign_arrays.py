@@ -18,6 +18,8 @@ import opyard
 from opyard.dispatch import DispatchMode
 from opyard.library import Library
 
+pytestmark = pytest.mark.memory
+
 arrays = import_arrays()
 aten = opyard.ops.aten
 

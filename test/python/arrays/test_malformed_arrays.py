@@ -21,7 +21,9 @@ from test_dlpack import Producer, api
 
 import opyard
 
-FILE = Path(__file__).resolve().parent.parent / "dlpack" / "malformed.txt"
+pytestmark = pytest.mark.memory
+
+FILE = TESTS / "dlpack" / "malformed.txt"
 HEAD = re.compile(r"^(?P<name>.+) \[(?P<family>.+)\] (?P<error>\w+) (?P<changes>{.*})$")
 
 

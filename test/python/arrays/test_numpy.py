@@ -12,6 +12,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 DTYPES = [
     "uint8",
     "int8",

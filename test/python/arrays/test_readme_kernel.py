@@ -14,6 +14,8 @@ from built import ROOT
 import opyard
 from opyard import _build_info
 
+pytestmark = pytest.mark.once
+
 np = pytest.importorskip("numpy")
 
 README = ROOT / "README.md"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.once, pytest.mark.memory]
+
 PROGRAM = Path(__file__).with_name("argument_fuzz.py")
 SEED = int(os.environ.get("OPYARD_FUZZ_SEED", "20261122"))
 CALLS = 8_000  # of each of the seeds: some seconds

@@ -20,7 +20,8 @@ from raised import raised_by
 
 import opyard
 
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.memory
+
 PYFALLBACK = ROOT / "pyfallback"
 SLICES = [ROOT / layer / "python" for layer in ("jit", "models", "autograd", "profiler", "kernels")]
 

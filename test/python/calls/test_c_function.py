@@ -15,6 +15,8 @@ from built import build_folder
 import opyard
 from opyard.library import CFunction, Library, c_prototype
 
+pytestmark = pytest.mark.memory
+
 
 @pytest.fixture(scope="module")
 def c_file():

@@ -12,6 +12,8 @@ import pytest
 import opyard
 from opyard.dispatch import DispatchKey, ExcludeDispatchKeyGuard
 
+pytestmark = pytest.mark.memory
+
 
 class Sub(opyard.Tensor):
     def __new__(cls, data):

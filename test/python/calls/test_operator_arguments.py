@@ -11,6 +11,8 @@ from test_argument_kinds import SEED, died, fuzz
 
 import opyard
 
+pytestmark = [pytest.mark.once, pytest.mark.memory]
+
 aten, inner = opyard.ops.aten, opyard.ops.opyard
 PROGRAM = Path(__file__).with_name("operator_fuzz.py")
 CALLS = 6_000  # of each of the seeds

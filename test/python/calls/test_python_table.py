@@ -17,6 +17,8 @@ from raised import raised_by
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 
 @pytest.fixture(scope="module")
 def table():

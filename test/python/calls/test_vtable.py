@@ -10,6 +10,8 @@ import opyard
 from opyard.dispatch import DispatchKey, DispatchMode, no_dispatch
 from opyard.library import Library, override
 
+pytestmark = pytest.mark.memory
+
 
 @pytest.fixture(scope="module")
 def slots():

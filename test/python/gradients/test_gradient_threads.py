@@ -5,12 +5,14 @@ Suspect autograd/src/engine.cpp, accumulate.cpp, and autograd/python/gradients/f
 
 import threading
 
+import pytest
+from threads import ROUNDS, THREADS, at_once
+
 import opyard
 from opyard import autograd
 from opyard.library import Library
 
-THREADS = 4
-ROUNDS = 20 if "OPYARD_SANITIZER" in os.environ else 100
+pytestmark = pytest.mark.threads
 
 
 def leaf(*values):

@@ -5,20 +5,23 @@ Suspect opyard/_jit/compiled.py, autograd/src/staged.cpp, and jit/src/code/fused
 
 import warnings
 
-from test_gradient_threads import ROUNDS, THREADS, at_once, leaf
+import pytest
+from threads import ROUNDS, THREADS, at_once
 
 import opyard
 from opyard import autograd, jit
 
+pytestmark = pytest.mark.threads
+
 aten = opyard.ops.aten
 
-
-def function(x, w):
-    return aten.tanh(x * w + x) * w
 
 def leaf(*values):
     return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
 
+
+def function(x, w):
+    return aten.tanh(x * w + x) * w
 
 
 def result_and_gradients(call, *rows):

@@ -13,6 +13,8 @@ import opyard
 from opyard import autograd, jit
 from opyard.testing import FileCheck
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 PROGRAMS = volume(200, 50)
 

@@ -13,6 +13,8 @@ import opyard
 import opyard.library
 from opyard.schema import AliasInfo, Argument, Schema, Type, parse
 
+pytestmark = pytest.mark.once
+
 TEXT = (
     "demo::f.ov(Tensor(a!) x, int[2] size, Tensor? y=None, *, float alpha=1., "
     "Tensor(b!) out) -> (Tensor(a!) first, int)"

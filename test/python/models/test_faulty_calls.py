@@ -13,10 +13,13 @@ import pytest
 from built import plugin_path
 from processes import PATIENCE, environment_of_a_user
 
-pytestmark = pytest.mark.skipif(
-    "OPYARD_SANITIZER" in os.environ,
-    reason="a sanitizer has its own calls in front of the system's",
-)
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(
+        "OPYARD_SANITIZER" in os.environ,
+        reason="a sanitizer has its own calls in front of the system's",
+    ),
+]
 
 
 @pytest.mark.parametrize("scenario", faulty_programs.SCENARIOS)

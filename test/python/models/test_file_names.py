@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import plugin_path
+from built import plugin_path
+
+pytestmark = pytest.mark.once
 
 NAMES = {
     "latin 1": b"d\xe9j\xe0",

@@ -21,6 +21,8 @@ from exported_model import MODEL, PROGRAM, archive
 import opyard
 from opyard import jit
 
+pytestmark = pytest.mark.once
+
 np = pytest.importorskip("numpy")
 
 EXAMPLES = TESTS.parent / "examples"

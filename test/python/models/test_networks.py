@@ -17,12 +17,15 @@ nn = torch.nn
 functional = nn.functional
 
 # Of PyTorch about itself.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::FutureWarning",
-    "ignore::DeprecationWarning",
-    "ignore:The tensor attributes:UserWarning",  # of the weights of nn.LSTM and its like
-    "ignore:LSTM with projections:UserWarning",
-)
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.filterwarnings(
+        "ignore::FutureWarning",
+        "ignore::DeprecationWarning",
+        "ignore:The tensor attributes:UserWarning",  # of the weights of nn.LSTM and its like
+        "ignore:LSTM with projections:UserWarning",
+    ),
+]
 
 
 class LeNet(nn.Module):

@@ -9,6 +9,8 @@ import pytest
 import opyard
 from opyard import autograd
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 A = [[[1.2, -0.4, 0.3], [0.5, 0.9, -0.7], [-0.2, 0.8, 1.5]], [[0.7, 0.1, 0.6], [-0.9, 1.4, 0.2],
      [0.3, -0.5, 1.1]]]  # fmt: skip

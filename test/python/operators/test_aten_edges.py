@@ -9,6 +9,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 
 

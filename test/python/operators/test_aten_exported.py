@@ -10,6 +10,8 @@ import pytest
 import opyard
 from opyard import autograd
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 NAN = float("nan")
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import opyard
 from opyard import autograd
 
+pytestmark = pytest.mark.once
+
 aten, inner = opyard.ops.aten, opyard.ops.opyard
 RANDOM = np.random.default_rng(5)
 

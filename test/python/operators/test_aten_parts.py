@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import opyard
 from opyard import autograd
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 A = [[0.5, -1.2, 2.0], [1.5, 0.7, -0.4]]
 B = [[1.1, 0.3, -0.9], [-1.4, 2.2, 0.8]]

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import opyard
 from opyard import autograd
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 
 

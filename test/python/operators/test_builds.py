@@ -15,6 +15,8 @@ from processes import run
 
 import opyard
 
+pytestmark = pytest.mark.once
+
 opyard.ones(1)  # brings the plugin
 BUILDS = opyard.ops.opyard_kernels.cpu_builds().split(", ")
 

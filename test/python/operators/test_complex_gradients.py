@@ -15,6 +15,8 @@ import pytest
 import opyard
 from opyard import autograd, jit
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 Z = [[0.6 + 0.3j, -1.2 + 0.8j, 2.1 - 0.4j], [1.4 - 0.9j, 0.7 + 1.1j, -0.4 - 0.6j]]
 W = [[0.3 - 0.5j, 1.1 + 0.2j, -0.7 + 0.9j], [-0.8 + 0.4j, 0.5 + 0.6j, 1.3 - 1.2j]]

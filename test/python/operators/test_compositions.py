@@ -11,6 +11,8 @@ import pytest
 import opyard
 from opyard import autograd
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 INF, NAN = math.inf, math.nan
 

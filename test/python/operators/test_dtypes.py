@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import opyard
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
 FLOATS = ["float16", "float32", "float64"]

@@ -16,6 +16,8 @@ import test_formula_rows
 import opyard
 from opyard import autograd
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 NAN, INF = float("nan"), float("inf")
 WRONG = 1e12 / (1 - 1e-12)  # the slope of a certain and wrong answer

@@ -21,6 +21,8 @@ import opyard
 from opyard import autograd
 from opyard.profiler import profile
 
+pytestmark = pytest.mark.once
+
 aten, ours = opyard.ops.aten, opyard.ops.opyard
 A = [[0.6, -1.2, 2.1], [1.4, 0.7, -0.4]]
 PICKED = [[0.9, -0.6], [0.3, 1.1]]

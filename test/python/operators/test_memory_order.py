@@ -8,6 +8,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 
 SIZES = (1, 2, 5, 16, 33, 64, 127, 128, 129, 200)

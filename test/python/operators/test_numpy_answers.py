@@ -12,6 +12,8 @@ import opyard
 from opyard import dispatch
 from opyard._numpy import names
 
+pytestmark = pytest.mark.once
+
 np = pytest.importorskip("numpy")
 
 aten = opyard.ops.aten

@@ -14,6 +14,8 @@ from operator_calls import FLOATS, Call, call_of, is_composition, overloads
 import opyard
 from opyard.dispatch import DispatchMode
 
+pytestmark = pytest.mark.once
+
 aten = opyard.ops.aten
 ALL = list(overloads())
 # Without a call, and why.

@@ -13,6 +13,8 @@ from built import plain_build
 
 from opyard import _build_info
 
+pytestmark = pytest.mark.once
+
 
 def header(name):
     for folder in _build_info.include_dirs:

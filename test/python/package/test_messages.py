@@ -25,7 +25,9 @@ from opyard.dispatch import (
 )
 from opyard.library import Library, override
 
-FILE = Path(__file__).resolve().parent.parent / "messages.txt"
+pytestmark = pytest.mark.once
+
+FILE = TESTS / "messages.txt"
 PREFIX = "python/"
 
 

@@ -18,6 +18,8 @@ from built import ROOT
 import opyard
 from opyard._core import stub_files as _stubs
 
+pytestmark = pytest.mark.once
+
 
 def run(*arguments, **options):
     return subprocess.run(

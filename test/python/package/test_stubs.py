@@ -8,6 +8,8 @@ import pytest
 import opyard
 from opyard import _bind
 
+pytestmark = pytest.mark.once
+
 MODULES = {"_C": opyard._C, "_bind": _bind}
 OBJECT = {*dir(object), "__module__", "__doc__", "__dict__", "__weakref__", "__slotnames__"}
 # Parts of the protocols of Python that a type checker knows by other means.

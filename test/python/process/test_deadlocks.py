@@ -12,6 +12,8 @@ import pytest
 from built import plain_build, plugin_path
 from processes import HUNG, run
 
+pytestmark = pytest.mark.threads
+
 PLACES = ["main", "python", "new", "pooled", "forked"]
 # There is one interpreter in this version: a second one is refused, see test_import.py.
 LATER = {"subinterpreter": "the package serves the main interpreter only"}

@@ -9,6 +9,8 @@ import pytest
 from built import plugin_path
 from processes import volume
 
+pytestmark = pytest.mark.threads
+
 RUNS = volume(5)
 
 PRELUDE = """

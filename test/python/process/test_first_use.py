@@ -8,6 +8,8 @@ Suspect bind/bind.cpp, [Interrupted].
 import pytest
 from processes import PATIENCE, run
 
+pytestmark = pytest.mark.once
+
 USES = {
     "aten": "opyard.ops.aten.add(x, x)",
     "registry": "opyard.dispatch.has_kernel('aten::add.Tensor', 'CPU')",

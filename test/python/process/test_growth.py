@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from processes import run
 
+pytestmark = pytest.mark.once
+
 PLUGINS = Path(os.environ["OPYARD_BUILD"]) / "test/cpp/plugins"
 
 PROLOGUE = """

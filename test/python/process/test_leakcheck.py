@@ -7,6 +7,8 @@ import pytest
 from built import import_border, plugin_path
 from processes import run
 
+pytestmark = pytest.mark.memory
+
 PRELUDE = """
 import sys
 import opyard

@@ -9,6 +9,8 @@ import pytest
 from built import plain_build
 from processes import PATIENCE, run
 
+pytestmark = pytest.mark.once
+
 pytest.importorskip("_testcapi")
 
 # What is called, and what has to hold afterwards, whether it failed or not. CPython's own faults

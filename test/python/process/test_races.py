@@ -11,6 +11,8 @@ import pytest
 from built import import_border, plugin_path
 from processes import run, volume
 
+pytestmark = pytest.mark.threads
+
 # What a row finds: x, a tensor; op, an operator with a Python kernel at CPU; lib, its library;
 # plugin and border. It defines work(number), which each thread calls over and over with its number.
 ROWS = {

@@ -7,6 +7,8 @@ The first use of each part is in test_first_use.py. Suspect what the traceback n
 import pytest
 from processes import PATIENCE, run
 
+pytestmark = pytest.mark.once
+
 OPERATIONS = {
     "native calls": "opyard.ops.aten.add(x, x)",
     "a Python kernel": "opyard.ops.sig.f(x)",

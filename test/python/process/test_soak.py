@@ -14,6 +14,8 @@ import soak
 from built import plugin_path
 from processes import PATIENCE, environment_of_a_user, volume
 
+pytestmark = pytest.mark.once
+
 SECONDS = volume(6, 2)
 
 

@@ -17,6 +17,8 @@ from processes import VOLUME
 
 from opyard.profiler import profile, record_function
 
+pytestmark = pytest.mark.once
+
 SIZES = [1000 << n for n in range(7 if VOLUME > 1 else 5 if VOLUME == 1 else 3)]
 FORMATS = [
     "trace.json",

@@ -15,6 +15,8 @@ from profiler_traces import depth_of
 import opyard
 from opyard.profiler import profile, record_function
 
+pytestmark = pytest.mark.once
+
 ERRORS = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
 SLICES = "select name, ts, dur, depth from slice"
 # What is at one moment is a slice there, too.

@@ -6,6 +6,8 @@ import pytest
 from built import plain_build
 from processes import run
 
+pytestmark = pytest.mark.once
+
 EXPORT = """
     import gc, json, os, sys
     from opyard.profiler import profile

@@ -9,6 +9,8 @@ from chromium import find_chromium
 
 from opyard.profiler import profile
 
+pytestmark = pytest.mark.once
+
 # Another font moves the columns of tables and cuts labels elsewhere: DejaVu Sans Condensed for
 # DejaVu Sans changes 3.3 % of the squares by more than 14 of 255. A colour of bars changes 5 %.
 MOST_OF_A_COLOUR, MOST_SQUARES = 14, 0.035

@@ -17,6 +17,8 @@ from report_pictures import contents_of
 import opyard
 from opyard.profiler import profile, record_function
 
+pytestmark = pytest.mark.once
+
 HOSTILE = [
     "</script><script>document.title='taken'</script>",
     "<img src=x onerror=alert(1)>",

@@ -14,6 +14,8 @@ from opyard.dispatch import (
     rename_backend,
 )
 
+pytestmark = pytest.mark.once
+
 
 def ends_well(run_program, program):
     done = run_program(program)

@@ -14,6 +14,8 @@ from exported_model import MODEL, PROGRAM, archive
 import opyard
 from opyard import jit
 
+pytestmark = pytest.mark.once
+
 np = pytest.importorskip("numpy")
 
 TEXT = "graph(%x : Tensor):\\n  %y : Tensor ={space}aten::linalg_inv(%x)\\n  return (%y)"

@@ -22,6 +22,8 @@ from opyard import _C
 from opyard.dispatch import DispatchKey, DispatchKeySet, check_invariants, dump, dump_table
 from opyard.library import Library, fallthrough_kernel
 
+pytestmark = pytest.mark.once
+
 NO_KEYS = DispatchKeySet()
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from opyard.dispatch import PythonDispatcher, check_invariants
 
+pytestmark = pytest.mark.once
+
 
 def message_of(call, *args):
     with pytest.raises(RuntimeError) as caught:

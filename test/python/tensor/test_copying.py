@@ -18,6 +18,8 @@ from processes import run
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
           "complex64", "complex128", "bool"]  # fmt: skip

@@ -11,6 +11,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 aten = opyard.ops.aten
 SANITIZED = "OPYARD_SANITIZER" in os.environ
 CONTIGUOUS, PRESERVE, CHANNELS_LAST = range(3)  # the numbers that PyTorch has

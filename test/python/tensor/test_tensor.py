@@ -10,6 +10,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 DTYPES = {
     "uint8": (1, False, False),
     "int8": (1, False, False),

@@ -7,6 +7,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 SHAPE = (3, 4, 2)
 
 

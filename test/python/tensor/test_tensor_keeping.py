@@ -13,6 +13,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 
 class Plain(opyard.Tensor):
     def __new__(cls, data, *_):

@@ -14,6 +14,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 
 @pytest.fixture
 def echo(define):

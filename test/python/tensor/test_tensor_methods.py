@@ -18,6 +18,8 @@ import pytest
 import opyard
 from opyard.library import Library
 
+pytestmark = pytest.mark.memory
+
 aten = opyard.ops.aten
 NAME = "methods_probe"
 

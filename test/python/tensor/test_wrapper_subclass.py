@@ -20,6 +20,8 @@ from opyard.dispatch import (
 from opyard.dispatch import tls_is_dispatch_key_excluded as excluded
 from opyard.dispatch import tls_is_dispatch_key_included as included
 
+pytestmark = pytest.mark.memory
+
 
 @pytest.fixture(scope="module")
 def slots():

@@ -13,6 +13,8 @@ import sys
 import pytest
 from behaviours_project import ERROR, FAILURE, SKIP, XFAIL, Project
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def project(tmp_path):

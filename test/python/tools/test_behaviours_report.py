@@ -9,6 +9,8 @@ import json
 import pytest
 from behaviours_project import DECLINED, NUMBERS, ROOT, XFAIL, Project
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def project(tmp_path):

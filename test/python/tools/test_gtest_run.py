@@ -10,7 +10,9 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from conftest import plain_build
+from built import ROOT, plain_build
+
+pytestmark = pytest.mark.once
 
 PROGRAM = """
 import json, os, sys, time

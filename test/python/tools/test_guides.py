@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 from built import ROOT, build_folder, libpython
 
-GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
+pytestmark = pytest.mark.once
+
+GUIDES = ROOT / "docs" / "guides"
 
 
 def blocks(text, language):

@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import build_folder
+from built import ROOT, build_folder
+
+pytestmark = pytest.mark.once
 
 LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
 

@@ -8,6 +8,9 @@ import contextlib
 import re
 
 import pytest
+from built import ROOT
+
+pytestmark = pytest.mark.once
 
 PAGES = ["docs/concepts/a_call.md", "docs/concepts/layers.md", "CONTRIBUTING.md"]
 FOLDERS = (

@@ -10,6 +10,9 @@ import os
 import re
 
 import pytest
+from built import ROOT
+
+pytestmark = pytest.mark.once
 
 SOURCE = "dispatcher/src/keys/clamp.py"
 CLAMP = """\

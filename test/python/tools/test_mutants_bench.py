@@ -11,7 +11,7 @@ import textwrap
 import pytest
 from built import ROOT, plain_build
 
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture

@@ -1,18 +1,22 @@
 """test_suites.py: what the suites of tools/test may take, and which files they run.
 
-Suspect tools/suites.py, test/suites.ini and the head of test/python/conftest.py.
+Suspect tools/suites.py, test/suites.ini and test/python/parts.py.
 """
 
 import importlib
+import re
 import sys
 import types
-from pathlib import Path
 
 import pytest
-from conftest import PARTS, files_of, pytest_ignore_collect
+from built import ROOT
+from parts import MARKS, PARTS, is_left_out, marks_of
 
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.once
+
 HERE = ROOT / "test/python"
+# Marks of pytest that files have as a whole.
+OTHERS = {"skipif", "filterwarnings"}
 
 
 @pytest.fixture
@@ -21,19 +25,80 @@ def suites(monkeypatch):
     return importlib.import_module("suites")
 
 
-@pytest.mark.parametrize("section", ["once", "memory", "threads"])
-def test_listed_files_exist(section):
-    assert files_of(section) - {path.stem for path in HERE.glob("test_*.py")} == set()
+def planted(folder):
+    """Test files by their marks; none can be imported."""
+    heads = {
+        "test_plain": "",
+        "test_skipped": "pytestmark = pytest.mark.skipif(SANITIZED, reason='no memory')",
+        "test_once": "pytestmark = pytest.mark.once",
+        "test_memory": "pytestmark = pytest.mark.memory  # no threads",
+        "test_both": "pytestmark = [pytest.mark.once, pytest.mark.memory]",
+        "test_long": "pytestmark = [\n    pytest.mark.threads,\n    pytest.mark.skipif(True),\n]",
+        "test_one_function": "@pytest.mark.memory\ndef test(): pass",
+        "helper": "pytestmark = pytest.mark.once",
+    }
+    for name, head in heads.items():
+        (folder / f"{name}.py").write_text(f"import pytest\n\n{head}\nraise SystemExit\n")
+    return {name: folder / f"{name}.py" for name in heads}
+
+
+LEFT_OUT = {
+    "all": [],
+    "elsewhere": ["test_both", "test_once"],
+    "memory": ["test_long", "test_once", "test_one_function", "test_plain", "test_skipped"],
+    "threads": [
+        "test_both",
+        "test_memory",
+        "test_once",
+        "test_one_function",
+        "test_plain",
+        "test_skipped",
+    ],
+}
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_is_the_files_of_its_list(part):
-    config = types.SimpleNamespace(getoption={"--part": part}.get)
-    everything = {path.stem for path in HERE.glob("*.py")}
-    left_out = {path.stem for path in HERE.glob("*.py") if pytest_ignore_collect(path, config)}
-    helpers = {name for name in everything if not name.startswith("test_")}
-    wanted = {"all": everything, "elsewhere": everything - files_of("once")}
-    assert everything - left_out == (wanted.get(part) or files_of(part) | helpers)
+def test_a_part_is_the_files_with_its_mark_and_imports_no_other(part, tmp_path):
+    files = planted(tmp_path)
+    known = {*MARKS, "skipif"}
+    left_out = [name for name, path in files.items() if is_left_out(path, part, known)]
+    assert sorted(left_out) == LEFT_OUT[part]
+
+
+def test_an_unknown_mark_is_refused(tmp_path, pytestconfig):
+    file = tmp_path / "test_x.py"
+    file.write_text("pytestmark = [pytest.mark.once, pytest.mark.memoty]\n")
+    with pytest.raises(pytest.UsageError, match="no mark is called memoty; pyproject.toml lists"):
+        pytest_ignore_collect_of(pytestconfig, file, "memory")
+    file.write_text("pytestmark = [pytest.mark.once, pytest.mark.memory]\n")
+    assert pytest_ignore_collect_of(pytestconfig, file, "memory") is None
+    assert pytest_ignore_collect_of(pytestconfig, file, "elsewhere") is True
+
+
+def pytest_ignore_collect_of(config, file, part):
+    """What conftest.py says of a file in a run of a part."""
+    (plugin,) = [
+        each
+        for each in config.pluginmanager.get_plugins()
+        if getattr(each, "__file__", None) == str(HERE / "conftest.py")
+    ]
+    asked = types.SimpleNamespace(getoption={"--part": part}.get, getini=config.getini)
+    return plugin.pytest_ignore_collect(file, asked)
+
+
+def test_marks_of_parts_are_marks_of_files():
+    """One that a function or a class has would choose nothing."""
+    files = sorted(HERE.glob("*/test_*.py"))
+    assert len(files) > 150
+    found = {path: marks_of(path, MARKS | OTHERS) & MARKS for path in files}
+    written = {
+        path: set(re.findall(r"\bpytest\.mark\.(\w+)", path.read_text("utf-8"))) & MARKS
+        for path in files
+        if path.name != "test_suites.py"
+    }
+    assert {path: marks for path, marks in written.items() if marks != found[path]} == {}
+    for mark in MARKS:
+        assert any(mark in marks for marks in found.values()), mark
 
 
 def test_cpu_seconds_are_those_of_all_processes(suites):

@@ -9,6 +9,9 @@ import subprocess
 import sys
 
 import pytest
+from built import ROOT
+
+pytestmark = pytest.mark.once
 
 # What is sourced or imported, and never run.
 PARTS = [

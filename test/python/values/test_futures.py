@@ -28,6 +28,8 @@ from opyard.futures import (
     wait_all,
 )
 
+pytestmark = pytest.mark.memory
+
 LONG = 30.0  # seconds that no wait should take
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.memory
+
 np = pytest.importorskip("numpy")
 
 
