@@ -126,10 +126,11 @@ const std::set<std::string> kMoves = {
     "view",
 };
 
-// What formulas of derivatives are made of: test/python/operators/test_formulas.py calls them by those.
+// What formulas of derivatives are made of: test/python/operators/test_formulas.py calls them by
+// those.
 const std::set<std::string> kOfFormulas = {"conj", "index_select_backward", "select_backward",
                                            "slice_backward", "storage_offset"};
-// Operators that test/python/test_aten_*.py calls, by samples of their own.
+// Operators that test/python/operators/test_aten_*.py calls, by samples of their own.
 const std::set<std::string> kElsewhere = {"__and__",
                                           "__iand__",
                                           "__ilshift__",
