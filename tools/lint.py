@@ -81,6 +81,8 @@ ROOMS = [
     "embed",
 ]
 MOST_FILES_OF_A_ROOM = 35
+# Their folders are rooms, too.
+TESTS = ["test/python", "test/cpp"]
 SOURCES = [".h", ".cpp", ".def", ".py"]
 PACKAGE = Path("pyfallback/opyard")
 # Its folder, and those of the layers' parts of it.
@@ -361,7 +363,7 @@ def in_opyard(path: Path) -> Path:
 
 
 def check_rooms() -> Iterator[str]:
-    """No folder of the product is too full, and none is unknown to the orders."""
+    """No folder is too full, and none of the product is unknown to the orders."""
     count: dict[Path, int] = {}
     for path in listed(*(f"{layer}/*{suffix}" for layer in LAYERS for suffix in SOURCES)):
         layer = path.parts[0]
@@ -373,9 +375,24 @@ def check_rooms() -> Iterator[str]:
             yield f"{path}: is in no room; ROOMS in tools/lint.py lists them"
         if layer in IDEAS and number == len(IDEAS[layer]):
             yield f"{path}: is of no idea; IDEAS in tools/lint.py lists them"
+    for path in listed(*(f"{tests}/*" for tests in TESTS)):
+        count[path.parent] = count.get(path.parent, 0) + 1
     for folder, files in count.items():
         if files > MOST_FILES_OF_A_ROOM:
             yield f"{folder}: {files} files; {MOST_FILES_OF_A_ROOM} are enough for a folder"
+
+
+def check_tests() -> Iterator[str]:
+    """The rooms of tests: who runs a test by its name finds one file, and Python one module."""
+    first: dict[str, Path] = {}
+    for path in listed("test/python/*.py"):
+        if path.name == "conftest.py":
+            continue
+        other = first.setdefault(path.name, path)
+        if other != path:
+            yield f"{path}: {other} has this name, too; modules of tests are found by it alone"
+        if path.name.startswith("test_") and len(path.parts) != 4:
+            yield f"{path}: a test is in a room, test/python/<room>/"
 
 
 def package_room(path: Path) -> int:
@@ -665,6 +682,7 @@ CHECKS = {
     "no place of this machine": check_machine_paths,
     "layers": check_layers,
     "rooms": check_rooms,
+    "rooms of tests": check_tests,
     "rooms of the package": check_package,
     "inner headers": check_inner_headers,
     "file names": check_names,

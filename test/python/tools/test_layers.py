@@ -210,6 +210,33 @@ def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
     assert re.match(r"pyfallback/vtable: \d+ files", faults[3])
 
 
+def test_rooms_of_tests_are_not_too_full(lint, plant):
+    for number in range(lint.MOST_FILES_OF_A_ROOM):
+        plant(f"test/python/planted/test_{number}.py", "\n")
+        plant(f"test/cpp/planted/test_{number}.cpp", "\n")
+    assert [fault for fault in lint.check_rooms() if fault.startswith("test/")] == []
+    plant("test/python/planted/picture.txt", "\n")
+    plant("test/cpp/planted/helper.h", "\n")
+    assert [fault for fault in lint.check_rooms() if fault.startswith("test/")] == [
+        "test/cpp/planted: 36 files; 35 are enough for a folder",
+        "test/python/planted: 36 files; 35 are enough for a folder",
+    ]
+
+
+def test_python_tests_are_in_rooms_and_have_names_of_their_own(lint, plant):
+    plant("test/python/conftest.py", "\n")
+    plant("test/python/planted/conftest.py", "\n")
+    plant("test/python/planted/test_planted.py", "\n")
+    assert list(lint.check_tests()) == []
+    plant("test/python/other/test_planted.py", "\n")
+    plant("test/python/test_outside.py", "\n")
+    assert list(lint.check_tests()) == [
+        "test/python/planted/test_planted.py: test/python/other/test_planted.py has this name, "
+        "too; modules of tests are found by it alone",
+        "test/python/test_outside.py: a test is in a room, test/python/<room>/",
+    ]
+
+
 def test_what_users_read_includes_no_inner_header(lint, plant):
     planted = ["README.md", "docs/guides/kernels.md", "examples/vision/planted.cpp"]
     planted += ["kernels/src/common/check.cpp", "kernels/src/planted.h"]
