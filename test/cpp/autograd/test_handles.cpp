@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "../jit.h"
+#include "../thrown_by.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/handle.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
 #include "opyard/library.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "../thrown_by.h"
 #include "opyard/base/backtrace.h"
 #include "opyard/base/error.h"
 #include "opyard/interpreter/error_class.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

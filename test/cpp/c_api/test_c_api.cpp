@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "../failing_allocator.h"
+#include "../registering.h"
 #include "opyard/base/warning.h"
 #include "opyard/keys/local.h"
 #include "opyard/library.h"
 #include "opyard/value/value.h"
-#include "../registering.h"
 
 namespace opyard {
 namespace {

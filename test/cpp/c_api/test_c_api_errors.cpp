@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "../registering.h"
 #include "opyard/c_api.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/interpreter/interpreter_exception.h"
 #include "opyard/library.h"
-#include "../registering.h"
 
 namespace opyard {
 namespace {

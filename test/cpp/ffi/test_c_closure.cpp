@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <thread>
 
+#include "../thrown_by.h"
 #include "c_functions.h"
 #include "opyard/base/warning.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

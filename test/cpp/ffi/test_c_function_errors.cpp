@@ -4,9 +4,9 @@
 
 #include <fstream>
 
+#include "../thrown_by.h"
 #include "c_functions.h"
 #include "opyard/inspect/inspect.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "c_functions.h"
 #include "../counting_new.h"
+#include "c_functions.h"
 #include "opyard/inspect/inspect.h"
 
 namespace opyard {

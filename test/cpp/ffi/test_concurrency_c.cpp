@@ -6,8 +6,8 @@
 #include <cmath>
 #include <thread>
 
-#include "c_functions.h"
 #include "../on_threads.h"
+#include "c_functions.h"
 
 namespace opyard {
 namespace {

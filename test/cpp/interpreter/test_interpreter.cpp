@@ -9,10 +9,10 @@
 #include <string>
 
 #include "../fake_interpreter.h"
-#include "opyard/tensor.h"
-#include "opyard/value/stack.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/tensor.h"
+#include "opyard/value/stack.h"
 
 namespace opyard {
 namespace {

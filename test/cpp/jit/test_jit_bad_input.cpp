@@ -6,8 +6,8 @@
 #include <regex>
 
 #include "../jit.h"
-#include "opyard/jit/interpreter_state.h"
 #include "../thrown_by.h"
+#include "opyard/jit/interpreter_state.h"
 
 namespace opyard::jit {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "../jit.h"
+#include "../thrown_by.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
-#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

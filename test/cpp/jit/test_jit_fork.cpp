@@ -5,9 +5,9 @@
 #include <latch>
 
 #include "../jit.h"
+#include "../thrown_by.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/parallel.h"
-#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

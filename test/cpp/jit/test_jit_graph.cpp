@@ -1,10 +1,10 @@
 // test_jit_graph.cpp: protects what a graph is: its nodes and values, their edges, order and attributes.
 #include <gtest/gtest.h>
 
+#include "../thrown_by.h"
 #include "opyard/jit/graph.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
-#include "../thrown_by.h"
 
 namespace opyard::jit {
 

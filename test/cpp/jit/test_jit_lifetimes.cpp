@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "code/code_data.h"
 #include "../jit.h"
+#include "code/code_data.h"
 #include "opyard/jit/draw.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"

@@ -5,10 +5,10 @@
 #include <map>
 #include <random>
 
+#include "../thrown_by.h"
 #include "opyard/jit/graph.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
-#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

@@ -7,11 +7,11 @@
 #include <sstream>
 
 #include "../folder.h"
+#include "../thrown_by.h"
 #include "generated_graph.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/file_check.h"
 #include "opyard/jit/passes.h"
-#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "../jit.h"
+#include "../thrown_by.h"
 #include "opyard/detail/value/future_object.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/value/dict.h"
-#include "../thrown_by.h"
 
 namespace opyard::jit {
 namespace {

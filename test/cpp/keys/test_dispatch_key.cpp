@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "opyard/keys/dispatch_key_set.h"
 #include "../thrown_by.h"
+#include "opyard/keys/dispatch_key_set.h"
 
 namespace opyard {
 namespace {

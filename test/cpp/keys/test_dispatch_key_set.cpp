@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "../thrown_by.h"
 #include "opyard/keys/alias_keys.h"
 #include "opyard/keys/key_set_hash.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "opyard/tensor/device.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/tensor/device.h"
 
 namespace opyard {
 namespace {

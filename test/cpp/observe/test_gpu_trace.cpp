@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "../fake_interpreter.h"
-#include "opyard/base/warning.h"
 #include "../simulated_device.h"
+#include "opyard/base/warning.h"
 
 namespace opyard {
 namespace {

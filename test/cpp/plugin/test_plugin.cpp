@@ -17,10 +17,10 @@
 #include <fstream>
 #include <thread>
 
-#include "opyard/library.h"
-#include "plugin_files.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/library.h"
+#include "plugin_files.h"
 
 extern "C" int opyard_test_linked();
 

@@ -3,12 +3,12 @@
 
 #include <filesystem>
 
+#include "../registering.h"
+#include "../thrown_by.h"
 #include "opyard/c_api.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
 #include "plugin_files.h"
-#include "../registering.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -14,13 +14,13 @@
 #include <fstream>
 #include <thread>
 
+#include "../registering.h"
+#include "../thrown_by.h"
 #include "opyard/base/warning.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
 #include "plugin_files.h"
-#include "../registering.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

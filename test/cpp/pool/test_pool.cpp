@@ -20,11 +20,11 @@
 #include <thread>
 
 #include "../in_child.h"
+#include "../thrown_by.h"
 #include "opyard/c_api.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
 #include "opyard/parallel.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../on_threads.h"
+#include "../registering.h"
 #include "opyard/detail/interpreter/gil_wait.h"
 #include "opyard/profiler/capture.h"
 #include "opyard/profiler/gil_waits.h"
@@ -14,7 +15,6 @@
 #include "opyard/profiler/profile.h"
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
-#include "../registering.h"
 
 namespace opyard::profiler {
 namespace {

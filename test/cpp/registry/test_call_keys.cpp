@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "../one_of_each.h"
-#include "opyard/value/list.h"
 #include "../registering.h"
+#include "opyard/value/list.h"
 
 namespace opyard {
 namespace {

@@ -14,11 +14,11 @@
 
 #include "../dropped_warnings.h"
 #include "../expect_fair.h"
+#include "../registering.h"
 #include "opyard/inspect/explain.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/observe/observer.h"
 #include "opyard/registry/library.h"
-#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "../fake_interpreter.h"
+#include "../thrown_by.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/library.h"
 #include "opyard/registry/registry.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -12,13 +12,13 @@
 
 #include "../dropped_warnings.h"
 #include "../expect_fair.h"
+#include "../registering.h"
 #include "opyard/inspect/explain.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/observe/observer.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/library.h"
 #include "opyard/registry/listener.h"
-#include "../registering.h"
 
 namespace opyard {
 namespace {

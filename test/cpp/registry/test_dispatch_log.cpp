@@ -6,10 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opyard/inspect/explain.h"
-#include "opyard/registry/next.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/inspect/explain.h"
+#include "opyard/registry/next.h"
 
 namespace opyard {
 namespace {

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "../in_child.h"
+#include "../registering.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/plugin/plugin.h"
-#include "../registering.h"
 
 namespace opyard {
 namespace {

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "../fake_interpreter.h"
-#include "opyard/thread/modes.h"
-#include "opyard/thread/thread_context.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/thread/modes.h"
+#include "opyard/thread/thread_context.h"
 
 namespace opyard {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <stdexcept>
 
-#include "opyard/inspect/inspect.h"
-#include "opyard/registry/library.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/inspect/inspect.h"
+#include "opyard/registry/library.h"
 
 namespace opyard {
 namespace {

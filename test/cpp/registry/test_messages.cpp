@@ -12,6 +12,8 @@
 
 #include "../folder.h"
 #include "../one_of_each.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 #include "opyard/detail/base/mutex.h"
 #include "opyard/detail/keys/named_keys.h"
 #include "opyard/ffi/c_function.h"
@@ -24,8 +26,6 @@
 #include "opyard/value/hash.h"
 #include "opyard/value/list.h"
 #include "opyard/value/scalar.h"
-#include "../registering.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "opyard/registry/dispatch_log.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/registry/dispatch_log.h"
 
 namespace opyard {
 namespace {

@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "../counting_new.h"
+#include "../registering.h"
 #include "opyard/inspect/explain.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 #include "opyard/registry/listener.h"
-#include "../registering.h"
 
 namespace opyard {
 namespace {

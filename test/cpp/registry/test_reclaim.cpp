@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "../counting_new.h"
-#include "opyard/inspect/inspect.h"
-#include "opyard/registry/library.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/inspect/inspect.h"
+#include "opyard/registry/library.h"
 
 namespace opyard {
 namespace {

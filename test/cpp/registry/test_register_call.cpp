@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "../counting_new.h"
-#include "opyard/observe/observer.h"
-#include "opyard/registry/dispatch_log.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/observe/observer.h"
+#include "opyard/registry/dispatch_log.h"
 
 namespace opyard {
 namespace {

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "opyard/registry/exclusive.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/registry/exclusive.h"
 
 namespace opyard {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "../one_of_each.h"
-#include "opyard/detail/registry/types.h"
 #include "../round_trip.h"
 #include "../thrown_by.h"
+#include "opyard/detail/registry/types.h"
 
 namespace opyard {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "opyard/schema/parse.h"
 #include "../thrown_by.h"
+#include "opyard/schema/parse.h"
 
 namespace opyard {
 

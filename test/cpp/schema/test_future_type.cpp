@@ -6,11 +6,11 @@
 
 #include <thread>
 
+#include "../round_trip.h"
+#include "../thrown_by.h"
 #include "opyard/detail/registry/types.h"
 #include "opyard/schema/parse.h"
 #include "opyard/schema/type_of.h"
-#include "../round_trip.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "opyard/schema/parse.h"
-#include "opyard/schema/relations.h"
 #include "../registering.h"
 #include "../thrown_by.h"
+#include "opyard/schema/parse.h"
+#include "opyard/schema/relations.h"
 
 namespace opyard {
 namespace {

@@ -4,8 +4,8 @@
 // is beside each text.
 #include <gtest/gtest.h>
 
-#include "opyard/schema/parse.h"
 #include "../thrown_by.h"
+#include "opyard/schema/parse.h"
 
 namespace opyard {
 namespace {

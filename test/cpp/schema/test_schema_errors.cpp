@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
+#include "../thrown_by.h"
 #include "opyard/schema/parse.h"
 #include "schema_error.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "../folder.h"
 #include "../malformed.h"
-#include "opyard/schema/parse.h"
 #include "../thrown_by.h"
+#include "opyard/schema/parse.h"
 
 namespace opyard {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "../fake_interpreter.h"
-#include "opyard/schema/parse.h"
 #include "../thrown_by.h"
+#include "opyard/schema/parse.h"
 
 namespace opyard {
 namespace {

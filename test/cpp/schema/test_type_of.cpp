@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "../one_of_each.h"
+#include "../thrown_by.h"
 #include "opyard/schema/parse.h"
 #include "opyard/value/list.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

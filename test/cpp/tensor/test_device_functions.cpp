@@ -6,9 +6,9 @@
 
 #include <array>
 
-#include "opyard/c_api.h"
 #include "../simulated_device.h"
 #include "../thrown_by.h"
+#include "opyard/c_api.h"
 
 namespace opyard {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "../failing_allocator.h"
-#include "foreign_array.h"
 #include "../thrown_by.h"
+#include "foreign_array.h"
 
 namespace opyard {
 namespace {

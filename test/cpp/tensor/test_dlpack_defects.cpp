@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "foreign_array.h"
 #include "../thrown_by.h"
+#include "foreign_array.h"
 
 namespace opyard {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "../failing_allocator.h"
-#include "foreign_array.h"
-#include "opyard/value/sym_tensor.h"
 #include "../symbolic.h"
 #include "../thrown_by.h"
+#include "foreign_array.h"
+#include "opyard/value/sym_tensor.h"
 
 namespace opyard {
 namespace {

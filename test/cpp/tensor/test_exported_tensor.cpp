@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
+#include "../thrown_by.h"
 #include "foreign_array.h"
 #include "opyard/base/weak.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "opyard/tensor.h"
 #include "../thrown_by.h"
+#include "opyard/tensor.h"
 
 namespace opyard {
 namespace {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "../one_of_each.h"
+#include "../thrown_by.h"
 #include "opyard/value/dict.h"
 #include "opyard/value/list.h"
-#include "../thrown_by.h"
 
 #define COMMA ,  // in the arguments of macros
 

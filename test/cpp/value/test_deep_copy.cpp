@@ -5,10 +5,10 @@
 
 #include "../failing_allocator.h"
 #include "../one_of_each.h"
+#include "../thrown_by.h"
 #include "opyard/value/alias.h"
 #include "opyard/value/cast.h"
 #include "opyard/value/list.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

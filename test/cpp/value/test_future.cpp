@@ -10,13 +10,13 @@
 #include <thread>
 
 #include "../one_of_each.h"
+#include "../registering.h"
+#include "../thrown_by.h"
 #include "opyard/base/weak.h"
 #include "opyard/keys/local.h"
 #include "opyard/value/alias.h"
 #include "opyard/value/future_collect.h"
 #include "opyard/value/list.h"
-#include "../registering.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <limits>
 
-#include "opyard/schema/type.h"
-#include "opyard/value/cast.h"
 #include "../symbolic.h"
 #include "../thrown_by.h"
+#include "opyard/schema/type.h"
+#include "opyard/value/cast.h"
 
 namespace opyard {
 namespace {

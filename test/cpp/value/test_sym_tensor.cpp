@@ -8,9 +8,9 @@
 #include <string>
 
 #include "../fake_interpreter.h"
-#include "opyard/tensor/memory_format.h"
 #include "../symbolic.h"
 #include "../thrown_by.h"
+#include "opyard/tensor/memory_format.h"
 
 namespace opyard {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "../one_of_each.h"
-#include "opyard/value/cast.h"
 #include "../thrown_by.h"
+#include "opyard/value/cast.h"
 
 namespace opyard {
 namespace {

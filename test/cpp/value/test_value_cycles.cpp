@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "../one_of_each.h"
+#include "../thrown_by.h"
 #include "opyard/value/alias.h"
 #include "opyard/value/deep_copy.h"
 #include "opyard/value/dict.h"
 #include "opyard/value/hash.h"
 #include "opyard/value/list.h"
-#include "../thrown_by.h"
 
 namespace opyard {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "../failing_allocator.h"
 #include "../one_of_each.h"
-#include "opyard/value/cast.h"
 #include "../thrown_by.h"
+#include "opyard/value/cast.h"
 
 namespace opyard {
 namespace {

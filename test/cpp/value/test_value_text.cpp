@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "../one_of_each.h"
-#include "opyard/value/value.h"
 #include "../thrown_by.h"
+#include "opyard/value/value.h"
 
 namespace opyard {
 namespace {
