@@ -14,7 +14,8 @@
     behaviours      which numbered behaviours the results cover
 
 cpp and python-3.X are suites of `meson test`, which runs them. test/suites.ini has the CPU seconds
-that each may take and says which files of test/python are of memory, of threads, or run once.
+that each may take; a mark in a file of test/python says whether it is of memory, of threads, or
+runs once.
 
 Results go to build/results/*.xml, which tools/behaviours reads; those of the sanitizers go to
 folders below it, because they say nothing about behaviours that the plain run has not said.
