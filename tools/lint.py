@@ -391,8 +391,12 @@ def check_tests() -> Iterator[str]:
         other = first.setdefault(path.name, path)
         if other != path:
             yield f"{path}: {other} has this name, too; modules of tests are found by it alone"
-        if path.name.startswith("test_") and len(path.parts) != 4:
+        if not path.name.startswith("test_"):
+            continue
+        if len(path.parts) != 4:
             yield f"{path}: a test is in a room, test/python/<room>/"
+        if "suspect" not in (ast.get_docstring(ast.parse(text_of(path))) or "").lower():
+            yield f"{path}: its head does not say whom to suspect if it fails"
 
 
 def package_room(path: Path) -> int:

@@ -2,7 +2,7 @@
 
 The structs are in test/dlpack/malformed.txt. Each comes in by every door: in a capsule, as what
 __dlpack__ gives, by an exchange table, and so in a list. A refusal gives the struct back exactly
-once, and leaves nothing behind in a loop.
+once, and leaves nothing behind in a loop. Suspect dispatcher/src/tensor/dlpack.cpp.
 """
 
 import builtins

@@ -1,7 +1,8 @@
 """test_argument_kinds.py: arguments of every kind to every extension module.
 
 The calls are made by argument_fuzz.py, in a process of its own. If that ends, the message names the
-seed and the call; the same seed makes the same calls. OPYARD_FUZZ_SEED takes another seed.
+seed and the call; the same seed makes the same calls. OPYARD_FUZZ_SEED takes another seed. Suspect
+the function that the message names.
 """
 
 import os

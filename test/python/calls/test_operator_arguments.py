@@ -1,7 +1,8 @@
 """test_operator_arguments.py: any arguments to every operator of aten and opyard.
 
 The calls are made by operator_fuzz.py, in a process of its own, as in test_argument_kinds.py. With
-the address sanitizer, what reads or writes beyond memory is found, too.
+the address sanitizer, what reads or writes beyond memory is found, too. Suspect the operator that
+the message names: its file in kernels/src.
 """
 
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Protects what C++ may ask of CPython through the interpreter's tag: every slot is served."""
+"""Protects what C++ may ask of CPython through the interpreter's tag: every slot is served.
+
+Suspect pyfallback/vtable/, the file that has the slot.
+"""
 
 import platform
 import sys

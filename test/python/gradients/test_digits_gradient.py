@@ -1,4 +1,7 @@
-"""Protects the example that learns: backward() gives the gradient that one would write by hand."""
+"""Protects the example that learns: backward() gives the gradient that one would write by hand.
+
+Suspect examples/digits/network.py, then autograd/src/engine.cpp.
+"""
 
 import importlib.util
 

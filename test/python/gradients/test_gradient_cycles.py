@@ -1,7 +1,8 @@
 """Cycles through graphs of gradients: what the garbage collector sees of hooks, nodes, contexts.
 
-Each of `CYCLES` makes a graph and drops it, with something in it that leads back; `kept` is held
-by what leads back, so that a weak reference to it tells whether the cycle was collected.
+Each of `CYCLES` makes a graph and drops it, with something in it that leads back; `kept` is held by
+what leads back, so that a weak reference to it tells whether the cycle was collected. Suspect
+autograd/python/gradients/, what its objects tell the collector.
 """
 
 import gc

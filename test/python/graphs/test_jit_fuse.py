@@ -1,4 +1,7 @@
-"""Protects opyard.jit.passes.fuse: groups give the bits of their operators, in blocks or not."""
+"""Protects opyard.jit.passes.fuse: groups give the bits of their operators, in blocks or not.
+
+Suspect jit/src/passes/fuse.cpp for groups, jit/src/fusion/ for bits.
+"""
 
 import itertools
 import random

@@ -1,7 +1,8 @@
 """T18, P2: a stranger's text touches no file, socket or process, and ends by error or budget.
 
 The kernel watches: in the child a filter of system calls kills the process at the first one that
-opens or makes something. The first test is the one that shows that it does.
+opens or makes something. The first test is the one that shows that it does. Suspect jit/src/text/
+of what is read, jit/src/code/ of what runs.
 """
 
 import platform

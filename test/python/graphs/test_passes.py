@@ -1,4 +1,7 @@
-"""H19: passes and FileCheck from Python. What each pass does is in test/graphs/passes/."""
+"""H19: passes and FileCheck from Python. What each pass does is in test/graphs/passes/.
+
+Suspect the pass, or jit/src/passes/alias_builder.cpp.
+"""
 
 import pytest
 from built import TESTS

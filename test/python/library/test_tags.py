@@ -1,4 +1,7 @@
-"""test_tags.py: tags of operators."""
+"""test_tags.py: tags of operators.
+
+Suspect opyard/_core/tags.py, then opyard/_library/library.py.
+"""
 
 import pickle
 import warnings

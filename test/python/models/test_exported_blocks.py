@@ -1,6 +1,7 @@
 """Protects control flow, assertions and expressions of sizes in programs that PyTorch exported.
 
-The archives are of test/models/export.py.
+The archives are of test/models/export.py. Suspect models/src/exported/control.cpp, assertions.cpp,
+arguments.cpp.
 """
 
 import json

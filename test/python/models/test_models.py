@@ -1,7 +1,8 @@
 """Protects opyard.jit.load() and save(): models that PyTorch exported, our own files, bad files.
 
 The archive is examples/exported/model.pt2; what is bad is made of it. Where PyTorch is installed,
-networks that are written here are exported and compared.
+networks that are written here are exported and compared. Suspect models/src/exported/ for files of
+PyTorch, models/src/model/ for ours.
 """
 
 import gzip

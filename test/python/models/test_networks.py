@@ -1,7 +1,8 @@
 """Protects networks that PyTorch exports: they give here what they give there, and train alike.
 
 Each is written here, exported as it is and after run_decompositions(), in inference and in
-training, loaded from a file, and compared to 1e-5. Skipped where PyTorch is not installed.
+training, loaded from a file, and compared to 1e-5. Skipped where PyTorch is not installed. Suspect
+the file of kernels/src/ that has the operator, then models/src/exported/nodes.cpp.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Protects opyard-run and `python -m opyard run`: models on arrays in files, the same by both."""
+"""Protects opyard-run and `python -m opyard run`: models on arrays in files, the same by both.
+
+Suspect models/python/opyard/_run_command.py, models/src/model/run_files.cpp, programs/.
+"""
 
 import json
 import os

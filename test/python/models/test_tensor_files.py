@@ -1,4 +1,7 @@
-"""Protects opyard.save() and opyard.load(): what comes back, that files stay, what is refused."""
+"""Protects opyard.save() and opyard.load(): what comes back, that files stay, what is refused.
+
+Suspect models/python/opyard/_files/tensor_files.py, models/src/files/.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Every formula of aten beside differences of values, in float64, and their gradients likewise."""
+"""Every formula of aten beside differences of values, in float64, and their gradients likewise.
+
+Suspect kernels/src/gradients/derivatives.cpp, then the file of the operator.
+"""
 
 import contextlib
 import types

@@ -1,4 +1,7 @@
-"""test_import.py: what `import opyard` brings and what it leaves alone."""
+"""test_import.py: what `import opyard` brings and what it leaves alone.
+
+Suspect opyard/__init__.py, and who imports a module while it is imported.
+"""
 
 import sys
 

@@ -2,7 +2,7 @@
 
 A case provokes one message; the file says its kind and text. Both sides are complete. The kind is
 the name of the Python exception. To add a message, add a case here and write the text into the file
-by hand.
+by hand. Suspect who says the sentence; after a wanted change, the file.
 """
 
 import re

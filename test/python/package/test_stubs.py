@@ -1,4 +1,7 @@
-"""test_stubs.py: what the .pyi files promise is what the extension modules have."""
+"""test_stubs.py: what the .pyi files promise is what the extension modules have.
+
+Suspect the .pyi file that the message names.
+"""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""test_fork.py (T11): a forked process works at once, and tensors travel between processes."""
+"""test_fork.py (T11): a forked process works at once, and tensors travel between processes.
+
+Suspect opyard/_core/forking.py, and the lock that is held.
+"""
 
 import multiprocessing
 import os

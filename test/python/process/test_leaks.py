@@ -2,7 +2,7 @@
 
 A scenario is a step that is repeated in rounds; CPython's own rule says what a leak is: memory
 blocks that are left in every one of five rounds after three to warm up. Every name that the package
-exports has a scenario.
+exports has a scenario. Suspect the function that the scenario calls.
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""opyard.profiler as users see it: traces, averages, schedules, ranges, threads, who is refused."""
+"""opyard.profiler as users see it: traces, averages, schedules, ranges, threads, who is refused.
+
+Suspect profiler/src/, by the table of profiler/README.md.
+"""
 
 import gc
 import gzip

@@ -1,7 +1,8 @@
 """opyard.profiler beside other profilers, at exit, through exceptions and forks; nothing is left.
 
 Before CPython 3.12 a thread has one place for a profile function: who was there before the profile
-is called on, and who comes during it has the place until the next step or thread.
+is called on, and who comes during it has the place until the next step or thread. Suspect
+profiler/python/tracer/set_profile.cpp, monitoring.cpp.
 """
 
 import cProfile

@@ -1,4 +1,7 @@
-"""python -m opyard.profiler: a program behaves as without it, and its trace is written."""
+"""python -m opyard.profiler: a program behaves as without it, and its trace is written.
+
+Suspect profiler/python/opyard/_profile/command.py, then profiler/python/tracer/programs.cpp.
+"""
 
 import gzip
 import json

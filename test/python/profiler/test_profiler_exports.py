@@ -1,4 +1,7 @@
-"""opyard.profiler: traces in the formats of other tools."""
+"""opyard.profiler: traces in the formats of other tools.
+
+Suspect profiler/src/exports/, the file of the format.
+"""
 
 import gzip
 import json

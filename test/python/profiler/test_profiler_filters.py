@@ -1,4 +1,7 @@
-"""opyard.profiler: what is left out while recording, the lines of calls, tasks of asyncio."""
+"""opyard.profiler: what is left out while recording, the lines of calls, tasks of asyncio.
+
+Suspect profiler/python/tracer/filter.cpp, coroutines.cpp for tasks.
+"""
 
 import asyncio
 import json

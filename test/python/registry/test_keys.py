@@ -1,6 +1,7 @@
 """test_keys.py: dispatch keys as enum members, and the names that a program gives them.
 
 A name stays as long as the process lives, so each test that gives one is a program of its own.
+Suspect pyfallback/bind/keys.cpp, dispatcher/src/keys/.
 """
 
 import pytest

@@ -1,4 +1,7 @@
-"""test_teaching.py: the tables of PythonDispatcher, whole."""
+"""test_teaching.py: the tables of PythonDispatcher, whole.
+
+Suspect opyard/_dispatch/table_model.py.
+"""
 
 import pytest
 

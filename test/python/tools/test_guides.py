@@ -4,7 +4,7 @@ The C blocks of a guide become one library, lib<name>.so after the file that the
 `<name>.c`; its C++ blocks, if they register something, one named after the namespace. The Python
 blocks are run beside it as one program. C++ blocks with a main() are a program of its own: it gets
 the library of operators as its argument, and the Python blocks as the module that the text calls
-`<name>.py`.
+`<name>.py`. Suspect the guide.
 """
 
 import os

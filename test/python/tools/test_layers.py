@@ -223,14 +223,16 @@ def test_rooms_of_tests_are_not_too_full(lint, plant):
     ]
 
 
-def test_python_tests_are_in_rooms_and_have_names_of_their_own(lint, plant):
+def test_python_tests_are_in_rooms_with_heads_and_names_of_their_own(lint, plant):
     plant("test/python/conftest.py", "\n")
     plant("test/python/planted/conftest.py", "\n")
-    plant("test/python/planted/test_planted.py", "\n")
+    head = '"""Suspect the linter."""\n'
+    plant("test/python/planted/test_planted.py", head)
     assert list(lint.check_tests()) == []
-    plant("test/python/other/test_planted.py", "\n")
-    plant("test/python/test_outside.py", "\n")
+    plant("test/python/other/test_planted.py", "# Suspect no one.\n")
+    plant("test/python/test_outside.py", head)
     assert list(lint.check_tests()) == [
+        "test/python/other/test_planted.py: its head does not say whom to suspect if it fails",
         "test/python/planted/test_planted.py: test/python/other/test_planted.py has this name, "
         "too; modules of tests are found by it alone",
         "test/python/test_outside.py: a test is in a room, test/python/<room>/",

@@ -2,7 +2,8 @@
 
 The projects here are made up: their source is a Python file, which is built by compiling it and
 tested by calling it. The last test looks at the project's own list. If that fails, somebody has
-changed a line in which a mutant is planted: bring test/mutants.txt up to date.
+changed a line in which a mutant is planted: bring test/mutants.txt up to date. Suspect
+tools/mutants.py.
 """
 
 import importlib

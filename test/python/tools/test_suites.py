@@ -67,8 +67,8 @@ def test_a_part_is_the_files_with_its_mark_and_imports_no_other(part, tmp_path):
 
 def test_an_unknown_mark_is_refused(tmp_path, pytestconfig):
     file = tmp_path / "test_x.py"
-    file.write_text("pytestmark = [pytest.mark.once, pytest.mark.memoty]\n")
-    with pytest.raises(pytest.UsageError, match="no mark is called memoty; pyproject.toml lists"):
+    file.write_text("pytestmark = [pytest.mark.once, pytest.mark.memories]\n")
+    with pytest.raises(pytest.UsageError, match="no mark is called memories; pyproject.toml lists"):
         pytest_ignore_collect_of(pytestconfig, file, "memory")
     file.write_text("pytestmark = [pytest.mark.once, pytest.mark.memory]\n")
     assert pytest_ignore_collect_of(pytestconfig, file, "memory") is None

@@ -1,4 +1,7 @@
-"""Complex numbers, dicts and capsules on their way into values and out; what has no object."""
+"""Complex numbers, dicts and capsules on their way into values and out; what has no object.
+
+Suspect pyfallback/objects/convert/.
+"""
 
 import ctypes
 import gc
