@@ -9,13 +9,10 @@ import gc
 import weakref
 
 import pytest
+from leaves import leaf
 
 import opyard
 from opyard import autograd
-
-
-def leaf(values):
-    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
 
 
 class Kept:

@@ -20,9 +20,7 @@ FORKS = """
 import os, random, sys, threading, time
 import opyard
 from opyard import autograd
-
-def leaf(*values):
-    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
+from leaves import leaf
 
 def in_child(check):
     child = os.fork()
@@ -33,7 +31,7 @@ def in_child(check):
     return False
 
 def works():
-    x = leaf(1.0, 2.0)
+    x = leaf([1.0, 2.0])
     with autograd.enable_grad():            # inside of a backward they are off
         (x * x).sum().backward()
     assert x.grad.tolist() == [2.0, 4.0]
@@ -53,7 +51,7 @@ def hooked(h):
 
 for through in (Forks.apply, hooked):
     forked = []
-    x = leaf(1.0, 2.0)
+    x = leaf([1.0, 2.0])
     through(x * x).sum().backward()         # goes on in parent and child
     assert x.grad.tolist() == [2.0, 4.0]
     if forked[0]:

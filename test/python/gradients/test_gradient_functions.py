@@ -7,16 +7,13 @@ import copy
 import pickle
 
 import pytest
+from leaves import leaf
 
 import opyard
 from opyard import autograd
 from opyard.library import Library
 
 aten = opyard.ops.aten
-
-
-def leaf(*values):
-    return opyard.tensor(list(values), dtype=opyard.float64).requires_grad_()
 
 
 class Triple(autograd.Function):
@@ -48,14 +45,14 @@ class Put(autograd.Function):
 
 
 def test_G16_what_a_function_writes_through_a_view_is_seen_by_all_of_the_memory():
-    w = leaf([1.0, 2.0], [3.0, 4.0])
+    w = leaf([[1.0, 2.0], [3.0, 4.0]])
     base = w * 2
     Triple.apply(base[0])
     (base * base).sum().backward()
     assert base.tolist() == [[6, 12], [6, 8]]
     assert w.grad.tolist() == [[72, 144], [24, 32]]
 
-    x = leaf(1.0, 2.0)
+    x = leaf([1.0, 2.0])
     rows = opyard.zeros(2, 2, dtype=opyard.float64)
     Put.apply(rows[1], x)
     (rows * 2).sum().backward()
@@ -64,9 +61,9 @@ def test_G16_what_a_function_writes_through_a_view_is_seen_by_all_of_the_memory(
 
 def test_G16_a_function_that_writes_what_must_not_be_written_is_refused():
     with pytest.raises(ValueError, match="Triple: a leaf Variable that requires grad"):
-        Triple.apply(leaf(1.0))
+        Triple.apply(leaf([1.0]))
     with pytest.raises(ValueError, match="Triple: a view of a leaf Variable"):
-        Triple.apply(leaf(1.0, 2.0)[:1])
+        Triple.apply(leaf([1.0, 2.0])[:1])
 
 
 class Scale(autograd.Function):
@@ -94,7 +91,7 @@ class ScaleWithSetup(Scale):
 @pytest.mark.parametrize("function", [Scale, ScaleWithSetup])
 def test_G16_apply_takes_keywords_and_defaults(function):
     for keywords, slope in (({}, 2), ({"by": 5}, 5)):
-        x = leaf(1.0)
+        x = leaf([1.0])
         function.apply(x, **keywords).backward()
         assert x.grad.tolist() == [slope]
 
@@ -106,11 +103,11 @@ def test_G16_a_function_without_a_backward_says_so():
             return x / 2
 
     with pytest.raises(NotImplementedError, match="the Function has no backward: write backward"):
-        Half.apply(leaf(1.0)).backward()
+        Half.apply(leaf([1.0])).backward()
 
 
 def test_G15_hooks_see_the_gradient_of_what_the_tensor_was_when_they_were_added():
-    x, seen = leaf(1.0, 2.0), []
+    x, seen = leaf([1.0, 2.0]), []
     y = x * 2
     first = y.register_hook(lambda grad: seen.append(("before", grad.tolist())))
     removed = y.register_hook(lambda grad: seen.append("removed"))
@@ -125,7 +122,7 @@ def test_G15_hooks_see_the_gradient_of_what_the_tensor_was_when_they_were_added(
 
 
 def test_G15_a_hook_after_the_gradient_was_accumulated():
-    x, seen = leaf(1.0, 2.0), []
+    x, seen = leaf([1.0, 2.0]), []
     handle = x.register_post_accumulate_grad_hook(lambda of: seen.append(of.grad.tolist()))
     for _ in range(2):
         (x * 3).sum().backward()
@@ -148,7 +145,7 @@ def test_G13_a_mode_of_a_generator_holds_while_it_runs():
             yield x * 3
         return (x * 4).requires_grad
 
-    x = leaf(1.0)
+    x = leaf([1.0])
     generator = products(x)
     assert not next(generator).requires_grad
     assert (x * 1).requires_grad
@@ -160,7 +157,7 @@ def test_G13_a_mode_of_a_generator_holds_while_it_runs():
 
 
 def test_G4_gradients_that_do_not_exist_are_zeros_if_asked():
-    x, z = leaf(1.0), leaf(2.0)
+    x, z = leaf([1.0]), leaf([2.0])
     dx, dz = autograd.grad((x * 2).sum(), [x, z], materialize_grads=True)
     assert (dx.tolist(), dz.tolist()) == ([2], [0])
     with pytest.raises(ValueError, match="gives zeros where allow_unused=False raises"):
@@ -177,19 +174,19 @@ def test_X31_a_formula_that_gives_no_gradient_is_refused(formulas_unread):
     lib.define("total(Tensor[] xs) -> Tensor")
     lib.impl("total", lambda xs: xs[0] + xs[1], "CPU")
     lib.derivative("total", {"xs": "grad"})
-    total = opyard.ops.no_gradients.total([leaf(1.0), leaf(2.0)])
+    total = opyard.ops.no_gradients.total([leaf([1.0]), leaf([2.0])])
     with pytest.raises(RuntimeError, match='TotalBackward: the formula "grad" gave .*a list of gr'):
         total.backward()
     lib.define("twice(Tensor x) -> Tensor")
     lib.impl("twice", lambda x: x * 2, "CPU")
     lib.derivative("twice", {"x": "cat([grad, grad])"})
     with pytest.raises(RuntimeError, match=r"Function TwiceBackward returned an invalid gradient"):
-        opyard.ops.no_gradients.twice(leaf(1.0, 2.0)).sum().backward()
+        opyard.ops.no_gradients.twice(leaf([1.0, 2.0])).sum().backward()
     lib._destroy()
 
 
 def test_a_copy_of_a_leaf_requires_a_gradient_and_one_of_a_result_is_refused():
-    x = leaf(1.0)
+    x = leaf([1.0])
     for made in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
         assert made.requires_grad and made.is_leaf and made.grad is None
     plain = opyard.tensor([1.0])
@@ -201,13 +198,13 @@ def test_a_copy_of_a_leaf_requires_a_gradient_and_one_of_a_result_is_refused():
 
 def test_the_gradient_of_a_deviation_of_equal_numbers_is_zero():
     for of in (lambda x: x.std(), lambda x: aten.std(x, [0]), lambda x: aten.norm(x - x, 3)):
-        x = leaf(1.0, 1.0)
+        x = leaf([1.0, 1.0])
         of(x).backward()
         assert x.grad.tolist() == [0, 0]
 
 
 def test_the_gradient_of_a_gather_by_int32():
-    x = leaf([1.0, 2.0], [3.0, 4.0])
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
     aten.gather(x, 1, opyard.tensor([[0, 0], [1, 1]], dtype=opyard.int32)).sum().backward()
     assert x.grad.tolist() == [[2, 0], [0, 2]]
 
@@ -246,7 +243,7 @@ GIVEN_VIEWS = {
 @pytest.mark.parametrize("given", GIVEN_VIEWS)
 def test_G16_a_view_that_a_function_gave_is_refused_when_its_memory_was_written(given):
     """Its history is that of the Function, which knows nothing of the write."""
-    w = leaf(1.0, 2.0)
+    w = leaf([1.0, 2.0])
     x = w * 1
     y = GIVEN_VIEWS[given](x)
     before = y * 2
@@ -264,7 +261,7 @@ def test_G16_a_view_that_a_function_gave_is_refused_when_its_memory_was_written(
 
 @pytest.mark.parametrize("given", GIVEN_VIEWS)
 def test_G16_a_view_that_a_function_gave_is_not_written(given):
-    x = leaf(1.0, 2.0) * 1
+    x = leaf([1.0, 2.0]) * 1
     y = GIVEN_VIEWS[given](x)
     with pytest.raises(ValueError, match="a view that a Function gave of one of its arguments"):
         y.mul_(2)
@@ -274,7 +271,7 @@ def test_G16_a_view_that_a_function_gave_is_not_written(given):
 
 
 def test_G16_an_argument_without_history_that_is_given_on_keeps_the_functions():
-    x, plain = leaf(1.0), opyard.zeros(1, dtype=opyard.float64)
+    x, plain = leaf([1.0]), opyard.zeros(1, dtype=opyard.float64)
     y = Same.apply(x, plain)
     assert y.requires_grad and not plain.requires_grad
     y.sum().backward()
@@ -297,4 +294,4 @@ def test_G16_a_gradient_of_what_is_no_tensor_is_refused():
             return grad * 2, grad
 
     with pytest.raises(RuntimeError, match="different than None at position 2"):
-        Scaled.apply(leaf(1.0), 2.0).backward()
+        Scaled.apply(leaf([1.0]), 2.0).backward()

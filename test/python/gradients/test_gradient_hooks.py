@@ -4,13 +4,10 @@ Suspect autograd/src/hooks.cpp, and run_one() of autograd/src/engine.cpp.
 """
 
 import pytest
+from leaves import single
 
 import opyard
 from opyard import autograd, nn
-
-
-def leaf(*values):
-    return opyard.tensor(list(values), requires_grad=True)
 
 
 def on_tensor(y, z, give):
@@ -46,7 +43,7 @@ WRONG = {
 @pytest.mark.parametrize("place", PLACES, ids=lambda p: p.__name__)
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=list(WRONG))
 def test_G15_what_a_hook_gives_looks_like_what_it_got(place, wrong):
-    x = leaf(1.0, 2.0)
+    x = single([1.0, 2.0])
     y = x * 2
     z = y.exp()
     place(y, z, wrong)
@@ -57,7 +54,7 @@ def test_G15_what_a_hook_gives_looks_like_what_it_got(place, wrong):
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda p: p.__name__)
 def test_G15_what_looks_alike_takes_its_place(place):
-    x = leaf(0.0, 0.0)
+    x = single([0.0, 0.0])
     y = x * 2
     z = y.exp()
     place(y, z, lambda g: opyard.ones(1).expand([2]) * 5)
@@ -76,7 +73,7 @@ def test_G15_there_is_no_gradient_for_none():
         def backward(ctx, first, second):
             return first * 2
 
-    x = leaf(1.0)
+    x = single([1.0])
     first, _ = Two.apply(x)
     first.grad_fn.register_prehook(lambda gradients: (gradients[0], opyard.ones(1)))
     with pytest.raises(RuntimeError, match="has changed gradient 1: it got none and gave"):
@@ -87,7 +84,7 @@ def test_G15_hooks_of_modules_are_checked_as_well():
     layer = nn.Linear(2, 1)
     layer.register_full_backward_hook(lambda module, got, given: (got[0].to(opyard.float64),))
     with pytest.raises(RuntimeError, match="a backward hook of Linear has changed gradient 0"):
-        layer(leaf(1.0, 2.0).reshape([1, 2])).sum().backward()
+        layer(single([1.0, 2.0]).reshape([1, 2])).sum().backward()
 
 
 def watched():
@@ -148,7 +145,7 @@ def test_G15_accumulating_into_inputs_runs_their_functions(leaf_too):
 
 
 def test_G15_what_is_told_of_accumulation_runs_before_other_hooks_of_its_function():
-    a = leaf(1.0)
+    a = single([1.0])
     (accumulate, _), *_ = (a * 1).grad_fn.next_functions
     log = []
     accumulate.register_hook(lambda results, given: log.append("after"))

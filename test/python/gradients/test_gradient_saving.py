@@ -7,15 +7,12 @@ Suspect autograd/src/formula_function.cpp, saved_tensor.cpp, and autograd/python
 import threading
 
 import pytest
+from leaves import leaf
 
 import opyard
 from opyard import autograd
 
 aten = opyard.ops.aten
-
-
-def leaf(values):
-    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
 
 
 SAVES_NO_TENSOR = {

@@ -6,6 +6,7 @@ Suspect autograd/src/engine.cpp, accumulate.cpp, and autograd/python/gradients/f
 import threading
 
 import pytest
+from leaves import leaf
 from threads import ROUNDS, THREADS, at_once
 
 import opyard
@@ -13,10 +14,6 @@ from opyard import autograd
 from opyard.library import Library
 
 pytestmark = pytest.mark.threads
-
-
-def leaf(*values):
-    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
 
 
 class Doubles(autograd.Function):
@@ -32,7 +29,7 @@ class Doubles(autograd.Function):
 
 
 def test_G21_one_graph_that_is_kept():
-    x = leaf(*[1.0] * 100)
+    x = leaf([1.0] * 100)
     y = Doubles.apply((x * x).exp()).sum()
     wanted = autograd.grad(y, x, keep_graph=True)[0].tolist()
 
@@ -43,7 +40,7 @@ def test_G21_one_graph_that_is_kept():
 
 
 def test_G21_graphs_of_their_own_add_to_one_leaf():
-    w = leaf(1.0, 2.0)
+    w = leaf([1.0, 2.0])
 
     def run(number):
         for _ in range(ROUNDS):
@@ -56,7 +53,7 @@ def test_G21_graphs_of_their_own_add_to_one_leaf():
 
 def test_G9_one_graph_that_is_not_kept_is_run_by_one_of_them():
     for _ in range(ROUNDS):
-        x = leaf(1.0, 2.0)
+        x = leaf([1.0, 2.0])
         y = Doubles.apply(x * x).sum()
 
         def run(_, y=y):
@@ -76,7 +73,7 @@ def test_G9_one_graph_that_is_not_kept_is_run_by_one_of_them():
 def test_A32_modes_belong_to_threads_and_hooks_run_where_the_backward_does():
     def run(number):
         here = threading.get_ident()
-        x = leaf(float(number), 1.0)
+        x = leaf([float(number), 1.0])
         for turn in range(ROUNDS):
             with autograd.set_grad_enabled(turn % 2 == number % 2):
                 y = x * x
@@ -100,7 +97,7 @@ def test_operators_are_given_formulas_while_others_run_theirs():
                 lib.define(f"f{turn}(Tensor x) -> Tensor")
                 lib.impl(f"f{turn}", lambda x: x * 3, "CPU")
                 lib.derivative(f"f{turn}", {"x": "grad * 3"})
-                x = leaf(1.0)
+                x = leaf([1.0])
                 getattr(getattr(opyard.ops, f"threads_{number}"), f"f{turn}")(x).sum().backward()
                 assert x.grad.tolist() == [3.0]
 

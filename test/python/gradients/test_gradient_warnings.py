@@ -8,12 +8,9 @@ import sys
 import warnings
 
 import pytest
+from leaves import leaf
 
 import opyard
-
-
-def leaf(values):
-    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
 
 
 def warnings_of(program):

@@ -11,6 +11,7 @@ import weakref
 
 import pytest
 from built import plain_build
+from leaves import leaf
 from processes import run
 
 import opyard
@@ -18,10 +19,6 @@ from opyard import autograd
 from opyard.library import Library
 
 aten = opyard.ops.aten
-
-
-def leaf(values, dtype=opyard.float64):
-    return opyard.tensor(values, dtype=dtype).requires_grad_()
 
 
 def test_G1_backward_accumulates_in_leaves():

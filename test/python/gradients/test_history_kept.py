@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from leaves import single
 
 import opyard
 from opyard import Tensor, autograd, nn, optim
@@ -27,8 +28,8 @@ class Handled(Tensor):
         return super().__opyard_dispatch__(op, types, args, kwargs or {})
 
 
-def leaf():
-    return opyard.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+def square():
+    return single([[1.0, 2.0], [3.0, 4.0]])
 
 
 SUBCLASSES = [Plain, Handled, Tensor]
@@ -38,30 +39,30 @@ MADE = ["computed", "view", "leaf"]
 @pytest.mark.parametrize("cls", SUBCLASSES)
 @pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: (x * 2).t(), lambda x: x], ids=MADE)
 def test_E22_as_subclass_keeps_the_history(cls, make):
-    x = leaf()
+    x = square()
     made = make(x)
     other = made.as_subclass(cls)
     assert type(other) is cls and other.requires_grad and not other.is_leaf
     ((other * other).sum() + x.sum()).backward()
-    expected = leaf()
+    expected = square()
     (make(expected) * make(expected)).sum().backward()
     assert x.grad.tolist() == (expected.grad + 1).tolist()
 
 
 @pytest.mark.parametrize("cls", SUBCLASSES)
 def test_E22_what_is_written_through_it_is_recorded(cls):
-    x = leaf()
+    x = square()
     y = x * 2
     y.as_subclass(cls).mul_(3)
     y.sum().backward()
     assert x.grad.tolist() == [[6.0, 6.0], [6.0, 6.0]]
     with pytest.raises(ValueError, match="a view of a leaf Variable that requires grad"):
-        leaf().as_subclass(cls).mul_(3)
+        square().as_subclass(cls).mul_(3)
 
 
 @pytest.mark.parametrize("cls", SUBCLASSES)
 def test_E22_without_gradients_it_has_none_and_is_not_written_with_them(cls):
-    y = leaf() * 2
+    y = square() * 2
     with autograd.no_grad():
         other = y.as_subclass(cls)
     assert not other.requires_grad
@@ -78,7 +79,7 @@ def test_E22_as_subclass_asks_no_handler():
             seen.append(op.name())
             return op(*args, **(kwargs or {}))
 
-    y = leaf() * 2
+    y = square() * 2
     with Noting():
         y.as_subclass(Handled).as_subclass(Plain)
     assert seen == []
@@ -87,7 +88,7 @@ def test_E22_as_subclass_asks_no_handler():
 @pytest.mark.parametrize("cls", [Plain, Handled, nn.Parameter])
 @pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: (x * 2)[0], lambda x: x], ids=MADE)
 def test_E22_make_subclass_refuses_to_lose_it(cls, make):
-    made = make(leaf())
+    made = make(square())
     with pytest.raises(ValueError, match=r"data.as_subclass\(.*\) keeps it, and data.detach\(\)"):
         Tensor.make_subclass(cls, made)
     assert not Tensor.make_subclass(cls, made.detach()).requires_grad
@@ -212,7 +213,7 @@ VIEWS = {
 @pytest.mark.parametrize("call", CALLS, ids=["as it is", "no_grad", "detached"])
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
 def test_G11_a_view_under_a_mode_is_a_view(call, view):
-    x = leaf()
+    x = square()
     y = x * 1
     with Through(call):
         seen = view(y)
@@ -221,7 +222,7 @@ def test_G11_a_view_under_a_mode_is_a_view(call, view):
     (y * y).sum().backward()
     assert x.grad.tolist() == [[18.0, 36.0], [6.0, 8.0]]
     with Through(call):
-        seen = view(leaf())
+        seen = view(square())
     with pytest.raises(ValueError, match="a view of a leaf Variable"):
         seen.mul_(3)
 
@@ -233,7 +234,7 @@ def test_G11_a_view_that_a_mode_kept_has_the_history_of_each_call():
         kept.append(op(*args, **kwargs))
         return kept[0]
 
-    x, other = leaf(), leaf()
+    x, other = square(), square()
     with Through(call):
         first = aten.view(x, [4])
         second = aten.view(other, [4])
@@ -243,7 +244,7 @@ def test_G11_a_view_that_a_mode_kept_has_the_history_of_each_call():
 
 
 def test_E3_what_a_mode_gives_for_detach_has_no_history():
-    y = leaf() * 1
+    y = square() * 1
     with Through(lambda op, args, kwargs: args[0]):
         other = y.detach()
     assert not other.requires_grad and other.data_ptr() == y.data_ptr() and y.requires_grad
@@ -285,7 +286,7 @@ FROM_ARRAYS = {
 
 @pytest.mark.parametrize("make", FROM_ARRAYS.values(), ids=list(FROM_ARRAYS))
 def test_F57_a_result_with_a_history_is_no_array(make):
-    x = leaf()
+    x = square()
     made = make(np.ones((2, 2), np.float32), x * 2)
     assert type(made) is Tensor and made.requires_grad
     made.sum().backward()

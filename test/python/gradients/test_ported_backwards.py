@@ -7,6 +7,7 @@ autograd/src/api.cpp.
 import warnings
 
 import pytest
+from leaves import leaf, single
 
 import opyard
 from opyard import autograd
@@ -19,10 +20,6 @@ def lib():
         yield made
 
 
-def leaf(*values, dtype=opyard.float32):
-    return opyard.tensor(list(values), dtype=dtype, requires_grad=True)
-
-
 def test_F19_a_list_of_tensors_needs_as_many_answers(lib):
     lib.define("joined(Tensor x, Tensor[] ys, Tensor? z, int n, Tensor?[] os, int[] k) -> Tensor")
     lib.impl("joined", lambda x, ys, z, n, os, k: x + ys[0] * 2 + ys[1], "CPU")
@@ -33,7 +30,7 @@ def test_F19_a_list_of_tensors_needs_as_many_answers(lib):
         return grad, [grad * 2 if need else None for need in ctx.needs_input_grad[1]], *[None] * 4
 
     register_autograd("ported::joined", backward, lib=lib)
-    x, y = leaf(1.0), leaf(2.0)
+    x, y = single([1.0]), single([2.0])
     opyard.ops.ported.joined(x, [y, opyard.ones(1)], None, 3, [None, y], [1]).sum().backward()
     assert seen == [(True, [True, False], False, False, [False, True], False)]
     assert y.grad.tolist() == [2.0]
@@ -59,7 +56,7 @@ def test_F19_gradients_are_for_the_arguments_that_were_given(lib, call, least, c
     )
     lib.impl("f", lambda x, a=1.0, b=2.0, c="one", *, k=3.0: x * 2, "CPU")
     register_autograd("ported::f", lambda ctx, grad: (grad * 2, *[None] * 9)[:count], lib=lib)
-    x = leaf(1.0)
+    x = single([1.0])
     y = call(opyard.ops.ported.f, x).sum()
     if count >= least:
         y.backward()
@@ -74,7 +71,7 @@ def test_F19_no_gradient_is_for_what_is_no_tensor(lib):
     lib.impl("f", lambda x, a: x * a, "CPU")
     register_autograd("ported::f", lambda ctx, grad: (grad, grad), lib=lib)
     with pytest.raises(RuntimeError, match="a gradient different than None at position 2"):
-        opyard.ops.ported.f(leaf(1.0), 2.0).sum().backward()
+        opyard.ops.ported.f(single([1.0]), 2.0).sum().backward()
 
 
 GIVEN = [opyard.float16, opyard.bfloat16, opyard.float64, opyard.int64, opyard.uint8, opyard.bool]
@@ -83,7 +80,7 @@ GIVEN = [opyard.float16, opyard.bfloat16, opyard.float64, opyard.int64, opyard.u
 @pytest.mark.parametrize("dtype", GIVEN, ids=str)
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_G14_a_gradient_of_another_dtype_is_converted(dtype, create_graph):
-    x = leaf(1.0, 2.0)
+    x = single([1.0, 2.0])
     given = opyard.ones(2).to(dtype)
     (found,) = autograd.grad(x * 3, x, given, create_graph=create_graph)
     assert found.dtype is opyard.float32 and found.tolist() == [3.0, 3.0]
@@ -94,7 +91,7 @@ def test_G14_a_gradient_of_another_dtype_is_converted(dtype, create_graph):
 
 
 def test_G12_a_converted_gradient_has_a_gradient():
-    x, given = leaf(1.0, 2.0), leaf(5.0, 7.0, dtype=opyard.float64)
+    x, given = single([1.0, 2.0]), leaf([5.0, 7.0], dtype=opyard.float64)
     (found,) = autograd.grad(x * x, x, given, create_graph=True)
     (again,) = autograd.grad(found.sum(), given)
     assert again.dtype is opyard.float64 and again.tolist() == [2.0, 4.0]
@@ -102,7 +99,7 @@ def test_G12_a_converted_gradient_has_a_gradient():
 
 @pytest.mark.parametrize("to_complex", [False, True])
 def test_G14_no_complex_gradient_is_made_real_nor_the_other_way(to_complex):
-    x = leaf(1.0, dtype=opyard.float32 if to_complex else opyard.complex64)
+    x = leaf([1.0], dtype=opyard.float32 if to_complex else opyard.complex64)
     given = opyard.ones(1, dtype=opyard.complex64 if to_complex else opyard.float32)
     with pytest.raises(TypeError, match="one of them is complex. Convert it with to"):
         (x * 3).backward(given)
@@ -126,7 +123,7 @@ class Several(autograd.Function):
 
 
 def test_G16_every_tensor_that_forward_gave_has_zeros():
-    given, x = [], leaf(1.0, 2.0, 3.0)
+    given, x = [], single([1.0, 2.0, 3.0])
     Several.apply(x, given)[0].sum().backward()
     assert [None if g is None else (g.dtype, g.tolist()) for g in given] == [
         (opyard.float32, [1.0] * 3),
@@ -139,7 +136,7 @@ def test_G16_every_tensor_that_forward_gave_has_zeros():
 
 
 def test_G12_zeros_for_what_was_not_used_are_differentiated_again():
-    x, y = leaf(1.0), leaf(2.0)
+    x, y = single([1.0]), single([2.0])
     first, zeros = autograd.grad(x * x, [x, y], create_graph=True, materialize_grads=True)
     assert zeros.requires_grad and zeros.tolist() == [0.0]
     assert autograd.grad(zeros, y, allow_unused=True) == (None,)
@@ -167,13 +164,13 @@ class Textual(Cube):
 
 
 def freed(operation):
-    y = operation(leaf(1.0, 2.0)).sum()
+    y = operation(single([1.0, 2.0])).sum()
     y.backward()
     y.backward()
 
 
 def written(operation):
-    x = leaf(1.0, 2.0) * 1
+    x = single([1.0, 2.0]) * 1
     y = operation(x).sum()
     x.mul_(2)
     y.backward()
@@ -186,12 +183,12 @@ def registered(x):
 OPERATIONS = {"formula": lambda x: x * x * x, "Function": Cube.apply, "registered": registered}
 REFUSED = {
     "no history": (ValueError, lambda: opyard.ones(1).backward()),
-    "not one element": (ValueError, lambda: (leaf(1.0, 2.0) * 2).backward()),
-    "shape": (ValueError, lambda: (leaf(1.0, 2.0) * 2).backward(opyard.ones(3))),
-    "complex": (TypeError, lambda: leaf(1.0).backward(opyard.ones(1, dtype=opyard.complex64))),
-    "input without": (ValueError, lambda: autograd.grad(leaf(1.0).sum(), opyard.ones(1))),
-    "unused input": (ValueError, lambda: autograd.grad(leaf(1.0).sum(), leaf(1.0))),
-    "no gradient": (TypeError, lambda: Textual.apply(leaf(1.0)).backward()),
+    "not one element": (ValueError, lambda: (single([1.0, 2.0]) * 2).backward()),
+    "shape": (ValueError, lambda: (single([1.0, 2.0]) * 2).backward(opyard.ones(3))),
+    "complex": (TypeError, lambda: single([1.0]).backward(opyard.ones(1, dtype=opyard.complex64))),
+    "input without": (ValueError, lambda: autograd.grad(single([1.0]).sum(), opyard.ones(1))),
+    "unused input": (ValueError, lambda: autograd.grad(single([1.0]).sum(), single([1.0]))),
+    "no gradient": (TypeError, lambda: Textual.apply(single([1.0])).backward()),
 }
 
 
@@ -219,12 +216,12 @@ def made_under_inference():
 
 
 REFUSED |= {
-    "leaf": (ValueError, lambda: leaf(1.0).mul_(2)),
-    "view of a leaf": (ValueError, lambda: leaf(1.0, 2.0)[0].mul_(2)),
-    "dirty leaf": (ValueError, lambda: Double.apply(leaf(1.0))),
-    "inference": (ValueError, lambda: leaf(1.0) * made_under_inference()),
-    "saved inference": (ValueError, lambda: Keeping.apply(leaf(1.0), made_under_inference())),
-    "detached view": (ValueError, lambda: (leaf(1.0, 2.0) * 1)[0].detach_()),
+    "leaf": (ValueError, lambda: single([1.0]).mul_(2)),
+    "view of a leaf": (ValueError, lambda: single([1.0, 2.0])[0].mul_(2)),
+    "dirty leaf": (ValueError, lambda: Double.apply(single([1.0]))),
+    "inference": (ValueError, lambda: single([1.0]) * made_under_inference()),
+    "saved inference": (ValueError, lambda: Keeping.apply(single([1.0]), made_under_inference())),
+    "detached view": (ValueError, lambda: (single([1.0, 2.0]) * 1)[0].detach_()),
 }
 
 

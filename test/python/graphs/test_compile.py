@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from leaves import leaf
 from processes import volume
-from test_differentiate import as_tuple, bits, invent, leaf
+from test_differentiate import as_tuple, bits, invent
 
 import opyard
 from opyard import autograd, jit, nn, optim

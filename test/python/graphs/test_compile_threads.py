@@ -6,6 +6,7 @@ Suspect opyard/_jit/compiled.py, autograd/src/staged.cpp, and jit/src/code/fused
 import warnings
 
 import pytest
+from leaves import leaf
 from threads import ROUNDS, THREADS, at_once
 
 import opyard
@@ -16,16 +17,12 @@ pytestmark = pytest.mark.threads
 aten = opyard.ops.aten
 
 
-def leaf(*values):
-    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
-
-
 def function(x, w):
     return aten.tanh(x * w + x) * w
 
 
 def result_and_gradients(call, *rows):
-    tensors = [leaf(*row) for row in rows]
+    tensors = [leaf(row) for row in rows]
     result = call(*tensors)
     result.sum().backward()
     return [one.tolist() for one in (result, *(tensor.grad for tensor in tensors))]
@@ -88,7 +85,7 @@ def test_H43_plans_of_one_group_are_made_by_several_threads():
 
 def test_G9_threads_run_one_backward_at_once():
     made = jit.compile(lambda x: aten.exp(x) * x)
-    x = leaf(*[0.5] * 64)
+    x = leaf([0.5] * 64)
     made(x)
     y = made(x).sum()
     wanted = autograd.grad(y, [x], retain_graph=True)[0].tolist()

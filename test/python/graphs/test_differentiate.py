@@ -7,6 +7,7 @@ for bit, over random programs.
 import random
 
 import pytest
+from leaves import leaf
 from processes import volume
 
 import opyard
@@ -17,10 +18,6 @@ pytestmark = pytest.mark.once
 
 aten = opyard.ops.aten
 PROGRAMS = volume(200, 50)
-
-
-def leaf(values):
-    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
 
 
 def staged(graph):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import close, tensors_of
 
 import opyard
 from opyard import autograd
@@ -17,15 +18,7 @@ pytestmark = pytest.mark.once
 
 aten = opyard.ops.aten
 RANDOM = np.random.default_rng(3)
-
-
-def close(result, expected, tolerance=1e-10):
-    assert tuple(result.shape) == np.shape(expected)
-    np.testing.assert_allclose(result.numpy(), expected, rtol=tolerance, atol=tolerance)
-
-
-def here(*shape):
-    return opyard.from_numpy(RANDOM.standard_normal(shape))
+here, leaf = tensors_of(RANDOM)
 
 
 @given(
@@ -204,10 +197,6 @@ def test_meta_runs_the_same_checks_and_gives_the_same_sizes():
     assert tuple(aten.matmul(x, x).shape) == (2, 4, 9, 9)
     with pytest.raises(ValueError, match="the channels of input must be"):
         aten.conv2d(x, w)
-
-
-def leaf(*shape):
-    return here(*shape).requires_grad_()
 
 
 CASES = [

@@ -7,21 +7,14 @@ import math
 
 import numpy as np
 import pytest
+from samples import close, tensors_of
 
 import opyard
 from opyard import autograd
 
 aten = opyard.ops.aten
 RANDOM = np.random.default_rng(7)
-
-
-def close(result, expected):
-    assert tuple(result.shape) == np.shape(expected)
-    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-10, atol=1e-10)
-
-
-def leaf(*shape):
-    return opyard.from_numpy(RANDOM.standard_normal(shape)).requires_grad_()
+leaf = tensors_of(RANDOM)[1]
 
 
 @pytest.mark.parametrize("p", [0, 1, 2, 3.5, math.inf])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import close, tensors_of
 
 import opyard
 from opyard import autograd
@@ -17,19 +18,11 @@ pytestmark = pytest.mark.once
 
 aten, inner = opyard.ops.aten, opyard.ops.opyard
 RANDOM = np.random.default_rng(5)
-
-
-def close(result, expected, tolerance=1e-10):
-    assert tuple(result.shape) == np.shape(expected)
-    np.testing.assert_allclose(result.numpy(), expected, rtol=tolerance, atol=tolerance)
+here, leaf = tensors_of(RANDOM)
 
 
 def random(*shape):
     return RANDOM.standard_normal(shape)
-
-
-def here(*shape):
-    return opyard.from_numpy(random(*shape))
 
 
 @given(
@@ -380,10 +373,6 @@ def test_dropout_keeps_the_mean_and_its_gradient_the_mask():
     assert aten.dropout(x, 0.25, False).tolist() == [1.0] * 4000
     with pytest.raises(ValueError, match="p is 1.5; accepted are 0 to 1"):
         aten.dropout(x, 1.5, True)
-
-
-def leaf(*shape):
-    return here(*shape).requires_grad_()
 
 
 CLASSES = opyard.tensor([1, 0, 2])

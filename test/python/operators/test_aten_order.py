@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import close, tensors_of
 
 import opyard
 from opyard import autograd
@@ -17,11 +18,7 @@ pytestmark = pytest.mark.once
 
 aten = opyard.ops.aten
 RANDOM = np.random.default_rng(9)
-
-
-def close(result, expected, tolerance=1e-10):
-    assert tuple(result.shape) == np.shape(expected)
-    np.testing.assert_allclose(result.numpy(), expected, rtol=tolerance, atol=tolerance)
+leaf = tensors_of(RANDOM)[1]
 
 
 @st.composite
@@ -125,10 +122,6 @@ def test_new_tensors_are_like_the_one_they_are_made_beside():
     assert aten.sym_is_contiguous(x) is True
     with pytest.raises(IndexError, match="which has no dimensions to ask for"):
         aten.sym_size(opyard.tensor(1.0), 0)
-
-
-def leaf(*shape):
-    return opyard.from_numpy(RANDOM.standard_normal(shape)).requires_grad_()
 
 
 ZERO = opyard.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], dtype=opyard.float64)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from leaves import leaf
 
 import opyard
 from opyard import autograd, jit
@@ -158,14 +159,6 @@ TRANSFORMS = [
     (lambda x: aten.fft_ihfft2(x), REAL),
     (lambda x: aten.fft_fftshift(aten.fft_ifftshift(x, [1])), Z),
 ]
-
-
-def leaf(values):
-    flat = values
-    while isinstance(flat, list):
-        flat = flat[0]
-    dtype = opyard.complex128 if isinstance(flat, complex) else opyard.float64
-    return opyard.tensor(values, dtype=dtype).requires_grad_()
 
 
 def needs_numpy(name):

@@ -7,14 +7,11 @@ import json
 import struct
 
 import pytest
+from leaves import leaf
 
 import opyard
 from opyard import autograd
 from opyard.profiler import RecordScope, profile, record_function
-
-
-def leaf(*items):
-    return opyard.tensor([float(item) for item in items]).requires_grad_()
 
 
 def backwards_of(prof):
@@ -28,7 +25,7 @@ def trained(x):
 
 
 def test_I35_functions_are_in_the_profile_around_their_operators():
-    prof = trained(leaf(1, 2))
+    prof = trained(leaf([1, 2]))
     assert [event.name for event in backwards_of(prof)] == [
         "SumBackward",
         "MulBackward",
@@ -42,7 +39,7 @@ def test_I35_functions_are_in_the_profile_around_their_operators():
 
 
 def test_I35_spans_have_the_scopes_of_calls_backwards_and_ranges():
-    x = leaf(1, 2)
+    x = leaf([1, 2])
     with profile(with_stack=False) as prof:
         with record_function("forward"):
             y = (x * x).sum()
@@ -57,7 +54,7 @@ def test_I35_spans_have_the_scopes_of_calls_backwards_and_ranges():
 
 
 def test_I36_functions_have_the_sequence_numbers_of_the_graph():
-    x = leaf(1, 2)
+    x = leaf([1, 2])
     with profile(with_stack=False) as prof:
         y = x * x
         z = y.sum()
@@ -80,13 +77,13 @@ def test_I35_a_function_that_raises_ends_its_span():
             raise ZeroDivisionError
 
     with profile(with_stack=False) as prof, pytest.raises(ZeroDivisionError):
-        Fails.apply(leaf(1)).backward()
+        Fails.apply(leaf([1])).backward()
     (event,) = [event for event in backwards_of(prof) if event.name == "FailsBackward"]
     assert event.cuts == []
 
 
 def test_I46_a_call_has_the_number_of_the_function_that_it_made_and_is_linked_to_it(tmp_path):
-    x = leaf(1, 2)
+    x = leaf([1, 2])
     with profile(with_stack=False) as prof:
         y = x * x
         unused = y * 3.0
@@ -131,7 +128,7 @@ def test_I46_a_call_has_the_number_of_the_function_that_it_made_and_is_linked_to
 
 
 def test_I46_a_function_that_a_backward_makes_is_linked_to_the_call_inside_of_it():
-    x = leaf(2, 3)
+    x = leaf([2, 3])
     with profile(with_stack=False) as prof:
         (first,) = autograd.grad((x * x).sum(), [x], create_graph=True)
         number = first.grad_fn.sequence_nr

@@ -53,7 +53,7 @@ class OnMemory(Tensor):
 KINDS = pytest.mark.parametrize("kind", [Wrapped, OnMemory])
 
 
-def leaf(kind, *values):
+def leaf_of(kind, *values):
     return kind.of(opyard.tensor(list(values))).requires_grad_()
 
 
@@ -73,7 +73,7 @@ class Same(autograd.Function):
 
 @KINDS
 def test_E3_a_function_that_gives_its_input_gives_another_of_its_class(kind):
-    x = leaf(kind, 1.0, 2.0)
+    x = leaf_of(kind, 1.0, 2.0)
     calls.clear()
     y = Same.apply(x)
     assert calls == ["aten::detach"]
@@ -98,7 +98,7 @@ class Inside(autograd.Function):
 
 @KINDS
 def test_E3_a_result_that_has_a_history_already_gets_another_of_its_class(kind):
-    x = leaf(kind, 1.0, 2.0)
+    x = leaf_of(kind, 1.0, 2.0)
     calls.clear()
     y = Inside.apply(x)
     assert calls == ["aten::neg", "aten::detach"]
@@ -110,7 +110,7 @@ def test_E3_a_result_that_has_a_history_already_gets_another_of_its_class(kind):
 @KINDS
 def test_E3_a_result_is_saved_as_a_copy_by_its_class(kind):
     """Saved itself, it would own its function and be owned by it, for ever."""
-    x = leaf(kind, 1.0, 2.0)
+    x = leaf_of(kind, 1.0, 2.0)
     calls.clear()
     y = x.exp()
     assert calls == ["aten::exp", "aten::detach"]
@@ -122,7 +122,7 @@ def test_E3_a_result_is_saved_as_a_copy_by_its_class(kind):
 
 @KINDS
 def test_E3_an_argument_is_saved_as_it_is(kind):
-    x = leaf(kind, 1.0, 2.0)
+    x = leaf_of(kind, 1.0, 2.0)
     calls.clear()
     y = x * x
     assert calls == ["aten::mul.Tensor"]
@@ -130,7 +130,7 @@ def test_E3_an_argument_is_saved_as_it_is(kind):
 
 
 def test_G10_a_write_into_a_saved_result_of_a_class_is_found():
-    y = leaf(OnMemory, 1.0, 2.0).exp()
+    y = leaf_of(OnMemory, 1.0, 2.0).exp()
     y.as_subclass(Tensor).detach().add_(1)
     with pytest.raises(ValueError, match="modified by an inplace operation"):
         y.backward(OnMemory.of(opyard.ones(2)))
@@ -156,7 +156,7 @@ def test_E3_a_class_has_to_give_another_tensor():
         def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
             return args[0]
 
-    x = leaf(Lazy, 1.0)
+    x = leaf_of(Lazy, 1.0)
     with pytest.raises(RuntimeError, match="detach gave the tensor that it was asked to copy"):
         Same.apply(x)
 
