@@ -1,4 +1,4 @@
-"""What the profiler tests need: calls by sys.setprofile and by a profile, and traces as JSON."""
+"""What the profiler tests need: calls to record, in a profile or by sys.setprofile; traces as JSON."""
 
 import json
 import sys
@@ -122,3 +122,18 @@ def assert_nested(trace):
                 assert ends[-1] <= start, event
                 ends.pop()
             ends.append(end)
+
+
+def leaf(n):
+    """A call that makes no other."""
+    return n + 1
+
+
+def work(times=3):
+    for n in range(times):
+        leaf(n)
+
+
+def named(results, name):
+    """The events of a profile whose names end so."""
+    return [event for event in results.events() if event.name.endswith(name)]

@@ -19,25 +19,12 @@ from built import plain_build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import run
-from profiler_traces import assert_nested, load_chrome, spans_of
+from profiler_traces import assert_nested, leaf, load_chrome, named, spans_of, work
 
 import opyard.profiler
 from opyard import _tracer
 from opyard._profile.compare import times_of
 from opyard.profiler import ProfilerAction, profile, record_function, schedule
-
-
-def leaf(n):
-    return n + 1
-
-
-def work(times=3):
-    for n in range(times):
-        leaf(n)
-
-
-def named(prof, name):
-    return [event for event in prof.events() if event.name.endswith(name)]
 
 
 def test_I47_a_chrome_trace_has_each_call_with_its_place(tmp_path):
@@ -51,7 +38,7 @@ def test_I47_a_chrome_trace_has_each_call_with_its_place(tmp_path):
     calls = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["name"].endswith("): leaf")]
     assert len(calls) == 3
     assert calls[0]["cat"] == "python_function"
-    assert calls[0]["name"] == f"test_profiler.py({leaf.__code__.co_firstlineno}): leaf"
+    assert calls[0]["name"] == f"profiler_traces.py({leaf.__code__.co_firstlineno}): leaf"
     outer = next(e for e in trace["traceEvents"] if e["name"].endswith("): work"))
     assert {call["args"]["Python parent id"] for call in calls} == {outer["args"]["Python id"]}
     assert trace["what"] == "a test" and trace["numbers"] == [1, 2]

@@ -15,20 +15,12 @@ import weakref
 
 import pytest
 from processes import leaks, run, volume
+from profiler_traces import leaf, work
 
 from opyard.profiler import flight_recorder, profile, record_function, schedule
 
 MONITORING = sys.version_info >= (3, 12)
 REPLACED = "threads whose profile function a program replaced"
-
-
-def leaf(n):
-    return n + 1
-
-
-def work(times=3):
-    for n in range(times):
-        leaf(n)
 
 
 def seen_by(other, function=leaf):
@@ -328,10 +320,12 @@ def test_a_trace_function_sees_the_lines_as_without_a_profile():
 def test_coverage_and_a_profile_see_the_same_as_alone(first, tmp_path):
     coverage = pytest.importorskip("coverage")
 
+    file = work.__code__.co_filename
+
     def lines_of(run):
-        measure = coverage.Coverage(data_file=None, config_file=False, include=[__file__])
+        measure = coverage.Coverage(data_file=None, config_file=False, include=[file])
         run(measure)
-        return sorted(measure.get_data().lines(__file__) or ())
+        return sorted(measure.get_data().lines(file) or ())
 
     def alone(measure):
         with measure.collect():

@@ -12,19 +12,11 @@ import time
 
 import pytest
 from processes import run, volume
-from profiler_traces import assert_nested, load_chrome
+from profiler_traces import assert_nested, leaf, load_chrome, named
 
 from opyard.profiler import flight_recorder, profile, record_function
 
 MIB = 1 << 20
-
-
-def leaf(n):
-    return n + 1
-
-
-def named(results, name):
-    return [event for event in results.events() if event.name.endswith(name)]
 
 
 def fill(megabytes):

@@ -16,21 +16,13 @@ import pytest
 from built import build_folder, plugin_path
 from interpreters import Interpreter
 from processes import run
-from profiler_traces import assert_nested, load_chrome
+from profiler_traces import assert_nested, leaf, load_chrome, named
 
 import opyard
 import opyard.futures
 from opyard.profiler import profile, record_function, schedule, show_instances, watch_future
 
 MONITORING = sys.version_info >= (3, 12)
-
-
-def leaf(n):
-    return n + 1
-
-
-def named(prof, name):
-    return [event for event in prof.events() if event.name.endswith(name)]
 
 
 @pytest.fixture(scope="module")

@@ -13,19 +13,11 @@ import types
 from enum import Enum
 
 import pytest
-from profiler_traces import assert_nested, load_chrome
+from profiler_traces import assert_nested, leaf, load_chrome, named
 
 import opyard
 from opyard._profile.averages import format_time
 from opyard.profiler import ProfilerActivity, profile, record_function, schedule, show_instances
-
-
-def leaf(n):
-    return n + 1
-
-
-def named(prof, name):
-    return [event for event in prof.events() if event.name.endswith(name)]
 
 
 def slices(prof, path):
@@ -124,7 +116,7 @@ def test_I34_each_kind_has_its_form_of_name_and_children_are_in_order():
     )
     kinds = [(event.kind, event.name) for event in inside(call)]
     wanted = [
-        ("Python", f"test_profiler_results.py({leaf.__code__.co_firstlineno}): leaf"),
+        ("Python", f"profiler_traces.py({leaf.__code__.co_firstlineno}): leaf"),
         ("C", "builtins.len"),
         ("Module", "nn.Module: Dense_0"),
         ("Annotation", "mine"),
