@@ -391,6 +391,9 @@ def check_tests() -> Iterator[str]:
         other = first.setdefault(path.name, path)
         if other != path:
             yield f"{path}: {other} has this name, too; modules of tests are found by it alone"
+        length = text_of(path).count("\n")
+        if length > LONGEST_FILE:
+            yield f"{path}: {length} lines, of {LONGEST_FILE}; split it by subject"
         if not path.name.startswith("test_"):
             continue
         if len(path.parts) != 4:

@@ -21,7 +21,16 @@ from pathlib import Path
 PLACED = {"test_fuzz_corpus": "schema"}
 # These read the sources, or what a compiler makes of them, and say nothing about what they do.
 NO_JUDGES = {"test_compile_fail", "test_call_path"}
-PYTHON_TESTS = ["keys", "schema", "dispatch", "registry", "registry_model", "library", "call"]
+PYTHON_TESTS = [
+    "keys",
+    "schema",
+    "dispatch",
+    "registry",
+    "registry_model",
+    "library",
+    "library_fallbacks",
+]
+PYTHON_TESTS += ["call"]
 # A defect may eat memory or write without end; neither may eat the machine.
 LIMITS = [f"--as={8 << 30}", f"--fsize={256 << 20}", "--core=0"]
 LEAST_SECONDS = 60

@@ -6,27 +6,22 @@ compiled one may become a graph or not; it may not give what was right before.
 Suspect opyard/_jit/surroundings.py for names, autograd/python/gradients/call_keys.cpp for values.
 """
 
-import collections
 import contextvars
 import dataclasses
-import enum
 import functools
-import itertools
 import os
-import random
 import sys
 import types
 import warnings
 import weakref
 
-import numpy as np
 import pytest
+from compile_cases import CASES, case, put, setter
 
 import opyard
-from opyard import autograd, jit, nn, optim
+from opyard import jit, nn, optim
 
 aten = opyard.ops.aten
-CASES = {}
 NUMBER = 1.0
 
 settings = types.ModuleType("compile_settings")
@@ -34,24 +29,8 @@ settings.inner = types.ModuleType("compile_settings.inner")
 sys.modules["compile_settings"] = settings
 
 
-def case(build):
-    CASES[build.__name__] = build
-    return build
-
-
 def set_number(value):
     globals()["NUMBER"] = value
-
-
-def setter(target, name):
-    """Sets an attribute of an object."""
-    setattr(target, name, 1.0)
-    return functools.partial(setattr, target, name)
-
-
-def put(container, key):
-    """Sets an item of a container."""
-    return functools.partial(container.__setitem__, key)
 
 
 class Scaled(nn.Module):
@@ -365,98 +344,6 @@ def a_context_variable():
     return lambda x: x * variable.get(), variable.set
 
 
-# ---- containers and numbers of other classes
-
-
-@case
-def an_item_of_a_list():
-    held = [1.0]
-    return lambda x: x * held[0], put(held, 0)
-
-
-@case
-def an_item_of_a_class_of_lists():
-    class Held(list):
-        pass
-
-    held = Held([1.0])
-    return lambda x: x * held[0], put(held, 0)
-
-
-@case
-def an_item_of_a_class_of_dicts():
-    held = collections.defaultdict(float)
-    return lambda x: x * held["number"], put(held, "number")
-
-
-@case
-def the_order_of_a_dict():
-    held = collections.OrderedDict(a=1.0, b=3.0)
-    return (
-        lambda x: x * next(iter(held.values())),
-        lambda value: held.move_to_end("a", last=value == 3),
-    )
-
-
-@case
-def an_item_of_a_deque():
-    held = collections.deque([1.0])
-    return lambda x: x * held[0], put(held, 0)
-
-
-@case
-def an_item_of_an_array():
-    held = np.array([1.0])
-    return lambda x: x * float(held[0]), put(held, 0)
-
-
-@case
-def a_number_of_numpy():
-    held = [np.float32(1)]
-    return lambda x: x * float(held[0]), lambda value: put(held, 0)(np.float32(value))
-
-
-@case
-def an_item_of_a_bytearray():
-    held = bytearray(1)
-    return lambda x: x * held[0], lambda value: put(held, 0)(int(value))
-
-
-@case
-def the_size_of_a_set():
-    held = set()
-    return lambda x: x * len(held), held.add
-
-
-@case
-def a_member_of_an_enum():
-    class Held(enum.Enum):
-        ONE = 1.0
-        THREE = 3.0
-
-    held = [Held.ONE]
-    return lambda x: x * held[0].value, lambda value: put(held, 0)(Held(value))
-
-
-@case
-def a_number_of_an_enum():
-    class Held(enum.IntEnum):
-        ONE = 1
-        THREE = 3
-
-    held = [Held.ONE]
-    return lambda x: x * held[0], lambda value: put(held, 0)(Held(int(value)))
-
-
-@case
-def a_text_of_a_class():
-    class Held(str):
-        pass
-
-    held = [Held("")]
-    return lambda x: x * len(held[0]), lambda value: put(held, 0)(Held("x" * int(value)))
-
-
 # ---- functions that others hold
 
 
@@ -638,104 +525,3 @@ def test_H47_a_compiled_function_sees_what_changes(name):
     function, change = CASES[name]()
     made = jit.compile(function)
     assert results(made, change) == wanted, made.explain()
-
-
-# What is not to run as it is.
-GRAPHS = """
-    a_global_name a_name_of_a_closure a_default an_attribute_of_a_python_module
-    an_attribute_of_an_object an_attribute_of_a_class an_attribute_of_the_class_of_an_object a_slot
-    a_field_of_a_dataclass a_property a_method_of_an_object a_callable_object an_item_of_a_list
-    a_setting_of_an_optimizer a_member_of_an_enum a_function_in_a_dict a_compiled_function
-    an_attribute_of_the_class_of_a_module the_forward_of_a_class a_global_name_of_a_hook
-    settings_of_a_module tensors_of_an_object
-""".split()
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_H47_what_it_sees_does_not_keep_it_from_becoming_graphs(name):
-    function, change = CASES[name]()
-    made = jit.compile(function)
-    results(made, change)
-    assert made.graphs(), made.explain()
-
-
-def test_H47_what_gives_something_else_each_time_runs_as_it_is():
-    own = random.Random(1)
-    draw = random.random
-    count = itertools.count()
-    held = []
-    append = held.append
-
-    class Counter:
-        number = 0
-
-    def counts(x):
-        Counter.number += 1
-        return x * Counter.number
-
-    for function in (
-        lambda x: x * own.random(),
-        lambda x: x * draw(),
-        lambda x: x * next(count),
-        lambda x: (append(1), x * len(held))[1],
-        lambda x: x * (id(x) % 7 + 1),
-        lambda x: x * np.random.rand(),
-        counts,
-    ):
-        made = jit.compile(function)
-        with pytest.warns(jit.CompileWarning, match="runs as it is, since"):
-            made(opyard.tensor([1.0]))
-        assert not made.graphs()
-    assert Counter.number == 1 and held == [1]
-
-
-def test_H47_a_parameter_is_no_plain_tensor():
-    made = jit.compile(lambda x: x * 2 if isinstance(x, nn.Parameter) else x * 3)
-    parameter, tensor = nn.Parameter(opyard.tensor([1.0])), opyard.tensor([1.0]).requires_grad_()
-    for given, wanted in ((parameter, 2), (tensor, 3), (parameter, 2), (tensor, 3)):
-        assert made(given).item() == wanted
-    assert len(made.graphs()) == 2
-
-
-def test_H47_modules_of_two_classes_in_turn_are_traced_once_each():
-    class Doubled(nn.Module):
-        def forward(self, x):
-            return x * 2
-
-    made = jit.compile(lambda net, x: net(x))
-    nets = Doubled(), Scaled()
-    x = opyard.tensor([1.0, 2.0])
-    for _ in range(4):
-        for net in nets:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", jit.CompileWarning)
-                assert made(net, x).tolist() == net(x).tolist()
-    graphs = [str(graph) for graph in made.graphs()]
-    assert len(graphs) == 2
-    assert [str(graph) for graph in made.graphs()] == graphs
-
-
-def test_H47_an_error_of_what_it_cannot_see_names_it():
-    held = collections.deque([1.0])
-    made = jit.compile(lambda x: x * held[0])
-    with pytest.warns(jit.CompileWarning, match="the name held is of the class collections.deque"):
-        assert made(opyard.tensor([2.0])).item() == 2
-    box = Settings()
-    box.queue = held
-    made = jit.compile(lambda x: x * box.queue[0])
-    with pytest.warns(jit.CompileWarning, match="the attribute queue is of the class"):
-        made(opyard.tensor([2.0]))
-    box.number = 2.0  # what it does not read is no reason
-    made = jit.compile(lambda x: x * box.number)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert made(opyard.tensor([2.0])).item() == 4
-
-
-def test_H47_whether_gradients_are_recorded_is_seen():
-    made = jit.compile(lambda x: x * 2 if autograd.is_grad_enabled() else x * 3)
-    x = opyard.tensor([1.0])
-    for _ in range(2):
-        assert made(x).item() == 2
-        with autograd.no_grad():
-            assert made(x).item() == 3

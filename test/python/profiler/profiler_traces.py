@@ -1,4 +1,4 @@
-"""What the profiler tests need: calls to record, in a profile or by sys.setprofile; traces as JSON."""
+"""What the profiler tests need: calls to record, in profiles or by sys.setprofile; JSON traces."""
 
 import json
 import sys

@@ -223,16 +223,19 @@ def test_rooms_of_tests_are_not_too_full(lint, plant):
     ]
 
 
-def test_python_tests_are_in_rooms_with_heads_and_names_of_their_own(lint, plant):
+def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(lint, plant):
     plant("test/python/conftest.py", "\n")
     plant("test/python/planted/conftest.py", "\n")
     head = '"""Suspect the linter."""\n'
     plant("test/python/planted/test_planted.py", head)
+    plant("test/python/planted/helper.py", "\n" * lint.LONGEST_FILE)
     assert list(lint.check_tests()) == []
+    plant("test/python/planted/helper.py", "\n")
     plant("test/python/other/test_planted.py", "# Suspect no one.\n")
     plant("test/python/test_outside.py", head)
     assert list(lint.check_tests()) == [
         "test/python/other/test_planted.py: its head does not say whom to suspect if it fails",
+        "test/python/planted/helper.py: 601 lines, of 600; split it by subject",
         "test/python/planted/test_planted.py: test/python/other/test_planted.py has this name, "
         "too; modules of tests are found by it alone",
         "test/python/test_outside.py: a test is in a room, test/python/<room>/",

@@ -1,0 +1,166 @@
+"""Schedules of profiles, what each cycle hands over, and averages of events.
+
+Suspect opyard/_profile/schedule.py, averages.py, and profiler/src/ for the numbers.
+"""
+
+import time
+
+import pytest
+from profiler_traces import leaf, named, work
+
+from opyard._profile.compare import times_of
+from opyard.profiler import ProfilerAction, profile, schedule
+
+
+def test_I43_a_schedule_says_what_each_step_does():
+    actions = schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=1)
+    none, warmup, record, save = ProfilerAction
+    assert [actions(n) for n in range(8)] == [none, none, warmup, record, save, none, none, none]
+    again = schedule(wait=2, warmup=1, active=1, skip_first_wait=1)
+    assert [again(n) for n in range(5)] == [warmup, save, none, none, warmup]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"wait": -1}, {"warmup": -1}, {"active": 0}, {"repeat": -1}, {"skip_first": -1}]
+)
+def test_I43_a_schedule_that_makes_no_sense_is_refused(wrong):
+    arguments = {"wait": 1, "warmup": 1, "active": 1, **wrong}
+    with pytest.raises(ValueError, match="Invalid profiler schedule arguments"):
+        schedule(**arguments)
+
+
+def test_I43_no_warmup_is_warned_of():
+    with pytest.warns(UserWarning, match="won't be using warmup"):
+        schedule(wait=0, warmup=0, active=1)
+
+
+def test_I44_each_cycle_is_handed_over_at_its_end():
+    seen = []
+
+    def ready(prof):
+        steps = [e.name for e in prof.events() if e.kind == "Step"]
+        seen.append((prof.step_num, steps, len(named(prof, "): leaf"))))
+
+    plan = schedule(wait=1, warmup=1, active=2, repeat=2)
+    with profile(schedule=plan, on_trace_ready=ready) as prof:
+        for n in range(10):
+            work(n)
+            prof.step()
+    assert seen == [
+        (4, ["ProfilerStep#2", "ProfilerStep#3"], 5),
+        (8, ["ProfilerStep#6", "ProfilerStep#7"], 13),
+    ]
+    rows = {row.key: row.count for row in prof.key_averages()}
+    assert rows["ProfilerStep*"] == 2
+
+
+def test_I43_a_schedule_may_give_the_actions_of_pytorch_by_their_names():
+    from enum import Enum
+
+    theirs = Enum("ProfilerAction", ["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"], start=0)
+    plan = schedule(wait=1, warmup=1, active=2, repeat=1)
+    seen = []
+    with profile(
+        schedule=lambda n: theirs[plan(n).name], on_trace_ready=lambda p: seen.append(p.step_num)
+    ) as prof:
+        for n in range(6):
+            work(n)
+            prof.step()
+    assert seen == [4]
+    assert len(named(prof, "): leaf")) == 2 + 3
+    with pytest.raises(TypeError, match="gives a ProfilerAction for each step, not 2 for step 0"):
+        profile(schedule=lambda n: 2).start()
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ((ProfilerAction.WARMUP, ProfilerAction.NONE), "WARMUP followed by NONE"),
+        ((ProfilerAction.RECORD, ProfilerAction.NONE), "RECORD followed by NONE"),
+        ((ProfilerAction.RECORD, ProfilerAction.WARMUP), "RECORD followed by WARMUP"),
+    ],
+)
+def test_I44_a_schedule_that_is_wrong_is_warned_of(actions, message):
+    with profile(schedule=lambda n: actions[min(n, 1)]) as prof:
+        with pytest.warns(UserWarning, match=f"Incorrect schedule: {message}"):
+            prof.step()
+
+
+def test_I45_averages_add_up_and_recursion_is_not_counted_twice():
+    def down(n):
+        time.sleep(0.001)
+        return n and down(n - 1)
+
+    with profile() as prof:
+        down(4)
+    rows = {row.key.rsplit(": ")[-1]: row for row in prof.key_averages()}
+    down_row = rows["down"]
+    assert down_row.count == 5
+    total = sum(e.duration_time_ns for e in prof.events() if e.parent is None) / 1000
+    assert down_row.cpu_time_total <= total
+    own = sum(row.self_cpu_time_total for row in prof.key_averages())
+    assert own == pytest.approx(total)
+    assert rows["time.sleep"].count == 5
+
+
+def test_I45_the_table_is_as_torchs():
+    with profile() as prof:
+        work()
+    table = prof.key_averages().table(sort_by="count", row_limit=3, header="the header")
+    lines = table.splitlines()
+    assert lines[0] == "the header"
+    for column in ("Name", "Self CPU %", "CPU total", "CPU time avg", "# of Calls", "Total FLOPs"):
+        assert column in lines[2]
+    assert len(lines) == 1 + 3 + 3 + 1 + 2
+    assert lines[-1].startswith("Self CPU time total: ")
+    assert "--" in lines[4]
+    with pytest.raises(ValueError, match="cannot sort by 'speed'; it sorts by cpu_time"):
+        prof.key_averages().table(sort_by="speed")
+
+
+def test_averages_can_be_told_apart_by_their_callers():
+    def one():
+        leaf(1)
+
+    def two():
+        leaf(2)
+
+    with profile() as prof:
+        one()
+        two()
+    rows = [row for row in prof.key_averages(group_by_stack_n=1) if row.key.endswith(": leaf")]
+    assert sorted(row.stack[0].rsplit(": ")[-1] for row in rows) == ["one", "two"]
+
+
+def test_diff_shows_the_largest_change_first():
+    with profile() as slow:
+        time.sleep(0.05)
+    with profile() as fast:
+        time.sleep(0.001)
+    first = slow.diff(fast).splitlines()[3]
+    assert first.split()[0] == "time.sleep"
+    assert "+" in first
+
+
+def test_diff_counts_calls_and_own_times_as_the_events_do():
+    with profile() as more:
+        work(5)
+    with profile() as fewer:
+        work(2)
+    (row,) = [line for line in more.diff(fewer).splitlines() if "): leaf " in line]
+    assert row.split()[-2:] == ["5", "2"]
+    by_name = times_of(more._trace).by_name()
+    (leaf_name,) = [name for name in by_name if name.endswith("): leaf")]
+    own = sum(event.self_time_ns for event in named(more, "): leaf"))
+    assert by_name[leaf_name] == pytest.approx(own / 1000)
+
+
+def test_own_times_of_rows_add_up_to_what_the_outermost_calls_took():
+    with profile() as prof:
+        work(5)
+    rows = prof.key_averages()
+    outermost = [event for event in prof.events() if event.parent is None]
+    own = sum(row.self_cpu_time_total for row in rows)
+    assert own == pytest.approx(sum(event.duration_time_ns for event in outermost) / 1000)
+    (row,) = [row for row in rows if row.key.endswith("): work")]
+    assert row.self_cpu_time_total < row.cpu_time_total

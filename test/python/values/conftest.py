@@ -1,0 +1,13 @@
+"""What the tests of this room share."""
+
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def unraisable(monkeypatch):
+    """What went to sys.unraisablehook."""
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda u: seen.append((u.object, u.exc_value)))
+    return seen
