@@ -25,7 +25,7 @@ import opyard.dispatch
 import opyard.jit
 import opyard.library
 import opyard.profiler
-from opyard import _C, _bind, _gradients, _graphs, _tracer
+from opyard import _C, _bind, _gradients, _graphs, _models, _tracer
 from opyard.schema import parse
 
 MODULES = {
@@ -33,6 +33,7 @@ MODULES = {
     "_bind": _bind,
     "_graphs": _graphs,
     "_gradients": _gradients,
+    "_models": _models,
     "_tracer": _tracer,
 }
 # What is not called, and why.

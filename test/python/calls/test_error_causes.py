@@ -2,7 +2,7 @@
 
 Rows of calls with one wrong argument; and that no text of pybind11's reaches a user, whatever of
 its functions, methods, properties and constructors is called. Suspect bind/refused_calls.h for
-_graphs, _bind and _gradients.
+_graphs, _models, _bind and _gradients.
 """
 
 import inspect
@@ -10,7 +10,7 @@ import inspect
 import pytest
 
 import opyard
-from opyard import _bind, _gradients, _graphs, jit, profiler
+from opyard import _bind, _gradients, _graphs, _models, jit, profiler
 
 X = opyard.tensor([1.0])
 GRAPH = "graph(%x : Tensor):\n  return (%x)\n"
@@ -76,7 +76,9 @@ def functions_of(module):
             yield name, item, None
 
 
-@pytest.mark.parametrize("module", [_graphs, _bind, _gradients], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [_graphs, _models, _bind, _gradients], ids=lambda module: module.__name__
+)
 def test_no_text_of_pybind11_reaches_a_user(module):
     asked = 0
     for name, function, owner in functions_of(module):

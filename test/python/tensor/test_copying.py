@@ -187,10 +187,10 @@ def test_what_stands_beside_tensors_is_made_again_by_names_of_opyard_alone(what)
 
 CLASSES = """
 import opyard
-from opyard import _bind, _gradients, _graphs
+from opyard import _bind, _gradients, _graphs, _models
 
 seen = []
-for module in (_bind, _gradients, _graphs):
+for module in (_bind, _gradients, _graphs, _models):
     for name, cls in vars(module).items():
         if not isinstance(cls, type) or type(cls).__name__ != "pybind11_type":
             continue
