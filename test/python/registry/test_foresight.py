@@ -184,7 +184,7 @@ def test_X3_history_as_text(define):
     op = define("op(Tensor x) -> ()", CPU=lambda x: None)
     first, second = str(history(op.default)).splitlines()[-2:]
     name = re.escape(op.qualified_name)
-    clock = r" +\d+  \d\d:\d\d:\d\d\.\d{3}  "
+    clock = r" *\d+  \d\d:\d\d:\d\d\.\d{3}  "
     assert re.fullmatch(rf"{clock}\+ operator {name}, registered at .+", first)
     assert re.fullmatch(rf"{clock}\+ kernel {name} at CPU, registered at .+", second)
 
