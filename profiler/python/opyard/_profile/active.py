@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from _functools import partial
 from _weakref import ref
+
+from .. import _tracer
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
 class Active:
-    """The recorders of one kind that are on, the last one last."""
+    """The recorders of one kind that are on, the last one last.
+
+    One that dies while it is on is told of by the weak reference to it. A `__del__()` would run
+    for each, and lose an interrupt that comes in it.
+    """
 
     def __init__(self) -> None:
         self._weak: list[ref[Any]] = []
 
-    def add(self, recorder: object) -> None:
-        self._weak.append(ref(recorder))
+    def add(self, recorder: object, dropped: Callable[[], None]) -> None:
+        """`dropped` holds nothing of the recorder, and is called if it dies before discard()."""
+        self._weak.append(ref(recorder, partial(self._on_death, dropped)))
+
+    def _on_death(self, dropped: Callable[[], None], weak: ref[Any]) -> None:
+        self._weak = [one for one in self._weak if one is not weak]
+        dropped()
 
     def discard(self, recorder: object) -> None:
         """Also while it dies, when no weak reference may lead to it any more."""
@@ -27,12 +40,15 @@ class Active:
 
 
 def warn_of_dropped(what: str, lost: str, how: str) -> None:
-    """To be called by what is dropped, in its __del__()."""
+    """To be called by the function that add() got."""
     import warnings
 
     warnings.warn(
         f"{what} was dropped while it was on. It was stopped{lost}: keep it and call stop(), or "
         f"use `{how}`",
         RuntimeWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
+
+
+_tracer.hide(Active._on_death.__code__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from _functools import partial
 from _weakref import ref
 
 from .. import _tracer
@@ -64,8 +65,7 @@ class flight_recorder:
         self._bounds = (bytes, int((seconds or 0) * 1e9))
         self._has_memory = profile_memory
         self._number = 0
-        self._former: dict[int, tuple[Any, Any]] = {}  # what was there, and what is ours
-        self._hooks: Any = None
+        self._handlers = _Handlers()
 
     def start(self) -> None:
         """Begins to keep the latest events of all threads."""
@@ -73,13 +73,13 @@ class flight_recorder:
             raise RuntimeError("the flight recorder is on already")
         refresh_classes()
         if self._path is not None:
-            self._listen()
-        _active.add(self)
+            self._handlers.install(ref(self), self._signals)
+        _active.add(self, partial(_dropped, self._handlers))
         try:
             _tracer.start_ring(self._options, *self._bounds)
         except BaseException:
             _active.discard(self)
-            self._forget()
+            self._handlers.remove()
             raise
         self._on = True
 
@@ -90,7 +90,7 @@ class flight_recorder:
         _tracer.stop_ring()
         self._on = False
         _active.discard(self)
-        self._forget()
+        self._handlers.remove()
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> Results:
         """What was captured, which is also written if there is a path. The recorder goes on."""
@@ -132,12 +132,18 @@ class flight_recorder:
         except Exception as error:
             sys.stderr.write(f"opyard: the flight recorder could not be written: {error}\n")
 
-    def _listen(self) -> None:
-        """By functions that hold the recorder weakly, so that it may be dropped all the same."""
+
+class _Handlers:
+    """Those of signals and exceptions, which dump. They hold the recorder weakly, so that it may be
+    dropped all the same."""
+
+    def __init__(self) -> None:
+        self._former: dict[int, tuple[Any, Any]] = {}  # what was there, and what is ours
+        self._hooks: Any = None
+
+    def install(self, weak: ref[flight_recorder], signals: tuple[int, ...]) -> None:
         import signal
         import threading
-
-        weak = ref(self)
 
         def write() -> None:
             recorder = weak()
@@ -145,7 +151,7 @@ class flight_recorder:
                 recorder._write()
 
         _tracer.hide(write.__code__)
-        for number in self._signals:
+        for number in signals:
             on_signal = _signal_handler(write, signal.getsignal(number))
             _tracer.hide(on_signal.__code__)
             self._former[number] = signal.signal(number, on_signal), on_signal
@@ -163,7 +169,7 @@ class flight_recorder:
         self._ours = (on_exception, on_thread_exception)
         sys.excepthook, threading.excepthook = self._ours
 
-    def _forget(self) -> None:
+    def remove(self) -> None:
         if self._hooks is None:
             return
         import signal
@@ -182,12 +188,13 @@ class flight_recorder:
             threading.excepthook = self._hooks[1]
         self._hooks = None
 
-    def __del__(self) -> None:
-        """Nobody could stop it any more."""
-        if self._on:
-            self.stop()
-            lost = ", and what it had kept is lost"
-            warn_of_dropped("a flight recorder", lost, "with flight_recorder() as recorder:")
+
+def _dropped(handlers: _Handlers) -> None:
+    """Nobody could stop it any more."""
+    _tracer.stop_ring()
+    handlers.remove()
+    lost = ", and what it had kept is lost"
+    warn_of_dropped("a flight recorder", lost, "with flight_recorder() as recorder:")
 
 
 def _signal_handler(
@@ -223,7 +230,7 @@ for _method in (
     flight_recorder.__enter__,
     flight_recorder.__exit__,
     flight_recorder._write,
-    flight_recorder._forget,
-    flight_recorder.__del__,
+    _Handlers.remove,
+    _dropped,
 ):
     _tracer.hide(_method.__code__)

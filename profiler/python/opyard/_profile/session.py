@@ -232,7 +232,7 @@ class profile(Results):
 
     def _begin(self) -> None:
         others = _tracer.is_active()
-        _active.add(self)
+        _active.add(self, _dropped)
         self._thread = _thread.get_ident()
         try:
             if self._folder is None:
@@ -271,15 +271,15 @@ class profile(Results):
             trace.set_prefixes(prefixes())
             self._trace = trace
 
-    def __del__(self) -> None:
-        """Nobody could stop it any more."""
-        if self._recording:
-            self._end(keep=False)
-            lost = ", and what it had captured is lost"
-            warn_of_dropped("a profile", lost, "with profile() as prof:")
-
 
 _active = Active()
+
+
+def _dropped() -> None:
+    """Nobody could stop it any more."""
+    _tracer.stop()
+    lost = ", and what it had captured is lost"
+    warn_of_dropped("a profile", lost, "with profile() as prof:")
 
 
 def active_profile() -> profile | None:
@@ -390,7 +390,7 @@ for _method in (
     profile._begin,
     profile._enter_step,
     profile._end,
-    profile.__del__,
+    _dropped,
     _end_without_thread,
     watch_future,
     record_function.__init__,
