@@ -23,9 +23,10 @@ class Active:
     def __init__(self) -> None:
         self._weak: list[ref[Any]] = []
 
-    def add(self, recorder: object, dropped: Callable[[], None]) -> None:
+    def add(self, recorder: object, dropped: Callable[[], None] | None = None) -> None:
         """`dropped` holds nothing of the recorder, and is called if it dies before discard()."""
-        self._weak.append(ref(recorder, partial(self._on_death, dropped)))
+        on_death = None if dropped is None else partial(self._on_death, dropped)
+        self._weak.append(ref(recorder, on_death))
 
     def _on_death(self, dropped: Callable[[], None], weak: ref[Any]) -> None:
         self._weak = [one for one in self._weak if one is not weak]
@@ -39,15 +40,15 @@ class Active:
         return [recorder for one in self._weak if (recorder := one()) is not None]
 
 
-def warn_of_dropped(what: str, lost: str, how: str) -> None:
-    """To be called by the function that add() got."""
+def warn_of_dropped(what: str, lost: str, how: str, level: int = 4) -> None:
+    """To be called by the function that add() got, or by a __del__(), at level 3."""
     import warnings
 
     warnings.warn(
         f"{what} was dropped while it was on. It was stopped{lost}: keep it and call stop(), or "
         f"use `{how}`",
         RuntimeWarning,
-        stacklevel=4,
+        stacklevel=level,
     )
 
 

@@ -77,11 +77,14 @@ class flight_recorder:
         _active.add(self, partial(_dropped, self._handlers))
         try:
             _tracer.start_ring(self._options, *self._bounds)
-        except BaseException:
+            self._on = True
+        except BaseException as error:
+            if not isinstance(error, Exception):  # an interrupt may come after the start
+                _stop_ring()
+            self._on = False
             _active.discard(self)
             self._handlers.remove()
             raise
-        self._on = True
 
     def stop(self) -> None:
         """Ends it; what it has captured is lost."""
@@ -191,10 +194,20 @@ class _Handlers:
 
 def _dropped(handlers: _Handlers) -> None:
     """Nobody could stop it any more."""
-    _tracer.stop_ring()
+    was_on = _stop_ring()
     handlers.remove()
-    lost = ", and what it had kept is lost"
-    warn_of_dropped("a flight recorder", lost, "with flight_recorder() as recorder:")
+    if was_on:
+        lost = ", and what it had kept is lost"
+        warn_of_dropped("a flight recorder", lost, "with flight_recorder() as recorder:")
+
+
+def _stop_ring() -> bool:
+    """False if none is on: an interrupt may come between a start, or a stop, and the note of it."""
+    try:
+        _tracer.stop_ring()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _signal_handler(
@@ -232,5 +245,6 @@ for _method in (
     flight_recorder._write,
     _Handlers.remove,
     _dropped,
+    _stop_ring,
 ):
     _tracer.hide(_method.__code__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from _functools import partial
-
 from .. import _tracer
 from .active import Active, warn_of_dropped
 
@@ -58,7 +56,7 @@ class observe:
         if self._handle is not None:
             raise RuntimeError("the observer is on already; it ends before it begins again")
         self._handle = _tracer.begin_observer(*self._options)
-        _active.add(self, partial(_dropped, self._handle))
+        _active.add(self)
 
     def stop(self) -> None:
         """Ends, on the thread that began it, and after all that began later."""
@@ -92,14 +90,14 @@ class observe:
         if self._handle is not None:
             self.stop()
 
+    def __del__(self, drop: Callable[[object], bool] = _tracer.drop_observer) -> None:
+        """Nobody could stop it any more; while Python ends, when names are gone, it may be."""
+        if self._handle is not None and drop(self._handle):
+            self._handle = None
+            warn_of_dropped("an observer", "", "with observe(...):", level=3)
+
 
 _active = Active()
-
-
-def _dropped(handle: object) -> None:
-    """Nobody could stop it any more."""
-    if _tracer.drop_observer(handle):
-        warn_of_dropped("an observer", "", "with observe(...):")
 
 
 def active_observers() -> list[observe]:

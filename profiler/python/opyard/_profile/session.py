@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import os
+from _functools import partial
 from enum import Enum
 
 from .. import _tracer
@@ -97,8 +98,6 @@ class profile(Results):
     `on_trace_ready` is called with the profile at the end of each cycle.
     """
 
-    _recording = False
-
     def __init__(
         self,
         *,
@@ -157,6 +156,7 @@ class profile(Results):
         self.current_action = ProfilerAction.NONE
         self._step_key = 0
         self._thread = 0  # that began it
+        self._is_on = [False]  # a list, which outlives it: see _dropped()
         self._entered = False
         self._folder: str | None = None  # that the command keeps the capture in
         self._program = ""
@@ -191,7 +191,7 @@ class profile(Results):
         self.step_num += 1
         self.current_action = self._require_action()
         what = TRANSITIONS[before._value_, self.current_action._value_]
-        if not what and self._recording:
+        if not what and self._is_on[0]:
             _tracer.exit_step(self._step_key)
             self._enter_step()
             _tracer.renew()
@@ -232,19 +232,19 @@ class profile(Results):
 
     def _begin(self) -> None:
         others = _tracer.is_active()
-        _active.add(self, _dropped)
+        _active.add(self, partial(_dropped, self._is_on))
         self._thread = _thread.get_ident()
         try:
             if self._folder is None:
                 _tracer.start(*self._options)
             else:
                 _tracer.start_in(self._options, self._folder, self._program)
-            self._recording = True
+            self._is_on[0] = True
         except BaseException as error:
             # An interrupt may come after the start.
             if not others and not isinstance(error, Exception) and _tracer.is_active():
                 _tracer.stop()
-            self._recording = False
+            self._is_on[0] = False
             _active.discard(self)
             raise
         if self._has_steps:
@@ -255,15 +255,15 @@ class profile(Results):
         _tracer.enter_step(self._step_key)
 
     def _end(self, *, keep: bool) -> None:
-        if not self._recording:
+        if not self._is_on[0]:
             return
         if self._has_steps:
             _tracer.exit_step(self._step_key)
         try:
-            self._recording = False
+            self._is_on[0] = False
             trace = _tracer.stop()
         except BaseException:
-            self._recording = _tracer.is_active()
+            self._is_on[0] = _tracer.is_active()
             raise
         _active.discard(self)
         if keep:
@@ -275,16 +275,17 @@ class profile(Results):
 _active = Active()
 
 
-def _dropped() -> None:
-    """Nobody could stop it any more."""
-    _tracer.stop()
-    lost = ", and what it had captured is lost"
-    warn_of_dropped("a profile", lost, "with profile() as prof:")
+def _dropped(is_on: list[bool]) -> None:
+    """Nobody could stop it any more. It is not on if an interrupt came behind the stop."""
+    if is_on[0]:
+        _tracer.stop()
+        lost = ", and what it had captured is lost"
+        warn_of_dropped("a profile", lost, "with profile() as prof:")
 
 
 def active_profile() -> profile | None:
     """The profile of this interpreter that captures, whoever began it: for its stop()."""
-    return next((one for one in _active.all() if one._recording), None)
+    return next((one for one in _active.all() if one._is_on[0]), None)
 
 
 @atexit.register
