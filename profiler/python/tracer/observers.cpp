@@ -278,21 +278,28 @@ Installed& installed_of(PyObject* handle) {
   return *found;
 }
 
+// The handle is the list's only item, before an interrupt can come: see [Dropped].
 PyObject* begin_observer(PyObject*, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     ObserverOptions options;
-    if (PyArg_ParseTuple(args, "OOppd", &options.on_enter, &options.on_exit, &options.inputs,
-                         &options.outputs, &options.probability) == 0) {
+    PyObject* kept = nullptr;
+    if (PyArg_ParseTuple(args, "O!OOppd", &PyList_Type, &kept, &options.on_enter, &options.on_exit,
+                         &options.inputs, &options.outputs, &options.probability) == 0) {
       throw PythonErrorSet();
     }
     ObserversOfThread& list = observers_of_thread();
     end_dropped(list);
     list.observers.reserve(list.observers.size() + 1);
     auto installed = std::make_unique<Installed>(list.table, options);
-    installed->handle = checked_new(PyCapsule_New(installed.get(), kHandle, nullptr));
+    PyObject* const handle = checked_new(PyCapsule_New(installed.get(), kHandle, nullptr));
+    if (PyList_Append(kept, handle) != 0) {
+      Py_DECREF(handle);
+      throw PythonErrorSet();
+    }
+    installed->handle = handle;
     installed->list = &list;
-    list.observers.push_back(installed.get());
-    return Py_NewRef(installed.release()->handle);
+    list.observers.push_back(installed.release());
+    Py_RETURN_NONE;
   });
 }
 
@@ -346,7 +353,7 @@ PyObject* is_observer_of_this_thread(PyObject*, PyObject* handle) {
 
 PyMethodDef observer_functions[] = {
     {"begin_observer", begin_observer, METH_VARARGS,
-     "begin_observer(on_enter, on_exit, inputs, outputs, probability) -> handle"},
+     "begin_observer(kept, on_enter, on_exit, inputs, outputs, probability): appends a handle"},
     {"set_observer", set_observer, METH_VARARGS, "set_observer(handle, on)"},
     {"end_observer", end_observer, METH_O, "end_observer(handle)"},
     {"drop_observer", drop_observer, METH_O, "drop_observer(handle) -> bool"},

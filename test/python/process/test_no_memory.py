@@ -302,9 +302,11 @@ def tools():
 outer = profiler.observe()
 
 def observed():
-    if outer._handle is None:
+    if not outer._kept:
         outer.start()
-    _tracer.end_observer(_tracer.begin_observer(None, None, False, False, 1.0))
+    kept = []
+    _tracer.begin_observer(kept, None, None, False, False, 1.0)
+    _tracer.end_observer(kept[0])
 
 def scoped():
     with profiler.record_function("scope"):

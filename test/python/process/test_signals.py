@@ -30,6 +30,7 @@ OPERATIONS = {
     "graphs": "opyard.jit.compile(opyard.jit.parse_ir(TEXT))(x)",
     "traces": "opyard.jit.trace(lambda x: opyard.ops.sig.f(x) + x, (x,))(x)",
     "profiles": "profiled()",
+    "flight recorders": "flying()",
     "a custom operator": "custom(x)",
     "answers of NumPy": "opyard.ops.aten.linalg_det(matrix)",
     "large operators": "opyard.ops.aten.sort(large); large @ large",
@@ -45,8 +46,8 @@ import opyard, opyard.autograd, opyard.dispatch, opyard.futures, opyard.library,
 from opyard import jit, nn, profiler
 from opyard.library import Library, custom_op, override
 
-# An interrupt within __enter__ leaves a profile that no one can stop.
-warnings.filterwarnings("ignore", "a profile was dropped", RuntimeWarning)
+# An interrupt within __enter__ leaves what no one can stop.
+warnings.filterwarnings("ignore", "an? .* was dropped", RuntimeWarning)
 
 lib = Library("sig", "FRAGMENT")
 for name in ("f(Tensor x)", "g(Tensor x, int[] n)", "deep(Tensor x)"):
@@ -140,6 +141,10 @@ def profiled():
     with profiler.profile() as prof:
         opyard.ops.sig.f(x)
     prof.key_averages()
+
+def flying():
+    with profiler.flight_recorder(bytes=1 << 20):
+        opyard.ops.sig.f(x)
 
 def work():
     WORK

@@ -32,7 +32,7 @@ class observe:
     when it is dropped, and warns.
     """
 
-    _handle: object = None
+    _kept: Any = ()  # of one whose __init__() raised
 
     def __init__(
         self,
@@ -50,18 +50,19 @@ class observe:
             raise ValueError(f"Invalid sampling probability {probability!r}; it is between 0 and 1")
         # The tracer holds none of it: an observer that a function leads to may be dropped, too.
         self._options = (on_enter, on_exit, inputs, outputs, probability)
+        self._kept = []  # its handle while it is on, which the tracer puts there
 
     def start(self) -> None:
         """Begins on this thread."""
-        if self._handle is not None:
+        if self._kept:
             raise RuntimeError("the observer is on already; it ends before it begins again")
-        self._handle = _tracer.begin_observer(*self._options)
+        _tracer.begin_observer(self._kept, *self._options)
         _active.add(self)
 
     def stop(self) -> None:
         """Ends, on the thread that began it, and after all that began later."""
         _tracer.end_observer(self._require())
-        self._handle = None
+        self._kept.clear()
         _active.discard(self)
 
     def disable(self) -> None:
@@ -73,9 +74,9 @@ class observe:
         _tracer.set_observer(self._require(), True)
 
     def _require(self) -> object:
-        if self._handle is None:
+        if not self._kept:
             raise RuntimeError("the observer is not on; start it first")
-        return self._handle
+        return self._kept[0]
 
     def __enter__(self) -> observe:
         self.start()
@@ -87,13 +88,13 @@ class observe:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._handle is not None:
+        if self._kept:
             self.stop()
 
     def __del__(self, drop: Callable[[object], bool] = _tracer.drop_observer) -> None:
         """Nobody could stop it any more; while Python ends, when names are gone, it may be."""
-        if self._handle is not None and drop(self._handle):
-            self._handle = None
+        if self._kept and drop(self._kept[0]):
+            self._kept.clear()
             warn_of_dropped("an observer", "", "with observe(...):", level=3)
 
 
@@ -102,4 +103,5 @@ _active = Active()
 
 def active_observers() -> list[observe]:
     """Those that this thread began, the last one last: for their stop(), which goes backwards."""
-    return [one for one in _active.all() if _tracer.is_observer_of_this_thread(one._handle)]
+    of_this_thread = _tracer.is_observer_of_this_thread
+    return [one for one in _active.all() if one._kept and of_this_thread(one._kept[0])]
