@@ -180,7 +180,7 @@ def headers() -> Tally:
     """Each public header is the only thing that its source includes."""
     say("== headers")
     build = str(BUILD / "main")
-    targets = ["headers_alone", "pyfallback_headers_alone"]
+    targets = ["test/libheaders_alone.a", "test/python/libpyfallback_headers_alone.a"]
     code, seconds, said = execute([venv(primary(), "ninja"), "-C", build, *targets])
     tally = Tally("headers", seconds=seconds)
     if code:
