@@ -32,6 +32,12 @@ def without_randomised_addresses() -> list[str]:
     return wrapper if allowed else []
 
 
+def is_of_ours(frame: str) -> bool:
+    """A source is named from the build folder, or from the root if it is in a unit of several."""
+    is_named = "../../" in frame or (f"{ROOT}/" in frame and f"{ROOT}/build/" not in frame)
+    return is_named and "/gcc/" not in frame and "libsanitizer" not in frame
+
+
 def leaks_of_ours(logs: Path) -> dict[str, int]:
     """Where memory was asked for that nothing leads to at the end of a process, and how often, as
     far as a line of this project is among the innermost frames. CPython leaves much behind at its
@@ -45,8 +51,7 @@ def leaks_of_ours(logs: Path) -> dict[str, int]:
             frames = re.findall(r"#\d+ 0x\w+ in (.+)", block)[:INNERMOST_FRAMES]
             if any("pybind11::detail::internals_pp_manager<" in frame for frame in frames):
                 continue
-            ours = [frame for frame in frames if "../../" in frame and "/gcc/" not in frame]
-            ours = [frame for frame in ours if "libsanitizer" not in frame]
+            ours = [frame for frame in frames if is_of_ours(frame)]
             if ours:
                 found[ours[0]] = found.get(ours[0], 0) + 1
     return found

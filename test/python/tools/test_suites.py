@@ -127,3 +127,19 @@ def test_every_suite_and_build_is_declared(suites, monkeypatch):
     names = [name for name in run_tests.suites_by_name() if not name.startswith("whole-")]
     assert sorted(names) == sorted(suites.declared()["suites"])
     assert sorted(run_tests.build_commands()) == sorted(suites.declared()["builds"])
+
+
+def test_a_leak_is_ours_from_the_build_folder_and_from_a_unit(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    sanitizers = importlib.import_module("sanitizers")
+    places = [
+        "../../kernels/src/a.cpp:1",
+        f"{ROOT}/kernels/src/b.cpp:2",
+        f"{ROOT}/build/venv-3.11/lib/numpy.so+0x1",
+        "../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:69",
+        "Objects/obmalloc.c:3",
+    ]
+    blocks = [f"Direct leak of 8 byte(s)\n    #0 0x7f in f {place}" for place in places]
+    (tmp_path / "log.1").write_text("\n\n".join(blocks), "utf-8")
+    found = sanitizers.leaks_of_ours(tmp_path)
+    assert found == {f"f {places[0]}": 1, f"f {places[1]}": 1}
