@@ -617,7 +617,6 @@ NO_DOORS = {
     "BlockFunction",
     "BlockRows",
     "BlockTail",
-    "BlockedGroup",
     "Collector",
     "DLManagedTensor",
     "DLManagedTensorVersioned",

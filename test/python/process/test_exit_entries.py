@@ -7,6 +7,8 @@ bind/pybind11.h (drop_object) and python/exit.h ([Exit]).
 A process imports the package once and forks the programs, each of which ends as any program does.
 """
 
+import re
+
 import pytest
 from processes import DAEMONS_CRASH, volume
 
@@ -193,13 +195,17 @@ if in_child():
 """
 
 
+# CPython deletes names of __main__ at the end, and compile() says that it saw one go.
+MAIN_ENDS = re.compile(
+    r"\S+:\d+: CompileWarning: compile: \S+ runs as it is, since it \w+ \w+ of the module "
+    r"__main__\n  .*\n"
+)
+
+
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_program_ends_while_threads_are_in(run_program, name):
     if DAEMONS_CRASH:
         pytest.skip("CPython 3.10 itself crashes now and then when daemon threads are running")
     done = run_program(program_of(ENTRIES[name]), timeout=120)
-    # CPython deletes names of __main__ at the end, and compile() says that it saw that.
-    said = [line for line in done.stderr.splitlines() if "CompileWarning: " in line]
-    if not said or "of the module __main__" not in said[0]:
-        assert (done.stderr, done.stdout) == ("", "")
-    assert done.returncode == 0
+    said = MAIN_ENDS.sub("", done.stderr) if "jit.compile" in ENTRIES[name] else done.stderr
+    assert (done.returncode, said, done.stdout) == (0, "", "")

@@ -1,4 +1,4 @@
-// opyard/autograd/anomaly.h: anomaly detection: the call site of a backward function that gives NaN.
+// opyard/autograd/anomaly.h: anomaly detection: call sites of functions that give NaN.
 //
 // In anomaly mode each function notes where its call was made, and an engine raises for a gradient
 // with a NaN in it, naming the function. Slow; for looking into a fault. For the whole process.

@@ -1,4 +1,4 @@
-// opyard/autograd/function.h: backward functions: from the gradients of results to those of arguments.
+// opyard/autograd/function.h: backward functions: gradients of results to arguments.
 //
 // A recorded call makes one Function. Its inputs are the gradients of the call's results, its edges
 // lead to the functions that gave the call's arguments:

@@ -1,4 +1,4 @@
-// opyard/keys/alias_keys.h: alias keys and the key sets that they stand for.
+// opyard/keys/alias_keys.h: alias keys and their key sets.
 //
 // An alias is written at registration and read while tables are computed. The sets are
 // constants, made from keys.def, so that an added backend joins them by itself.

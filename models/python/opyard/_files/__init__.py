@@ -1,1 +1,1 @@
-"""Models, and tensors by name, in files: what opyard.jit.load, opyard.load and their like are."""
+"""Model files and tensor files: opyard.jit.load and save, opyard.load and save."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Active:
     """The recorders of one kind that are on, the last one last.
 
-    One that dies while it is on is told of by the weak reference to it. A `__del__()` would run
+    The weak reference to one that dies while it is on calls what ends it. A `__del__()` would run
     for each, and lose an interrupt that comes in it.
     """
 

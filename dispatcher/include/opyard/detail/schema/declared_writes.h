@@ -1,4 +1,4 @@
-// opyard/detail/schema/declared_writes.h: writes that a schema declares, and counting them in versions.
+// opyard/detail/schema/declared_writes.h: declared writes, and counting them.
 //
 // A kernel in C++ or C counts a write when it asks for memory that it may write. One that writes by
 // other means, as a function in Python by NumPy, counts nothing, and a saved tensor that it changed

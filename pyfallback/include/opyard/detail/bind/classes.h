@@ -1,4 +1,4 @@
-// opyard/detail/bind/classes.h: completes pybind11's classes: pickling, construction, comparison refused.
+// opyard/detail/bind/classes.h: completes pybind11's classes: pickling, construction.
 //
 // pybind11's cls.__new__(cls) gives an object without a value, which each method then reads as if
 // it had one; and what it leaves to copyreg, under protocols 0 and 1 of pickle, makes such an

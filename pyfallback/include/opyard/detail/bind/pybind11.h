@@ -1,4 +1,4 @@
-// opyard/detail/bind/pybind11.h: pybind11 as this folder includes it.
+// opyard/detail/bind/pybind11.h: pybind11, and exceptions and exit in its calls.
 //
 // Before CPython 3.12 pybind11 takes the GIL by PyGILState_Ensure(), which knows one thread state a
 // thread: in a further interpreter that thread would wait for itself for ever. All of this folder

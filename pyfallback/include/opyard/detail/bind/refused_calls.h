@@ -1,4 +1,4 @@
-// opyard/detail/bind/refused_calls.h: the errors of calls whose arguments pybind11 does not take, in our words.
+// opyard/detail/bind/refused_calls.h: errors of calls that pybind11 refuses, in our words.
 //
 // pybind11 refuses such a call with a text of its own, which lists its signatures and the values of
 // all arguments, and does not say which one is wrong. name_refusals() puts a function in front of

@@ -1,4 +1,4 @@
-// opyard/detail/python/exit.h: calling Python on a thread that may be ended while it waits for the GIL.
+// opyard/detail/python/exit.h: calls of Python on threads that may be ended meanwhile.
 //
 // in_python() is for calls that may wait for the GIL, as Python code does now and then;
 // drop_reference() for giving a reference back in a destructor, which may run a finaliser.

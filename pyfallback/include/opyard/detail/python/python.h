@@ -1,4 +1,4 @@
-// opyard/detail/python/python.h: the one place that includes Python.h, and the one table of CPython versions.
+// opyard/detail/python/python.h: Python.h, and the table of CPython versions.
 //
 // Everything that differs between CPython 3.10 and 3.13 is here under a name of our own; there
 // is no PY_VERSION_HEX elsewhere. Include this first: Python.h sets feature macros that the C

@@ -1,4 +1,4 @@
-// opyard/detail/python/traced_python.h: the part of the table of CPython versions that only a tracer needs.
+// opyard/detail/python/traced_python.h: the table of CPython versions for tracers.
 //
 // Words stored in code objects, frames' arguments, threads' ids, profile functions. Apart from
 // python/python.h, which every file of the plugin includes.
