@@ -2,16 +2,18 @@
 //
 // A Tensor without dimensions is a number only if no overload takes it as a Tensor, and so is an
 // array of another library.
-#include "objects/convert/convert.h"
+#include "objects/convert/conversions.h"
 
 #include <algorithm>
 
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/arrays/numpy_types.h"
+#include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/symbolic.h"
 
 namespace opyard::python {
+namespace conversion {
 namespace {
 
 bool any_item(PyObject* sequence, const auto& holds) noexcept {
@@ -32,55 +34,51 @@ bool is_array(const Runtime& runtime, PyObject* object) noexcept {
 
 }  // namespace
 
-bool may_need_conversion(const Type& type) noexcept {
-  switch (type.kind()) {
-    case TypeKind::Int:
-    case TypeKind::SymInt:
-    case TypeKind::Float:
-    case TypeKind::SymFloat:
-    case TypeKind::Bool:
-    case TypeKind::SymBool:
-    case TypeKind::Complex:
-    case TypeKind::Scalar:
-      return true;
-    case TypeKind::Optional:
-    case TypeKind::List:
-      return may_need_conversion(type.element());
-    default:
-      return false;
+bool changes_to_int(const Runtime& runtime, const Type&, PyObject* object) noexcept {
+  return PyBool_Check(object) || is_array(runtime, object);
+}
+
+bool changes_to_float(const Runtime& runtime, const Type&, PyObject* object) noexcept {
+  return PyLong_Check(object) || is_array(runtime, object);
+}
+
+bool changes_to_sym_float(const Runtime& runtime, const Type& type, PyObject* object) noexcept {
+  return changes_to_float(runtime, type, object) || is_symbolic(runtime, object, SymKind::Int);
+}
+
+bool changes_to_complex(const Runtime& runtime, const Type&, PyObject* object) noexcept {
+  return PyLong_Check(object) || PyFloat_Check(object) || is_array(runtime, object);
+}
+
+bool changes_to_other_number(const Runtime& runtime, const Type&, PyObject* object) noexcept {
+  return is_array(runtime, object);
+}
+
+bool changes_to_optional(const Runtime& runtime, const Type& type, PyObject* object) noexcept {
+  return needs_conversion(runtime, type.element(), object);
+}
+
+bool changes_to_list(const Runtime& runtime, const Type& type, PyObject* object) noexcept {
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
+    return type.size_hint() != 0 && (is_tensor(runtime, object) || !is_array(runtime, object)) &&
+           needs_conversion(runtime, type.element(), object);
   }
+  return any_item(object,
+                  [&](PyObject* item) { return needs_conversion(runtime, type.element(), item); });
+}
+
+}  // namespace conversion
+
+bool may_need_conversion(const Type& type) noexcept {
+  if (type.kind() == TypeKind::Optional || type.kind() == TypeKind::List) {
+    return may_need_conversion(type.element());
+  }
+  return conversion::find_changes(type) != nullptr;
 }
 
 bool needs_conversion(const Runtime& runtime, const Type& type, PyObject* object) noexcept {
-  switch (type.kind()) {
-    case TypeKind::Int:
-    case TypeKind::SymInt:
-      return PyBool_Check(object) || is_array(runtime, object);
-    case TypeKind::Float:
-      return PyLong_Check(object) || is_array(runtime, object);
-    case TypeKind::SymFloat:
-      return PyLong_Check(object) || is_array(runtime, object) ||
-             is_symbolic(runtime, object, SymKind::Int);
-    case TypeKind::Complex:
-      return PyLong_Check(object) || PyFloat_Check(object) || is_array(runtime, object);
-    case TypeKind::Bool:
-    case TypeKind::SymBool:
-    case TypeKind::Scalar:
-      return is_array(runtime, object);
-    case TypeKind::Optional:
-      return needs_conversion(runtime, type.element(), object);
-    case TypeKind::List: {
-      if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
-        return type.size_hint() != 0 &&
-               (is_tensor(runtime, object) || !is_array(runtime, object)) &&
-               needs_conversion(runtime, type.element(), object);
-      }
-      return any_item(
-          object, [&](PyObject* item) { return needs_conversion(runtime, type.element(), item); });
-    }
-    default:
-      return false;
-  }
+  conversion::Changes* const changes = conversion::find_changes(type);
+  return changes != nullptr && changes(runtime, type, object);
 }
 
 }  // namespace opyard::python
