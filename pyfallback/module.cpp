@@ -18,7 +18,7 @@
 #include "kernels/thread_context.h"
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/foreign_array.h"
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/convert/future.h"
 #include "objects/convert/tensor_wrapper.h"
 #include "objects/tensor/leak_check.h"

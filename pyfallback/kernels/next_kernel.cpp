@@ -34,13 +34,11 @@ PyObject* call_next_kernel(PyObject* self, PyObject* const* args, std::size_t fl
   return enter_from_python([&] {
     const CallNext& next = call_next_of(self);
     const CallPlan& plan = plan_of(next.overload);
-    const Py_ssize_t count = PyVectorcall_NARGS(flags);
-    ForeignArguments arrays(args, count, names);
-    CallStack stack;
-    plan.require(*next.runtime, args, count, names, stack, arrays);
-    plan.before_call(*next.runtime, arrays);
-    call_next(plan.op(), next.place, next.keys, stack);
-    return take_results(*next.runtime, plan.op(), stack, arrays);
+    PythonCall call(*next.runtime, {args, PyVectorcall_NARGS(flags), names});
+    plan.require(call);
+    plan.before_call(call);
+    call_next(plan.op(), next.place, next.keys, call.stack);
+    return take_results(plan.op(), call);
   });
 }
 

@@ -1,4 +1,4 @@
-// operators/call_plan.h: binding Python arguments to a schema.
+// operators/call_plan.h: what a call from Python needs to know of a schema, compiled.
 //
 // A plan is compiled from the schema when the operator's Python object is made: interned
 // names, defaults as values, what may be given by position. Binding walks it once, puts the
@@ -6,10 +6,9 @@
 //
 // Where the arguments do not fit, the failure is found once, as a ArgumentMismatch, and put into
 // words only where no one takes the call: looking a second time may run an __index__ that answers
-// otherwise. The texts never change, since people match on them.
+// otherwise.
 //
-// Depends on: operators/direct_call.h, objects/arrays/foreign_array.h, registry/operator.h,
-// value/stack.h.
+// Depends on: operators/direct_call.h, operators/python_call.h, registry/operator.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -19,10 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "objects/arrays/foreign_array.h"
 #include "operators/direct_call.h"
+#include "operators/python_call.h"
 #include "opyard/registry/operator.h"
-#include "opyard/value/stack.h"
 
 namespace opyard::python {
 
@@ -36,6 +34,8 @@ struct ArgumentMismatch {
   // What is wrong with it besides, as the element of a list that is to blame, in words that are cut
   // if they are long; empty for nothing.
   char details[200];
+
+  void set_details(std::string_view text);
 };
 
 class CallPlan {
@@ -43,35 +43,35 @@ class CallPlan {
   // With the GIL held; throws PythonErrorSet.
   CallPlan(Runtime& runtime, const Operator& op);
 
-  // Binds vectorcall arguments and pushes one value an argument of the schema. If they do
-  // not fit it gives false, with what was wrong in `mismatch`; the stack is then as it was. Throws
-  // where a conversion raises; that something names nothing is raised where this is the only
-  // candidate, else a mismatch. Tensors are borrowed: the caller's references keep them alive, and
-  // `arrays` those that stand for arrays of other libraries.
-  bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-            Stack& stack, ForeignArguments& arrays, ArgumentMismatch& mismatch,
-            bool only_candidate) const;
-  // The same with the ints at the end as one list, if that is what a schema of aten ends in:
-  // reshape(x, 3, 2) for reshape(x, [3, 2]). False if they do not fit so, either; the stack is then
-  // as it was.
-  OPYARD_COLD bool bind_spread(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
-                               PyObject* names, Stack& stack, ForeignArguments& arrays) const;
-  // The same with numbers for tensors beside another tensor, for operators of arithmetic:
-  // add.Tensor(x, 1). `made` keeps what was made of them until the call has returned.
-  OPYARD_COLD bool bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
-                                PyObject* names, Stack& stack, ForeignArguments& arrays,
-                                std::vector<Owned>& made) const;
+  // How arguments may fit. One at least as they are, each as far as its schema type converts.
+  enum Ways : std::uint8_t {
+    kAsTheyAre = 0,
+    // The ints at the end as one list, if that is what a schema of aten ends in: reshape(x, 3, 2)
+    // for reshape(x, [3, 2]).
+    kSpread = 1,
+    // Numbers for tensors beside another tensor, for operators of arithmetic: add.Tensor(x, 1).
+    kNumbers = 2,
+    // No other candidate is asked: an object that names nothing, or an array that no tensor can
+    // stand for, raises.
+    kOnlyCandidate = 4,
+  };
+
+  // Pushes one value an argument of the schema onto the call's stack. If the arguments do not fit
+  // it gives false, with what was wrong in `mismatch`; the stack is then as it was. Throws where a
+  // conversion raises. Tensors are borrowed: the caller's references keep them alive, and the call
+  // those that stand for arrays of other libraries and for numbers.
+  bool bind(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) const;
+  // Whether it is worth while to bind the arguments in this way, kSpread or kNumbers.
+  bool may_fit(const PythonCall& call, Ways way) const noexcept;
+  // Binds in any way, as the only candidate; raises what refuse() does if they do not fit.
+  void require(PythonCall& call) const;
   // Whether bind() would convert one of them to another kind, if it takes them; see
   // needs_conversion(). Runs no code of Python's.
-  bool needs_conversion(const Runtime& runtime, PyObject* const* args, Py_ssize_t count,
-                        PyObject* names) const noexcept {
-    return may_need_conversion_ && some_need_conversion(runtime, args, count, names);
+  bool needs_conversion(const Runtime& runtime, const GivenArguments& given) const noexcept {
+    return may_need_conversion_ && some_need_conversion(runtime, given);
   }
-  // Whether one of the arguments by position is a number for a Tensor, which bind() never takes.
-  bool has_number_for_tensor(PyObject* const* args, Py_ssize_t count) const noexcept;
-  // As bind(), and raises what refuse() does if they do not fit.
-  void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-               Stack& stack, ForeignArguments& arrays) const;
+  // Whether one of the arguments by position is a number for a Tensor.
+  bool has_number_for_tensor(const GivenArguments& given) const noexcept;
 
   // A mismatch in words; `names` as they were bound.
   std::string explain(const ArgumentMismatch& mismatch, PyObject* names) const;
@@ -84,10 +84,10 @@ class CallPlan {
 
   // Calls the operator with what was bound, and gives the results as one Python object: None, the
   // one, or a tuple of them. Leaves the stack as it was before.
-  PyObject* call(Runtime& runtime, Stack& stack, ForeignArguments& arrays) const;
+  PyObject* call(PythonCall& call) const;
   // Right before the kernel of a call that is made in another way: ForeignArguments::before_call().
-  void before_call(Runtime& runtime, ForeignArguments& arrays) const {
-    arrays.before_call(runtime, op_.name().name);
+  void before_call(PythonCall& call) const {
+    call.arrays.before_call(call.runtime, op_.name().name);
   }
   const Operator& op() const noexcept { return op_; }
 
@@ -101,10 +101,17 @@ class CallPlan {
   };
 
   const Parameter* find(PyObject* name) const;
-  bool some_need_conversion(const Runtime& runtime, PyObject* const* args, Py_ssize_t count,
-                            PyObject* names) const noexcept;
-  bool convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
-               ForeignArguments& arrays, ArgumentMismatch& mismatch, bool only_candidate) const;
+  bool some_need_conversion(const Runtime& runtime, const GivenArguments& given) const noexcept;
+  bool push_all(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) const;
+  bool push(PythonCall& call, std::size_t position, PyObject* given, Ways ways,
+            ArgumentMismatch& mismatch) const;
+  bool push_converted(PythonCall& call, std::size_t position, PyObject* given, Ways ways,
+                      ArgumentMismatch& mismatch) const;
+  OPYARD_COLD Owned spread_ints(const PythonCall& call, std::size_t first) const;
+  bool is_number_for_tensor(const Runtime& runtime, std::size_t position,
+                            PyObject* given) const noexcept;
+  OPYARD_COLD PyObject* tensor_for_number(PythonCall& call, std::size_t position,
+                                          PyObject* given) const;
   [[noreturn]] OPYARD_COLD void refuse_array(const RefusedArray& refused,
                                              const ArgumentMismatch& mismatch) const;
   [[noreturn]] OPYARD_COLD void refuse(ErrorKind kind, std::string text) const;
@@ -118,8 +125,7 @@ class CallPlan {
   std::string advice_for_name(std::string_view name) const;
   std::string advice_for_names(PyObject* names) const;
 
-  OPYARD_COLD void move_offset(Runtime& runtime, Stack& stack,
-                               const ForeignArguments& arrays) const;
+  OPYARD_COLD void move_offset(PythonCall& call) const;
 
   const Operator& op_;
   const DirectCall direct_;
@@ -138,11 +144,14 @@ class CallPlan {
   bool may_need_conversion_ = false;  // of any parameter
 };
 
+inline CallPlan::Ways operator|(CallPlan::Ways a, CallPlan::Ways b) noexcept {
+  return CallPlan::Ways(std::uint8_t(a) | std::uint8_t(b));
+}
+
 // The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple
 // of them. Takes them from the stack.
 PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack);
 // The same for a call with arguments from Python: tensors become arrays where those were given.
-PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack,
-                       const ForeignArguments& arrays);
+PyObject* take_results(const Operator& op, PythonCall& call);
 
 }  // namespace opyard::python

@@ -47,29 +47,30 @@ struct Found {
 
 // The first argument, or item of one, for which `is_it` is true.
 template <typename IsIt>
-Found find(const Operator& op, PyObject* const* args, Py_ssize_t count, PyObject* names,
-           const IsIt& is_it) {
-  const auto look = [&](std::string_view name, PyObject* given) -> Found {
-    if (is_it(given)) return {std::string(name), given};
-    if (!PyList_Check(given) && !PyTuple_Check(given)) return {};
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); ++i) {
-      PyObject* const item = PySequence_Fast_GET_ITEM(given, i);
+Found find(const Operator& op, const GivenArguments& given, const IsIt& is_it) {
+  const auto look = [&](std::string_view name, PyObject* value) -> Found {
+    if (is_it(value)) return {std::string(name), value};
+    if (!PyList_Check(value) && !PyTuple_Check(value)) return {};
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+      PyObject* const item = PySequence_Fast_GET_ITEM(value, i);
       if (is_it(item)) return {fmt::format("{}[{}]", name, i), item};
     }
     return {};
   };
   const auto& arguments = op.schema().arguments;
-  for (Py_ssize_t i = 0; i < count; ++i) {
+  for (Py_ssize_t i = 0; i < given.count; ++i) {
     // Sizes may be spread over the rest of the places: zeros(2, n).
     std::size_t at = std::min(std::size_t(i), arguments.size() - 1);
     while (at > 0 && arguments[at].keyword_only) --at;
-    if (Found found = look(arguments[at].name, args[i]); found.given != nullptr) return found;
+    if (Found found = look(arguments[at].name, given.values[i]); found.given != nullptr)
+      return found;
   }
-  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-  for (Py_ssize_t i = 0; i < named; ++i) {
-    const char* const name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+  for (Py_ssize_t i = 0; i < given.named(); ++i) {
+    const char* const name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(given.names, i));
     if (name == nullptr) throw PythonErrorSet();
-    if (Found found = look(name, args[count + i]); found.given != nullptr) return found;
+    if (Found found = look(name, given.values[given.count + i]); found.given != nullptr) {
+      return found;
+    }
   }
   return {};
 }
@@ -99,14 +100,14 @@ bool is_about_elements(const Error& error) noexcept {
 }
 
 [[noreturn]] void refuse_elements(Runtime& runtime, const Operator& op, const Error& error,
-                                  PyObject* const* args, Py_ssize_t count, PyObject* names) {
+                                  const GivenArguments& given) {
   const std::string_view text = error.what();
   const std::size_t asked = text.find(kAskedFor);
   const std::string came(text.substr(kElements.size(), asked - kElements.size()));
   std::string_view wanted = text.substr(asked + kAskedFor.size());
   wanted = wanted.substr(0, wanted.find(';'));
-  const Found found = find(op, args, count, names,
-                           [&](PyObject* given) { return described(runtime, given) == came; });
+  const Found found =
+      find(op, given, [&](PyObject* value) { return described(runtime, value) == came; });
   if (found.given == nullptr) fail(error.kind(), fmt::format("{}: {}", to_string(op.name()), text));
   fail(error.kind(),
        fmt::format("{}: {} is {}, and the kernel of this call takes {}. Give {}.to({}), or let the "
@@ -120,16 +121,15 @@ bool is_unnamed_refusal(const Error& error) noexcept {
   return is_about_number(error) || is_about_tensor(error) || is_about_elements(error);
 }
 
-void rethrow_named(const Operator& op, const Error& error, PyObject* const* args, Py_ssize_t count,
-                   PyObject* names) {
+void rethrow_named(const Operator& op, const Error& error, const GivenArguments& given) {
   const std::string_view text = error.what();
   const std::string name = to_string(op.name());
   Runtime* const runtime = find_runtime();
   if (runtime == nullptr || op.schema().arguments.empty()) throw;
-  if (is_about_elements(error)) refuse_elements(*runtime, op, error, args, count, names);
+  if (is_about_elements(error)) refuse_elements(*runtime, op, error, given);
   if (is_about_number(error)) {
-    const Found found = find(op, args, count, names,
-                             [&](PyObject* given) { return has_symbolic_number(*runtime, given); });
+    const Found found =
+        find(op, given, [&](PyObject* value) { return has_symbolic_number(*runtime, value); });
     if (found.given == nullptr) fail(error.kind(), fmt::format("{}: {}", name, text));
     fail(error.kind(),
          fmt::format("{}: {} is a SymInt, and the kernel of this call takes an int: {}", name,
@@ -140,8 +140,8 @@ void rethrow_named(const Operator& op, const Error& error, PyObject* const* args
         "Known sizes are needed; in a fake kernel, make the result by empty(), or put the call "
         "into "
         "an operator of its own with register_fake().";
-    const Found found = find(op, args, count, names,
-                             [&](PyObject* given) { return has_symbolic_sizes(*runtime, given); });
+    const Found found =
+        find(op, given, [&](PyObject* value) { return has_symbolic_sizes(*runtime, value); });
     if (found.given == nullptr) {
       fail(error.kind(), fmt::format("{}: {}, in what it calls. {}", name, text, kAdvice));
     }

@@ -5,11 +5,12 @@
 // reads elements as those of another dtype, fails deep inside, where no one knows of operators and
 // arguments. A call from Python says both.
 //
-// Depends on: runtime/errors.h, registry/operator.h.
+// Depends on: operators/python_call.h, runtime/errors.h, registry/operator.h.
 #pragma once
 
 #include "runtime/errors.h"
 
+#include "operators/python_call.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::python {
@@ -19,7 +20,6 @@ bool is_unnamed_refusal(const Error& error) noexcept;
 // Throws the error of a call, which is being handled, again: with the operator and the argument if
 // it is one of these.
 [[noreturn]] OPYARD_COLD void rethrow_named(const Operator& op, const Error& error,
-                                            PyObject* const* args, Py_ssize_t count,
-                                            PyObject* names);
+                                            const GivenArguments& given);
 
 }  // namespace opyard::python

@@ -20,26 +20,11 @@ OverloadObject& overload_of(PyObject* self) { return *reinterpret_cast<OverloadO
 const Operator& op_of(PyObject* self) { return overload_of(self).plan->op(); }
 Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime; }
 
-// With a frame of its own: what only binding needs takes no C stack below a call (test_depth.py).
-[[gnu::noinline]] void bind_any_way(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
-                                    Py_ssize_t count, PyObject* names, Stack& stack,
-                                    ForeignArguments& arrays, std::vector<Owned>& made) {
-  ArgumentMismatch mismatch;
-  if (!plan.bind(runtime, args, count, names, stack, arrays, mismatch, true) &&
-      !plan.bind_spread(runtime, args, count, names, stack, arrays) &&
-      !plan.bind_numbers(runtime, args, count, names, stack, arrays, made)) {
-    plan.refuse(mismatch, names);
-  }
-}
-
-PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
-                             Py_ssize_t count, PyObject* names) {
+PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, const GivenArguments& given) {
   const CalledFromPython called(runtime);
-  ForeignArguments arrays(args, count, names);
-  CallStack stack;
-  std::vector<Owned> made;
-  bind_any_way(runtime, plan, args, count, names, stack, arrays, made);
-  return plan.call(runtime, stack, arrays);
+  PythonCall call(runtime, given);
+  plan.require(call);
+  return plan.call(call);
 }
 
 // See operators/direct_call.cpp, [Places].
@@ -48,13 +33,13 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* c
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
-    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    const GivenArguments given{args, PyVectorcall_NARGS(flags), names};
     try {
       if (PyObject* const result = plan.direct().try_call(runtime, self, args, flags, names))
         return result;
-      return call_through_stack(runtime, plan, args, count, names);
+      return call_through_stack(runtime, plan, given);
     } catch (const Error& error) {
-      rethrow_named(plan.op(), error, args, count, names);
+      rethrow_named(plan.op(), error, given);
     }
   });
 }
@@ -62,7 +47,7 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* c
 // op._call_boxed(*args, **kwargs): always through the stack, for tests that compare both ways.
 PyObject* call_boxed(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return enter_from_python([&] {
-    return call_through_stack(runtime_of_overload(self), plan_of(self), args, count, names);
+    return call_through_stack(runtime_of_overload(self), plan_of(self), {args, count, names});
   });
 }
 
@@ -75,12 +60,11 @@ PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
     }
     const DispatchKeySet keys = to_key_set(runtime, args[0]);
     const CallPlan& plan = plan_of(self);
-    ForeignArguments arrays(args + 1, count - 1, names);
-    CallStack stack;
-    plan.require(runtime, args + 1, count - 1, names, stack, arrays);
-    plan.before_call(runtime, arrays);
-    plan.op().redispatch_boxed(keys, stack);
-    return take_results(runtime, plan.op(), stack, arrays);
+    PythonCall call(runtime, GivenArguments{args, count, names}.behind(1));
+    plan.require(call);
+    plan.before_call(call);
+    plan.op().redispatch_boxed(keys, call.stack);
+    return take_results(plan.op(), call);
   });
 }
 
@@ -104,22 +88,21 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
     const DispatchKey key = to_dispatch_key(args[0]);
     const CallPlan& plan = plan_of(self);
     const Operator& op = plan.op();
-    ForeignArguments arrays(args + 2, count - 2, names);
-    CallStack stack;
+    PythonCall call(runtime, GivenArguments{args, count, names}.behind(2));
     if (args[1] == Py_None) {
-      plan.require(runtime, args + 2, count - 2, names, stack, arrays);
-      plan.before_call(runtime, arrays);
-      op.call_boxed_at(key, stack);
-      return take_results(runtime, plan.op(), stack, arrays);
+      plan.require(call);
+      plan.before_call(call);
+      op.call_boxed_at(key, call.stack);
+      return take_results(op, call);
     }
     const DispatchKeySet at(key);
     const DispatchKeySet keys = keys_at(to_key_set(runtime, args[1]), key);
-    plan.require(runtime, args + 2, count - 2, names, stack, arrays);
-    plan.before_call(runtime, arrays);
+    plan.require(call);
+    plan.before_call(call);
     detail::enter_thread();
     const detail::CallDepth depth;
-    op.run_boxed(op.record(at), keys, stack);
-    return take_results(runtime, plan.op(), stack, arrays);
+    op.run_boxed(op.record(at), keys, call.stack);
+    return take_results(op, call);
   });
 }
 
@@ -146,15 +129,15 @@ PyObject* call_pinned_at(PyObject* self, PyObject* const* args, Py_ssize_t count
     if (PyArg_ParseTuple(args[0], "iK", &place_key, &order) == 0) throw PythonErrorSet();
     const DispatchKey key = to_dispatch_key(args[1]);
     const CallPlan& plan = plan_of(self);
-    ForeignArguments arrays(args + 3, count - 3, names);
-    CallStack stack;
-    plan.require(runtime, args + 3, count - 3, names, stack, arrays);
+    PythonCall call(runtime, GivenArguments{args, count, names}.behind(3));
+    plan.require(call);
     const DispatchKeySet given =
-        args[2] == Py_None ? plan.op().call_keys(stack.top(plan.op().schema().arguments.size()))
-                           : to_key_set(runtime, args[2]);
-    plan.before_call(runtime, arrays);
-    call_pinned(plan.op(), {DispatchKey(place_key), order}, keys_at(given, key), stack);
-    return take_results(runtime, plan.op(), stack, arrays);
+        args[2] == Py_None
+            ? plan.op().call_keys(call.stack.top(plan.op().schema().arguments.size()))
+            : to_key_set(runtime, args[2]);
+    plan.before_call(call);
+    call_pinned(plan.op(), {DispatchKey(place_key), order}, keys_at(given, key), call.stack);
+    return take_results(plan.op(), call);
   });
 }
 
@@ -162,11 +145,10 @@ PyObject* call_pinned_at(PyObject* self, PyObject* const* args, Py_ssize_t count
 PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
-    ForeignArguments arrays(args, count, names);
-    CallStack stack;
-    plan_of(self).require(runtime, args, count, names, stack, arrays);
+    PythonCall call(runtime, {args, count, names});
+    plan_of(self).require(call);
     const Explanation explanation =
-        explain(op_of(self), stack.top(op_of(self).schema().arguments.size()));
+        explain(op_of(self), call.stack.top(op_of(self).schema().arguments.size()));
     return to_python(runtime, explanation).release();
   });
 }

@@ -43,9 +43,6 @@ inline const CallPlan& plan_of(PyObject* overload) noexcept {
   return *reinterpret_cast<OverloadObject*>(overload)->plan;
 }
 
-// Room on the C stack for the arguments or results of most operators.
-using CallStack = InlineStack<12>;
-
 void add_overload_type(Runtime& runtime, PyObject* module);
 
 }  // namespace opyard::python

@@ -3,7 +3,6 @@
 
 #include <structmember.h>
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -125,47 +124,37 @@ PyObject* closest(std::span<PyObject* const> overloads,
   fail(ErrorKind::BadArgument, std::move(text));
 }
 
-// One word, since each level of nested calls has it on the C stack.
-using MadeOfNumbers = std::unique_ptr<std::vector<Owned>>;
-
-// The overload that takes the arguments, which are then on the stack. Converting an argument
-// may run Python code that makes the packet look again, so those that are tried are held. `made`
-// keeps the tensors that numbers became.
-[[gnu::noinline]] Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count,
-                               PyObject* names, Stack& stack, ForeignArguments& arrays,
-                               MadeOfNumbers& made) {
+// The overload that takes the arguments, which are then on the call's stack. Converting an argument
+// may run Python code that makes the packet look again, so those that are tried are held.
+[[gnu::noinline]] Owned choose(PyObject* self, PythonCall& call) {
   const Owned held = current_overloads(self);
   const std::span<PyObject* const> overloads = items_of(held);
   if (overloads.empty()) refuse_gone(packet_of(self));
+  if (overloads.size() == 1) {
+    plan_of(overloads[0]).require(call);
+    return Owned::share(overloads[0]);
+  }
   SmallVector<ArgumentMismatch, 4> mismatches;
   for (std::size_t i = 0; i < overloads.size(); ++i) mismatches.push_back({});
-  const bool alone = overloads.size() == 1;
-  const Runtime& known = *packet_of(self).runtime;
   const std::optional<std::size_t> chosen = choose_overload(
       overloads.size(),
       [&](std::size_t i) {
-        return !alone && plan_of(overloads[i]).needs_conversion(known, args, count, names);
+        return plan_of(overloads[i]).needs_conversion(call.runtime, call.given);
       },
       [&](std::size_t i) {
-        return plan_of(overloads[i])
-            .bind(*packet_of(self).runtime, args, count, names, stack, arrays, mismatches[i],
-                  alone);
+        return plan_of(overloads[i]).bind(call, CallPlan::kAsTheyAre, mismatches[i]);
       });
   if (chosen) return Owned::share(overloads[*chosen]);
-  for (PyObject* const overload : overloads) {
-    if (plan_of(overload).bind_spread(*packet_of(self).runtime, args, count, names, stack,
-                                      arrays)) {
-      return Owned::share(overload);
+  for (const CallPlan::Ways way : {CallPlan::kSpread, CallPlan::kNumbers}) {
+    for (PyObject* const overload : overloads) {
+      const CallPlan& plan = plan_of(overload);
+      ArgumentMismatch unused;
+      if (plan.may_fit(call, way) && plan.bind(call, way | CallPlan::kOnlyCandidate, unused)) {
+        return Owned::share(overload);
+      }
     }
   }
-  made = std::make_unique<std::vector<Owned>>();
-  for (PyObject* const overload : overloads) {
-    if (plan_of(overload).bind_numbers(*packet_of(self).runtime, args, count, names, stack, arrays,
-                                       *made)) {
-      return Owned::share(overload);
-    }
-  }
-  refuse_all(overloads, mismatches, names);
+  refuse_all(overloads, mismatches, call.given.names);
 }
 
 // Whether the overload that is asked first would convert an argument, so that others go before it.
@@ -173,7 +162,7 @@ using MadeOfNumbers = std::unique_ptr<std::vector<Owned>>;
                                            PyObject* names) {
   const PacketObject& packet = packet_of(self);
   return plan_of(PyTuple_GET_ITEM(packet.overloads, 0))
-      .needs_conversion(*packet.runtime, args, PyVectorcall_NARGS(flags), names);
+      .needs_conversion(*packet.runtime, {args, PyVectorcall_NARGS(flags), names});
 }
 
 // The overload that is asked first, if it takes the arguments as they are.
@@ -195,39 +184,33 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
 [[gnu::noinline]] PyObject* try_behind_first(PyObject* self, PyObject* const* args,
                                              std::size_t flags, PyObject* names) {
   const Runtime& known = *packet_of(self).runtime;
-  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  const GivenArguments given{args, PyVectorcall_NARGS(flags), names};
   const Owned held = Owned::share(packet_of(self).overloads);
   const std::span<PyObject* const> overloads = items_of(held);
   std::size_t i = 0;
-  while (i < overloads.size() && plan_of(overloads[i]).has_number_for_tensor(args, count)) ++i;
+  while (i < overloads.size() && plan_of(overloads[i]).has_number_for_tensor(given)) ++i;
   if (i == 0 || i == overloads.size()) return nullptr;
   const CallPlan& plan = plan_of(overloads[i]);
-  if (plan.needs_conversion(known, args, count, names)) return nullptr;
+  if (plan.needs_conversion(known, given)) return nullptr;
   return plan.direct().try_call(*packet_of(self).runtime, overloads[i], args, flags, names);
 }
 
 // With a frame of its own: calls without a stack of values take no C stack for it (test_depth.py).
-[[gnu::noinline]] PyObject* call_packet_through_stack(PyObject* self, PyObject* const* args,
-                                                      Py_ssize_t count, PyObject* names) {
+[[gnu::noinline]] PyObject* call_packet_through_stack(PyObject* self, const GivenArguments& given) {
   Runtime& runtime = *packet_of(self).runtime;
   const CalledFromPython called(runtime);
-  ForeignArguments arrays(args, count, names);
-  CallStack stack;
-  MadeOfNumbers made;
-  const Owned overload = choose(self, args, count, names, stack, arrays, made);
-  return plan_of(overload.get()).call(runtime, stack, arrays);
+  PythonCall call(runtime, given);
+  const Owned overload = choose(self, call);
+  return plan_of(overload.get()).call(call);
 }
 
 // Looks again which overload the arguments led to: calls that succeed need not hold it.
 [[noreturn]] OPYARD_COLD void refuse_named(PyObject* self, const Error& error,
-                                           PyObject* const* args, Py_ssize_t count,
-                                           PyObject* names) {
+                                           const GivenArguments& given) {
   if (!is_unnamed_refusal(error)) throw;
-  ForeignArguments arrays(args, count, names);
-  CallStack stack;
-  MadeOfNumbers made;
-  const Owned overload = choose(self, args, count, names, stack, arrays, made);
-  rethrow_named(plan_of(overload.get()).op(), error, args, count, names);
+  PythonCall call(*packet_of(self).runtime, given);
+  const Owned overload = choose(self, call);
+  rethrow_named(plan_of(overload.get()).op(), error, given);
 }
 
 PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
@@ -235,9 +218,9 @@ PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, 
     try {
       if (PyObject* const result = try_first(self, args, flags, names)) return result;
       if (PyObject* const result = try_behind_first(self, args, flags, names)) return result;
-      return call_packet_through_stack(self, args, PyVectorcall_NARGS(flags), names);
+      return call_packet_through_stack(self, {args, PyVectorcall_NARGS(flags), names});
     } catch (const Error& error) {
-      refuse_named(self, error, args, PyVectorcall_NARGS(flags), names);
+      refuse_named(self, error, {args, PyVectorcall_NARGS(flags), names});
     }
   });
 }
@@ -245,10 +228,8 @@ PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, 
 // packet._resolve(*args, **kwargs): the overload a call would take.
 PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return enter_from_python([&] {
-    ForeignArguments arrays(args, count, names);
-    CallStack stack;
-    MadeOfNumbers made;
-    return choose(self, args, count, names, stack, arrays, made).release();
+    PythonCall call(*packet_of(self).runtime, {args, count, names});
+    return choose(self, call).release();
   });
 }
 

@@ -153,7 +153,7 @@ struct Runtime {
   int free_method_count = 0;
   int most_free_methods = kMostFreeMethods;  // none once the module has ended
 
-  // What is known about arrays of other libraries (objects/arrays/foreign_state.h).
+  // What is known about arrays of other libraries (objects/arrays/foreign_kind.h).
   ForeignState* foreign = nullptr;
 
   // Packets behind Tensor's arithmetic, by AtenName (objects/tensor/aten.h); null until first used.

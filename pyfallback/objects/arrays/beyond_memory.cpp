@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/arrays/package.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/exit.h"

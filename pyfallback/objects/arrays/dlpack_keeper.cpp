@@ -2,7 +2,7 @@
 #include "objects/arrays/dlpack_keeper.h"
 
 #include "objects/arrays/exported_array.h"
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

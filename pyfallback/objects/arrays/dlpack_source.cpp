@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "objects/arrays/dlpack_keeper.h"
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/arrays/numpy_types.h"
 #include "objects/arrays/package.h"
 #include "opyard/detail/python/clear.h"

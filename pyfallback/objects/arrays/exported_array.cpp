@@ -204,13 +204,12 @@ ExportedArray* export_array(Runtime& runtime, const ForeignKind& kind, PyObject*
   return &exported;
 }
 
-ExportedOrTaken export_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table,
-                                  PyObject* array) {
+ExportedOrTaken export_from_table(Runtime& runtime, const ForeignKind& kind, PyObject* array) {
   Prepared prepared(runtime);
-  return prepared.hold(ask_table(table, array, ""), array);
+  return prepared.hold(ask_table(*kind.table, array, ""), array);
 }
 
-ExportedOrTaken export_from_method(Runtime& runtime, PyObject* array) {
+ExportedOrTaken export_from_method(Runtime& runtime, const ForeignKind&, PyObject* array) {
   const Owned capsule = ask_method(runtime, array, "");
   const bool read_only = has_read_only_buffer(array);
   if (is_capsule_of<DLManagedTensorVersioned>(capsule.get())) {
@@ -220,6 +219,32 @@ ExportedOrTaken export_from_method(Runtime& runtime, PyObject* array) {
     return export_out_of<DLManagedTensor>(runtime, capsule.get(), array, read_only);
   }
   return {nullptr, take_capsule(runtime, capsule.get(), "")};
+}
+
+ExportedOrTaken export_from_buffer(Runtime& runtime, const ForeignKind&, PyObject* array) {
+  return {nullptr, share_buffer(runtime, array, "")};
+}
+
+ExportedOrTaken export_of_numpy(Runtime& runtime, const ForeignKind& kind, PyObject* array) {
+  try {
+    return export_from_method(runtime, kind, array);
+  } catch (const PythonErrorSet&) {
+    if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw;
+  }
+  PyObject* const refusal = take_exception();
+  try {
+    ExportedOrTaken taken = export_from_buffer(runtime, kind, array);
+    Py_DECREF(refusal);
+    return taken;
+  } catch (const Error&) {
+  } catch (const PythonErrorSet&) {
+    if (!clear_if(PyExc_BufferError)) {
+      Py_DECREF(refusal);
+      throw;
+    }
+  }
+  restore_exception(refusal);
+  throw PythonErrorSet();
 }
 
 void end_export(ExportedArray& exported) noexcept {

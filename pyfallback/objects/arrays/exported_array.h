@@ -19,14 +19,14 @@
 // Exports come from, and go back to, a free list of the interpreter. Everything with the GIL held,
 // but for resolve().
 //
-// Depends on: objects/arrays/dlpack_keeper.h, objects/arrays/foreign_state.h,
+// Depends on: objects/arrays/dlpack_keeper.h, objects/arrays/foreign_kind.h,
 // tensor/exported_tensor.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
 #include "objects/arrays/dlpack_keeper.h"
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/exit.h"
 #include "opyard/detail/tensor/exported_tensor.h"
@@ -71,11 +71,14 @@ struct ExportedOrTaken {
   ExportedArray* exported = nullptr;
   Tensor tensor;
 };
-// By the array's table, and by its __dlpack__. Raises what take_from_table() and take_from_method()
-// do.
-ExportedOrTaken export_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table,
-                                  PyObject* array);
-ExportedOrTaken export_from_method(Runtime& runtime, PyObject* array);
+// By the table of the array's type, its __dlpack__, and its buffer: ForeignKind::take. Raise what
+// take_from_table(), take_from_method() and share_buffer() do.
+ExportedOrTaken export_from_table(Runtime& runtime, const ForeignKind& kind, PyObject* array);
+ExportedOrTaken export_from_method(Runtime& runtime, const ForeignKind& kind, PyObject* array);
+ExportedOrTaken export_from_buffer(Runtime& runtime, const ForeignKind& kind, PyObject* array);
+// By __dlpack__, and by the buffer of what NumPy before 2.1 does not hand out so: arrays that are
+// read-only.
+ExportedOrTaken export_of_numpy(Runtime& runtime, const ForeignKind& kind, PyObject* array);
 
 // Ends it.
 void end_export(ExportedArray& exported) noexcept;

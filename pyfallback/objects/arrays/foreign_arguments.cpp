@@ -7,7 +7,7 @@
 #include "objects/arrays/dlpack_source.h"
 #include "objects/arrays/exported_array.h"
 #include "objects/arrays/foreign_array.h"
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "runtime/types.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 //
 // How results go out as arrays is in objects/convert/foreign_results.h.
 //
-// Everything with the GIL held. What is known of types is cached: objects/arrays/foreign_state.h.
+// Everything with the GIL held. What is known of types is cached: objects/arrays/foreign_kind.h.
 //
 // Depends on: objects/values/refusals.h, schema/schema.h, tensor/tensor.h.
 #pragma once
@@ -31,9 +31,8 @@ struct ExportedOrTaken;
 // The arrays among the arguments of one call, from binding to result.
 class ForeignArguments {
  public:
-  // The objects that were given, which outlive this.
-  ForeignArguments(PyObject* const* given, Py_ssize_t count, PyObject* names) noexcept
-      : given_(given), count_(count), names_(names) {}
+  // All objects that were given, which outlive this.
+  explicit ForeignArguments(std::span<PyObject* const> given) noexcept : given_(given) {}
   ForeignArguments(const ForeignArguments&) = delete;
   ForeignArguments& operator=(const ForeignArguments&) = delete;
   ~ForeignArguments() {
@@ -80,9 +79,7 @@ class ForeignArguments {
   // The array that this tensor stands for; null if none does.
   PyObject* find_array(const TensorImpl* tensor) const noexcept;
   // All arguments, as they were given.
-  std::span<PyObject* const> given() const noexcept {
-    return {given_, std::size_t(count_ + (names_ == nullptr ? 0 : PyTuple_GET_SIZE(names_)))};
-  }
+  std::span<PyObject* const> given() const noexcept { return given_; }
 
  private:
   struct Item {
@@ -99,9 +96,7 @@ class ForeignArguments {
   OPYARD_COLD void finish_conversion(Runtime& runtime, const std::string& op);
   void drop() noexcept;
 
-  PyObject* const* const given_;
-  const Py_ssize_t count_;
-  PyObject* const names_;
+  const std::span<PyObject* const> given_;
   bool written_ = false;
   bool any_written_ = false;
   bool code_ran_ = false;
@@ -126,8 +121,5 @@ ExportedOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObje
 // objects/arrays/beyond_memory.h. Throws likewise.
 Owned copy_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object, bool written,
                      GradMode& mode);
-
-// Makes the state of the interpreter. Throws PythonErrorSet.
-void prepare_foreign_arrays(Runtime& runtime);
 
 }  // namespace opyard::python

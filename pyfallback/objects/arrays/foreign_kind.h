@@ -1,4 +1,4 @@
-// objects/arrays/foreign_state.h: an interpreter's cache of foreign array types.
+// objects/arrays/foreign_kind.h: what types of arrays offer, and an interpreter's cache of that.
 //
 // Made with the first import of `_C` and never freed, as the Runtime is that leads to it.
 // Everything with the GIL held.
@@ -32,8 +32,18 @@ enum class ForeignReturn : std::uint8_t {
   FromDLPack  // from_dlpack of its array namespace or package
 };
 
+// Such a way as messages call it: "its exchange table".
+const char* name_of(ForeignWay way) noexcept;
+
+struct ExportedOrTaken;
+struct ForeignKind;
+// For an object that is no array, as a library's resolve_conj() may give. Raises BadValue.
+ExportedOrTaken refuse_way(Runtime& runtime, const ForeignKind& kind, PyObject* object);
+
 struct ForeignKind {
   ForeignWay way = ForeignWay::None;
+  // An array as a tensor that owns what it needs: objects/arrays/exported_array.h.
+  ExportedOrTaken (*take)(Runtime& runtime, const ForeignKind& kind, PyObject* array) = refuse_way;
   ForeignReturn result = ForeignReturn::Tensor;
   const dlpack::DLPackExchangeAPI* table = nullptr;
   bool by_buffer =
@@ -102,7 +112,7 @@ inline ForeignState::Known& place_of(ForeignState& state, const PyTypeObject* ty
 // foreign_kind_of() does.
 OPYARD_COLD ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type);
 
-// What arrays of a type offer: objects/arrays/foreign_array.cpp. Throws RefusedArray if the type
+// What arrays of a type offer. Throws RefusedArray if the type
 // offers a capsule that is no table, and what binding an attribute raises.
 inline ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
   const ForeignState::Known& near = place_of(*runtime.foreign, type);
@@ -112,5 +122,8 @@ inline ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
   }
   return find_foreign_kind(runtime, type);
 }
+
+// Makes the state of the interpreter. Throws PythonErrorSet.
+void prepare_foreign_arrays(Runtime& runtime);
 
 }  // namespace opyard::python

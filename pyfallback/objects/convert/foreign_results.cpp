@@ -1,7 +1,7 @@
 // objects/convert/foreign_results.cpp: tensors as arrays of the library that the arguments came from.
 #include "objects/convert/foreign_results.h"
 
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/arrays/package.h"
 #include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"

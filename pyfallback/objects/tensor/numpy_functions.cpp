@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/arrays/numpy_types.h"
 #include "objects/tensor/tensor.h"
 #include "opyard/detail/python/clear.h"

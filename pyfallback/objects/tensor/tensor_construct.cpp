@@ -6,7 +6,7 @@
 // __index__, a sequence's __getitem__) may change the data; each level is read from a list or
 // tuple of ours, and every item is held while it is read.
 #include "objects/arrays/buffer_source.h"
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/arrays/numpy_types.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"

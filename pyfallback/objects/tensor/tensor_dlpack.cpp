@@ -4,7 +4,7 @@
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/dlpack_source.h"
 #include "objects/arrays/foreign_array.h"
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"

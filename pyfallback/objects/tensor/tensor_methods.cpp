@@ -1,7 +1,7 @@
 // objects/tensor/tensor_methods.cpp: questions about a tensor, and its values as Python objects.
 //
 // These look at the tensor itself and call no operator.
-#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/foreign_kind.h"
 #include "objects/tensor/numpy_functions.h"
 #include "objects/values/element.h"
 
