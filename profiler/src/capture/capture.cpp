@@ -30,8 +30,8 @@
 #include <new>
 #include <utility>
 
-#include "capture/journal.h"
-#include "capture/mapped_blocks.h"
+#include "capture/file_blocks.h"
+#include "capture/file_writer.h"
 #include "capture/ring_blocks.h"
 #include "opyard/base/alloc.h"
 #include "opyard/detail/base/mutex.h"
@@ -372,7 +372,7 @@ class Streams {
       // The parent's map stays as long as blocks of it are held here.
       all.file_->close();
       all.file_ = nullptr;
-      files_in_child();
+      file_writer.load()->leave_files_of_parent();
     }
     if (thread_stream == nullptr) return;
     if (thread_stream->last_->file != nullptr) seal(*thread_stream);
@@ -394,9 +394,17 @@ class Streams {
   std::atomic<std::uint64_t> lost_streams_{0};
 };
 
+namespace {
+
+void tell_file_writer() noexcept {
+  if (FileWriter* const writer = file_writer.load()) writer->before_new_block();
+}
+
+}  // namespace
+
 Stream* Stream::make() noexcept {
   try {
-    open_files_of_child();
+    tell_file_writer();
     thread_stream = Streams::instance().make_stream();
   } catch (const std::bad_alloc&) {
     Streams::instance().count_lost();
@@ -409,7 +417,7 @@ void Stream::append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail
   Event* at = next_.load(std::memory_order_relaxed);
   if (std::size_t(end_ - at) < 1 + count) {
     try {
-      open_files_of_child();
+      tell_file_writer();
       Streams::instance().make_room(*this);
     } catch (const std::bad_alloc&) {
       lost_.fetch_add(1, std::memory_order_relaxed);

@@ -10,9 +10,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
+#include "capture/file_blocks.h"
+#include "capture/file_writer.h"
 #include "opyard/base/file_error.h"
 #include "opyard/profiler/files.h"
+#include "opyard/profiler/names.h"
 
 namespace opyard::profiler {
 namespace {
@@ -111,16 +116,41 @@ void open_files() {
   }
 }
 
+class JournalWriter final : public FileWriter {
+ public:
+  void leave_files_of_parent() noexcept override {
+    close_journal();
+    child_has_none.store(true);
+  }
+  void before_new_block() noexcept override {
+    if (!child_has_none.load(std::memory_order_relaxed)) return;
+    if (!child_has_none.exchange(false)) return;
+    try {
+      open_files();
+    } catch (const std::exception&) {  // then it is captured in memory, and no one looks there
+    }
+  }
+  void keep_name(std::uint32_t key, const Name& name) noexcept override {
+    if (journal.load(std::memory_order_relaxed) < 0) return;
+    try {
+      append_to_journal(name_entry(key, name).finish());
+    } catch (const std::bad_alloc&) {  // a span without a name, then
+    }
+  }
+};
+constinit JournalWriter the_writer;
+
 }  // namespace
 
 bool writes_files() noexcept {
-  open_files_of_child();
+  the_writer.before_new_block();
   return journal.load() >= 0;
 }
 
 void begin_files(const std::string& folder, const std::string& program) {
   the_folder = new std::string(folder);  // never freed: a child may need them at any time
   the_program = new std::string(program);
+  file_writer.store(&the_writer);
   open_files();
 }
 
@@ -131,14 +161,6 @@ void end_files(const Capture& capture) {
   for (const auto& [text, number] : capture.notes) write_note(text, number);
   append_to_journal(JournalEntry(JournalKind::End).pair(capture.end).finish());
   close_journal();
-}
-
-void keep_name(std::uint32_t key, const Name& name) noexcept {
-  if (journal.load(std::memory_order_relaxed) < 0) return;
-  try {
-    append_to_journal(name_entry(key, name).finish());
-  } catch (const std::bad_alloc&) {  // a span without a name, then
-  }
 }
 
 void write_start_stacks(const std::vector<StartStack>& stacks) {
@@ -160,20 +182,6 @@ void write_thread_name(const ThreadName& thread) {
 
 void write_note(const std::string& text, std::uint64_t number) {
   append_to_journal(JournalEntry(JournalKind::Note).number(number).text(text).finish());
-}
-
-void files_in_child() noexcept {
-  close_journal();
-  child_has_none.store(true);
-}
-
-void open_files_of_child() noexcept {
-  if (!child_has_none.load(std::memory_order_relaxed)) return;
-  if (!child_has_none.exchange(false)) return;
-  try {
-    open_files();
-  } catch (const std::exception&) {  // then it is captured in memory, and no one looks there
-  }
 }
 
 }  // namespace opyard::profiler

@@ -8,17 +8,13 @@
 // Each is one write to a file that is open for appending, so entries of several threads do not mix,
 // and what was written is there if the process is killed.
 //
-// Depends on: profiler/capture.h, profiler/names.h.
+// Depends on: profiler/capture.h.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <string_view>
 
-#include "capture/mapped_blocks.h"
 #include "opyard/profiler/capture.h"
-#include "opyard/profiler/names.h"
 
 namespace opyard::profiler {
 
@@ -39,21 +35,5 @@ inline constexpr const char* kBlocksEnding = ".blocks";
 void begin_files(const std::string& folder, const std::string& program);
 // A session ends: what is captured from now on is of no one.
 void end_files(const Capture& capture);
-// Of a name that is new.
-void keep_name(std::uint32_t key, const Name& name) noexcept;
-
-// By the streams: in the child of a fork whose parent has files, and before a new block, if no
-// lock of the profiler's is held.
-void files_in_child() noexcept;
-void open_files_of_child() noexcept;
-
-// In capture.cpp.
-void begin_file_blocks(std::unique_ptr<MappedBlocks> file);
-void end_file_blocks();
-// How many had no room in a file.
-std::uint64_t blocks_beside_file();
-ClockPair first_clock_pair();
-// Zeroed by no one; of one owner. Throws std::bad_alloc.
-Block* make_memory_block();
 
 }  // namespace opyard::profiler

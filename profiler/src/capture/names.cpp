@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "capture/journal.h"
+#include "capture/file_writer.h"
 #include "opyard/detail/base/mutex.h"
 
 namespace opyard::profiler {
@@ -92,7 +92,7 @@ std::uint32_t add_name(Name name) {
     all.list.pop_back();
     throw;
   }
-  keep_name(key, all.list.back());
+  if (FileWriter* const writer = file_writer.load()) writer->keep_name(key, all.list.back());
   return key;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 
+#include "capture/file_blocks.h"
 #include "capture/journal.h"
 #include "capture/sources.h"
 #include "capture/turn.h"

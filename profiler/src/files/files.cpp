@@ -14,6 +14,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "capture/file_blocks.h"
 #include "files/journal_reader.h"
 #include "opyard/base/file_error.h"
 

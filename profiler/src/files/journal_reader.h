@@ -11,6 +11,7 @@
 
 #include "capture/journal.h"
 #include "opyard/profiler/files.h"
+#include "opyard/profiler/names.h"
 
 namespace opyard::profiler {
 
