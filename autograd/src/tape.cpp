@@ -54,15 +54,15 @@ class NoFormula final : public Function {
   const std::string argument_;
 };
 
-const Plan& plan_of(TapedOperator& recorded, const Operator& op, CountedPtr<Plan>& own) {
-  if (Counted* const known = recorded.plan.get()) {
+const Plan& plan_of(TapedOperator& taped, const Operator& op, CountedPtr<Plan>& own) {
+  if (Counted* const known = taped.plan.get()) {
     const auto& plan = static_cast<const Plan&>(*known);
     if (plan.op == &op) return __builtin_expect(plan.borrows, 0) ? newest(plan) : plan;
   } else {
-    CountedPtr<Plan> fresh = make_plan(op, recorded.derivative);
-    return static_cast<const Plan&>(recorded.plan.set(std::move(fresh)));
+    CountedPtr<Plan> fresh = make_plan(op, taped.derivative);
+    return static_cast<const Plan&>(taped.plan.set(std::move(fresh)));
   }
-  own = make_plan(op, recorded.derivative);  // a record of another definition of this name
+  own = make_plan(op, taped.derivative);  // a record of another definition of this name
   return *own;
 }
 
@@ -423,19 +423,13 @@ class TapedCall {
   Few<Overwritten, 1> written_;
 };
 
-[[gnu::noinline]] void record_otherwise(TapedOperator& recorded, const Operator& op,
-                                        DispatchKeySet keys, Stack& stack) {
-  CountedPtr<Plan> own;
-  const Plan& plan = plan_of(recorded, op, own);
+// What is no plain call, or was found to need no gradient.
+[[gnu::noinline]] void tape_otherwise(const Plan& plan, const Operator& op, DispatchKeySet keys,
+                                      Stack& stack, bool may_need) {
   Call call{plan, op, keys, stack};
   if (plan.is_detach) return call.detach();
-  if (plan.is_plain && records_gradients()) {
-    const Recorded recorded = tape_plain(plan, op, keys, stack);
-    if (recorded == Recorded::Done) return;
-    if (recorded == Recorded::NotNeeded) return call.pass();
-  }
   bool needs = false;
-  if (records_gradients()) {
+  if (may_need && records_gradients()) {
     each_tensor(plan, call.arguments(), [&](std::size_t, const Tensor& tensor) {
       needs = needs || (tensor.defined() && requires_gradient(tensor) && is_differentiable(tensor));
     });
@@ -444,15 +438,25 @@ class TapedCall {
   TapedCall(call).run();
 }
 
-// The short way first, if its plan is known.
-void record(TapedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  if (const auto* const plan = static_cast<const Plan*>(recorded.plan.get())) {
-    const bool is_plain = plan->is_plain && plan->op == &op && !plan->borrows;
-    if (is_plain && records_gradients() && tape_plain(*plan, op, keys, stack) == Recorded::Done) {
-      return;
-    }
-  }
-  record_otherwise(recorded, op, keys, stack);
+// The short way, where the plan is for it, else the other.
+void tape(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const Recorded recorded =
+      plan.is_plain && records_gradients() ? tape_plain(plan, op, keys, stack) : Recorded::NotPlain;
+  if (recorded == Recorded::Done) return;
+  tape_otherwise(plan, op, keys, stack, recorded == Recorded::NotPlain);
+}
+
+[[gnu::noinline]] void tape_by_new_plan(TapedOperator& taped, const Operator& op,
+                                        DispatchKeySet keys, Stack& stack) {
+  CountedPtr<Plan> own;
+  tape(plan_of(taped, op, own), op, keys, stack);
+}
+
+void record(TapedOperator& taped, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const auto* const plan = static_cast<const Plan*>(taped.plan.get());
+  const bool is_known = plan != nullptr && plan->op == &op && !plan->borrows;
+  if (is_known) return tape(*plan, op, keys, stack);
+  tape_by_new_plan(taped, op, keys, stack);
 }
 
 }  // namespace
