@@ -1,7 +1,7 @@
 // objects/convert/require_value.h: to_value() for an object that has to be of the type.
 //
 // For functions with fixed arguments. Arguments of operators and results of kernels, whose messages
-// name operator and schema, are converted in operators/call_plan.cpp and kernels/results.cpp.
+// name operator and schema, are converted in operators/binding.cpp and kernels/results.cpp.
 //
 // Depends on: runtime/runtime.h, schema/type.h, value/value.h.
 #pragma once

@@ -1,5 +1,5 @@
 """test_overloads.py: overloads that take the same call, and calls that none takes.
-Suspect overlap.cpp, library.cpp, packet.cpp, call_plan.cpp, convert.cpp."""
+Suspect overlap.cpp, library.cpp, packet.cpp, binding.cpp, convert.cpp."""
 
 import sys
 import warnings

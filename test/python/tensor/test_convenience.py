@@ -1,6 +1,6 @@
 """Protects the ways of writing things that people try first.
 
-Suspect operators/call_plan.cpp, objects/tensor/tensor_construct.cpp, opyard/_tensor/factories.py.
+Suspect operators/binding.cpp, objects/tensor/tensor_construct.cpp, opyard/_tensor/factories.py.
 """
 
 import pytest
