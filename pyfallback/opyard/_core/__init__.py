@@ -1,7 +1,7 @@
 """Operators by name, dispatch keys, questions to the registry: what the other rooms are made of.
 
 The package has rooms, and a module imports from its own and from those before it, late imports
-included; tools/lint.py has their order. Some belong to layers, `<layer>/python/opyard/`; none here
+included; tools/checks/orders.py has their order. Some belong to layers, `<layer>/python/opyard/`; none here
 imports those but `__init__`, `__main__` and `_hooks`, the top of the package.
 """
 
