@@ -283,6 +283,27 @@ def test_a_door_upward_that_is_not_in_the_list_is_refused(copy, plant):
     assert [fault for fault in faults if "docs/concepts/layers.md: is not what" in fault]
 
 
+def test_a_function_that_is_handed_down_alone_is_a_door(copy, plant):
+    (copy / "docs/concepts").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "docs/concepts/layers.md", copy / "docs/concepts")
+    plant(
+        "autograd/include/opyard/autograd/planted.h",
+        "using PlantedCall = int (*)(int number);\n"
+        "OPYARD_API void set_planted_site(std::string (*site)()) noexcept;\n"
+        "OPYARD_API PlantedCall set_planted_call(\n    PlantedCall call) noexcept;\n"
+        "extern OPYARD_API constinit std::atomic<PlantedCall> planted_call;\n"
+        "void set_planted_number(int number);\n",
+    )
+    plant("jit/src/ir/planted.h", "void set_planted_check(opyard::PlantedCall check = nullptr);\n")
+    faults = [fault.partition(" is a door upward")[0] for fault in check_doors()]
+    assert faults == [
+        "autograd/include/opyard/autograd/planted.h: set_planted_site",
+        "autograd/include/opyard/autograd/planted.h: set_planted_call",
+        "autograd/include/opyard/autograd/planted.h: planted_call",
+        "jit/src/ir/planted.h: set_planted_check",
+    ]
+
+
 # imports ----------------------------------------------------------------------------------
 
 BELOW, ABOVE = "pyfallback/opyard/_core/planted.py", "pyfallback/opyard/_library/planted.py"
