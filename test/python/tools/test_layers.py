@@ -1,26 +1,24 @@
-"""test_layers.py: includes, imports and calls point one way, and the linter sees those that do not.
+"""test_layers.py: includes and imports point one way, and the linter sees those that do not.
 
 Suspect tools/checks/. Each arrow is planted in a copy of the sources.
 """
 
-import functools
 import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from built import ROOT, build_folder
+from built import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 from checks import sources
 from checks.formats import check_comments
 from checks.imports import check_package
 from checks.includes import check_inner_headers, check_layers
-from checks.orders import SLICES, idea_of
+from checks.orders import SLICES
 from checks.rooms import MOST_FILES_OF_A_ROOM, check_rooms, check_tests
-from checks.sources import LONGEST_FILE, listed
+from checks.sources import LONGEST_FILE
 from checks.upward import check_doors
 
 pytestmark = pytest.mark.once
@@ -346,113 +344,3 @@ def test_imports_downward_and_for_types_alone_are_none_of_its_business(copy, pla
         "if TYPE_CHECKING:\n    from ..library import Library\n",
     )
     assert list(check_package()) == []
-
-
-# calls ------------------------------------------------------------------------------------
-
-
-def symbols(path):
-    """(defined, undefined) of an object file."""
-    printed = subprocess.run(["nm", "--format=posix", path], capture_output=True, text=True)
-    defined, undefined = set(), set()
-    for line in printed.stdout.splitlines():
-        name, kind = line.split(" ")[:2]
-        if kind == "U":
-            undefined.add(name)
-        elif kind in "TBDR":
-            defined.add(name)
-    return defined, undefined
-
-
-def objects_of(layer):
-    """The objects of a layer's sources in the build folder, by source."""
-    version = re.escape(f"cpython-{sys.version_info[0]}{sys.version_info[1]}")
-    wanted = rf"_C(_cold)?\.{version}" if layer == "pyfallback" else r"^lib|^opyard_"
-    inside = Path("opyard") if layer == "pyfallback" else Path()
-    found = {}
-    for folder in (build_folder() / layer / inside).glob("*.p"):
-        for path in listed(f"{layer}/*.cpp") if re.search(wanted, folder.name) else ():
-            source = str(path.relative_to(layer) if not inside.parts else path)
-            source = source.replace("pyfallback/", "../", 1)
-            made = folder / (source.replace("/", "_") + ".o")
-            if made.exists():
-                found[path] = made
-    return found
-
-
-@functools.cache
-def calls_of(layer):
-    """Of each source, the other sources of its layer that define what it uses, with a name."""
-    objects = {path: symbols(made) for path, made in objects_of(layer).items()}
-    if not objects:
-        pytest.skip("no objects of this CPython are kept here")
-    home = {name: path for path, (defined, _) in objects.items() for name in defined}
-    assert len(home) > 100
-    return {
-        path: {home[name]: name for name in undefined if home.get(name, path) != path}
-        for path, (_, undefined) in objects.items()
-    }
-
-
-COMPILED = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
-
-
-@pytest.mark.parametrize("layer", COMPILED)
-def test_no_folder_calls_what_a_folder_above_it_defines(layer):
-    """The includes of a declaration may point downward while the call points upward."""
-    upward = {
-        (str(path), str(other), name)
-        for path, calls in calls_of(layer).items()
-        for other, name in calls.items()
-        if idea_of(other)[0] > idea_of(path)[0]
-    }
-    assert upward == set()
-
-
-# Folders with sources that call each other: one structure, whose sources each have a part of it.
-ONE_PIECE = {
-    "dispatcher/base",
-    "dispatcher/tensor",
-    "dispatcher/value",
-    "dispatcher/schema",
-    "jit/ir",
-    "jit/text",
-    "jit/code",
-    "jit/trace",
-    "models/exported",
-    "autograd/",
-    "profiler/capture",
-    "pyfallback/runtime",
-    "pyfallback/objects/arrays",
-    "pyfallback/objects/tensor",
-    "pyfallback/objects/convert",
-}
-
-
-def circles(calls):
-    """The sets of sources that reach each other."""
-    reached = {path: set(others) for path, others in calls.items()}
-    for through in reached:
-        for others in reached.values():
-            if through in others:
-                others |= reached[through]
-    return {
-        frozenset({other for other in others if path in reached[other]})
-        for path, others in reached.items()
-        if path in others
-    }
-
-
-def test_sources_that_reach_each_other_are_found():
-    calls = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d"}, "e": set()}
-    assert circles(calls) == {frozenset("bc"), frozenset("d")}
-
-
-@pytest.mark.parametrize("layer", COMPILED)
-def test_no_sources_of_a_folder_call_each_other_in_a_circle(layer):
-    found = {
-        f"{layer}/{idea_of(path)[1]}": sorted(str(one) for one in circle)
-        for circle in circles(calls_of(layer))
-        for path in circle
-    }
-    assert {folder: circle for folder, circle in found.items() if folder not in ONE_PIECE} == {}
