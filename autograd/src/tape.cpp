@@ -21,7 +21,7 @@
 #include "gradient_error.h"
 #include "objects.h"
 #include "opyard/autograd.h"
-#include "opyard/autograd/handle.h"
+#include "opyard/autograd/pullback.h"
 #include "opyard/autograd/write.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "plain_tape.h"

@@ -23,7 +23,7 @@ TEST(GraphText, H11_H15_WhatIsPrintedIsReadAndPrintedAgain) {
       %u : (int, Float(2), str?)[],
       %v : Dict(str, Tensor?),
       %w : Future(Double(requires_grad=1)),
-      %h : Handle):
+      %h : Pullback):
   return ()
 )",
       R"(graph():
