@@ -31,7 +31,7 @@ void check_unrecorded(const char* function, const Tensor& tensor) {
   const bool has_state = impl.gradient_state() || impl.storage()->gradient_state();
   if (__builtin_expect(!has_state, 1)) return;
   constexpr DispatchKeySet kAutograd(DispatchKey::AutogradFunctionality);
-  if (!records_gradients() || !impl.keys().has(DispatchKey::AutogradFunctionality) ||
+  if (!gradients_enabled() || !impl.keys().has(DispatchKey::AutogradFunctionality) ||
       (detail::excluded_keys() & kAutograd.raw()) != 0) {
     return;
   }
