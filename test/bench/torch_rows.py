@@ -103,8 +103,8 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    calls = compiled(options.folder, HERE / "torch_calls.cpp")
-    graphs = compiled(options.folder, HERE / "torch_graphs.cpp")
+    calls = compiled(options.folder, HERE / "cpp" / "torch_calls.cpp")
+    graphs = compiled(options.folder, HERE / "cpp" / "torch_graphs.cpp")
     nanoseconds = {row: getattr(calls, row)() for row in CALLS}
     nanoseconds |= {row: getattr(graphs, row)() for row in GRAPHS}
     nanoseconds |= medians(python_statements(), options.rounds)

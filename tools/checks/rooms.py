@@ -10,7 +10,7 @@ from .sources import LONGEST_FILE, listed, text_of
 
 MOST_FILES_OF_A_ROOM = 35
 # Their folders are rooms, too.
-TESTS = ["test/python", "test/cpp"]
+TESTS = ["test/python", "test/cpp", "test/bench"]
 SOURCES = [".h", ".cpp", ".def", ".py"]
 
 
