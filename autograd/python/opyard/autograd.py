@@ -1,4 +1,4 @@
-"""Gradients: what is computed with operators, followed back to what it was computed from.
+"""Reverse-mode automatic differentiation of what operators compute.
 
     x = opyard.tensor([1.0, 2.0]).requires_grad_()
     (x * x).sum().backward()
@@ -21,7 +21,6 @@ from ._autograd.functions import (
     once_differentiable,
 )
 from ._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from ._autograd.pullbacks import add_pullback, create_eval
 from ._autograd.modes import (
     detect_anomaly,
     enable_grad,
@@ -31,6 +30,7 @@ from ._autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from ._autograd.pullbacks import add_pullback, create_eval
 from ._autograd.runs import backward, grad, increment_version
 from ._core import late as _late
 from ._gradients import (

@@ -1,4 +1,4 @@
-"""opyard.library.opcheck: whether an operator does what its schema says.
+"""opyard.library.opcheck: tests an operator against its schema.
 
 [Copies] Every test calls the operator with copies of the arguments, so the caller's are not
 touched. Tensors that share memory share it in the copies as well, and one that comes twice comes

@@ -1,4 +1,4 @@
-"""registry_model.py: what the registry must publish, worked out from what is registered.
+"""registry_model.py: a reference model of the tables that the registry publishes.
 
 A second account of the rules of B10, B21, B22, B26 and B28, which knows nothing of Opyard but the
 names and positions of the keys. It is slow and plain: from the registrations in force, in their

@@ -1,4 +1,4 @@
-"""Optimizer: what changes parameters by their gradients. See opyard.optim."""
+"""Optimizer: the base class, which changes parameters by their gradients. See opyard.optim."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
