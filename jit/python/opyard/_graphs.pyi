@@ -1,4 +1,4 @@
-# opyard._graphs: graphs, their parts, and what runs them. opyard.jit is the public name.
+# opyard._graphs: graphs, their parts, codes and interpreter states. opyard.jit is the public name.
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,4 +1,4 @@
-// objects/tensor/tensor_class.cpp: subclasses of Tensor, and how their instances are made.
+// objects/tensor/tensor_class.cpp: subclasses of Tensor, and making their instances.
 //
 // [Finaliser] What keeps a wrapper that must not be lost is the finaliser of its type; see
 // tensor_life.cpp, [Keeping]. A class with a __del__ of its own would put Python's function there.

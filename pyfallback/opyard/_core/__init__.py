@@ -1,4 +1,4 @@
-"""Operators by name, dispatch keys, questions to the registry: what the other rooms are made of.
+"""Operators by name, dispatch keys, queries of the registry: the base of the other rooms.
 
 The package has rooms, and a module imports from its own and from those before it, late imports
 included; tools/checks/orders.py has their order. Some belong to layers, `<layer>/python/opyard/`; none here

@@ -1,4 +1,4 @@
-// test_jit_graph.cpp: protects what a graph is: its nodes and values, their edges, order and attributes.
+// test_jit_graph.cpp: protects the structure of graphs: nodes and values, their edges, order and attributes.
 #include <gtest/gtest.h>
 
 #include "../thrown_by.h"

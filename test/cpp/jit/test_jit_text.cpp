@@ -1,4 +1,4 @@
-// test_jit_text.cpp: protects the text of graphs: what is printed, what is read, what is refused and how.
+// test_jit_text.cpp: protects the text of graphs: printing, parsing and errors.
 #include <gtest/gtest.h>
 
 #include "../jit.h"

@@ -157,10 +157,10 @@ def differentiate(
     Gradients get the sizes and the dtype of their tensors. Dtypes are known from the types of
     values, as trace() gives them; one that is not is taken to be that of the others in its call.
 
-    A function of Python or C++, which has no formula, gives a pullback from now on, and the stage has
-    a prim::Eval that runs backward from it: see autograd.add_pullback(). Blocks, and operators whose
-    derivative is code, become such functions. What flows through them has no history of outside the
-    graph then.
+    A function of Python or C++, which has no formula, gives a pullback from now on, and the stage
+    has a prim::Eval that runs backward from it: see autograd.add_pullback(). Blocks, and operators
+    whose derivative is code, become such functions. What flows through them has no history of
+    outside the graph then.
 
     Raises ValueError for a `wrt` that is no Tensor among the inputs, or that no output is computed
     from, and NotImplementedError, naming the node, for tuples, operators without a derivative, and
