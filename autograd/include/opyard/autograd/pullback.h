@@ -1,6 +1,6 @@
 // opyard/autograd/pullback.h: functions in graphs that a later stage runs backward from.
 //
-//   jit::Value* pullback = add_pullback(*node);        the node gives a pullback, too, as its last output
+//   jit::Value* pullback = add_pullback(*node);   the node gives a pullback, too, as its last output
 //   graph->advance_stage();
 //   jit::Node* eval = create_eval(*graph, {&gradient, 1}, pullback);
 //
@@ -9,22 +9,22 @@
 // functions that only it leads to.
 //
 //   x ── PythonOp ── y        Dummy input 0 <── the functions that the call made <── edge of y
-//           └── pullback             └────────────────── pullback ────────────────────┘
+//           └── pullback           └───────────────── pullback ───────────────────┘
 //
 // [Boundary] A node that gives a pullback takes its inputs, and gives its outputs, without the
 // history that they have outside of graphs, whether the pullback is used or not: gradients flow
 // through pullbacks alone.
 //
-// [Eval] A prim::Eval takes a gradient for each output of that call and, last, the pullback; it gives
-// a gradient for each input that was said to require one, undefined for those that nothing leads
-// to. It keeps the graph, since other pullbacks may lead to the same functions, and tapes what it
-// does, so that it can give a pullback itself.
+// [Eval] A prim::Eval takes a gradient for each output of that call and, last, the pullback; it
+// gives a gradient for each input that was said to require one, undefined for those that nothing
+// leads to. It keeps the graph, since other pullbacks may lead to the same functions, and tapes
+// what it does, so that it can give a pullback itself.
 //
 // [Through] What an Eval gives comes of its gradients, and of the inputs of the call that its
 // pullback is of. passes::differentiate() makes it reach both: with the attribute "reaches_through"
-// the pullback of an Eval leads to these inputs, too, and an Eval from it gives their gradients last.
-// What nothing leads to is zeros then, by the attribute "gives_zeros", since formulas go on from
-// it.
+// the pullback of an Eval leads to these inputs, too, and an Eval from it gives their gradients
+// last. What nothing leads to is zeros then, by the attribute "gives_zeros", since formulas go on
+// from it.
 //
 // Depends on: autograd/function.h, jit/operation.h, value/object.h.
 #pragma once
@@ -83,8 +83,8 @@ OPYARD_API void join_graphs();
 // require one. Raises BadValue for a node that has no function, or has a pullback.
 OPYARD_API jit::Value* add_pullback(jit::Node& node,
                                     std::optional<std::vector<bool>> requires_gradient = {});
-// A prim::Eval that is in no block yet, for a pullback that add_pullback() gave. Raises BadValue for
-// another number of gradients than that node's outputs.
+// A prim::Eval that is in no block yet, for a pullback that add_pullback() gave. Raises BadValue
+// for another number of gradients than that node's outputs.
 OPYARD_API jit::Node* create_eval(jit::Graph& graph, std::span<jit::Value* const> gradients,
                                   jit::Value* pullback);
 

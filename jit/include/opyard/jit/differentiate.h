@@ -64,8 +64,8 @@ struct PullbackNodes {
   Value* (*add_pullback)(Node& node, const std::vector<bool>& requires_gradient);
   // The values that an Eval of the node's pullback gives gradients for, in order.
   std::vector<Value*> (*reached)(const Node& node);
-  // A node, in no block yet, which takes a gradient for each output of the node but the pullback, and
-  // gives one for each value that is reached: zeros if nothing leads to it.
+  // A node, in no block yet, which takes a gradient for each output of the node but the pullback,
+  // and gives one for each value that is reached: zeros if nothing leads to it.
   Node* (*create_eval)(Graph& graph, std::span<Value* const> gradients, Value* pullback);
 };
 // From now on in this process. The functions have to last as long.

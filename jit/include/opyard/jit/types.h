@@ -1,7 +1,7 @@
 // opyard/jit/types.h: the types of values in a graph: the schema's, a tensor of known shape, a pullback.
 //
 //   Float(2, *, strides=[3, 1], requires_grad=0, device=cpu)     a ShapedTensor
-//   Pullback                                                       what a later stage runs backward
+//   Pullback                                                     what a later stage runs backward
 //
 // A ShapedTensor is a Tensor to everything that asks for the kind or compares with equal(): what is
 // known of its elements and sizes is for people, passes and the check of a graph's inputs.
