@@ -1,4 +1,4 @@
-"""test/graphs/torchscript.py: writes torchscript.json: graphs as PyTorch prints them, and their results.
+"""test/graphs/torchscript.py: writes torchscript.json: graphs that PyTorch prints, and results.
 
 python torchscript.py
 """

@@ -1,4 +1,4 @@
-"""Traces for the profiler tests: calls to capture, in profiles or by sys.setprofile; JSON traces."""
+"""Traces for the profiler tests: calls, in profiles or by sys.setprofile; JSON traces."""
 
 import json
 import sys
