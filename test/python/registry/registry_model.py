@@ -208,7 +208,7 @@ def mask(standing):
     for key, served in serving(standing).items():
         if key == "Undefined":
             continue
-        # Once gradients are recorded, in a process that has asked for one, calls stop there.
+        # Once the tape is armed, in a process that has asked for one, calls stop there.
         recorded = "opyard._gradients" in sys.modules and key in _AUTOGRAD_KEYS
         if not served.falls_through or (recorded and served.label == "built in"):
             bits |= 1 << 16 + layer_position(key)
