@@ -12,9 +12,9 @@
 // [Order] A user's kernel or fallback at an Autograd key goes before the tape. So does a
 // composite kernel, unless its operator has a derivative.
 //
-// [May need] A tensor may need a gradient if those who record store something with it, or with
-// its storage, or have marked it as a view that gradients must not be lost through. That says no
-// more than that record() has to look.
+// [May need] A tensor may need a gradient if the tape stores something with it, or with its
+// storage, or has marked it as a view that gradients must not be lost through. That says no more
+// than that tape_call() has to look.
 //
 // Depends on: registry/record.h, keys/gradient_mode.h, keys/runtime_table.h, tensor/tensor.h.
 #pragma once
