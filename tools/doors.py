@@ -1,4 +1,4 @@
-"""tools/doors.py: what is made of opyard/detail/doors.def, the list of the doors upward.
+"""tools/doors.py: generates tables and names from the list of doors, opyard/detail/doors.def.
 
     tools/python tools/doors.py            writes parts of docs/concepts/layers.md and _hooks.py
     tools/python tools/doors.py --check    compares, writes nothing, and says which file differs

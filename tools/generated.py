@@ -1,4 +1,4 @@
-"""tools/generated.py: what the tools share that write a file of the tree from the built package."""
+"""tools/generated.py: shared parts of tools that write a file of the tree from the package."""
 
 import argparse
 from collections.abc import Callable

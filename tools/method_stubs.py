@@ -16,7 +16,7 @@ from generated import main
 
 PACKAGE = Path(__file__).resolve().parent.parent / "pyfallback" / "opyard"
 FILE = PACKAGE / "_core" / "_tensor_methods.pyi"
-HEAD = '''"""What operators of aten give as methods of Tensor: tools/method_stubs.py writes it.
+HEAD = '''"""Methods of Tensor that are operators of aten: tools/method_stubs.py writes it.
 
 It is for type checkers. A method whose overloads give different things is not here: what it gives
 is Any.

@@ -1,4 +1,4 @@
-"""tools/sanitizers.py: how tests run under a sanitizer, and what it wrote about them.
+"""tools/sanitizers.py: environments of tests under a sanitizer, and its reports.
 
 tools/run_tests.py uses the two at the end. The C++ programs are built for a sanitizer whole. Of
 the Python tests only the package is; CPython stays as it is, and gets the sanitizer's runtime by

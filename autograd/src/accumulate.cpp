@@ -47,7 +47,7 @@ void Accumulate::add(Tensor gradient) {
       std::swap(there, gradient_);
     }
     try {
-      if (records_gradients() || find_state(there) != nullptr) {
+      if (gradients_enabled() || find_state(there) != nullptr) {
         gradient = calls::add(there, gradient);
       } else {
         calls::add_in_place(there, gradient);
@@ -64,7 +64,7 @@ void Accumulate::add(Tensor gradient) {
 Gradients Accumulate::apply(Gradients gradients) {
   Tensor gradient = std::move(gradients[0]);
   if (!gradient.defined() || !is_wanted()) return {};
-  if (!records_gradients() && !is_ours_alone(gradient)) gradient = calls::clone(gradient);
+  if (!gradients_enabled() && !is_ours_alone(gradient)) gradient = calls::clone(gradient);
   add(std::move(gradient));
   return {};
 }

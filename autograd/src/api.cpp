@@ -70,7 +70,7 @@ std::vector<Root> roots_of(std::span<const Tensor> roots, std::span<const Tensor
                         "it with to(), or take its real part",
                         i, describe(gradient), describe(root)));
       }
-      if (gradient.dtype() != root.dtype()) {  // recorded as the run is
+      if (gradient.dtype() != root.dtype()) {  // taped as the run is
         const GradientModeGuard mode(create_graph ? GradientMode::Gradients
                                                   : GradientMode::NoGradients);
         gradient = calls::to_dtype(gradient, root.dtype());

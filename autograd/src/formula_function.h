@@ -71,7 +71,7 @@ class SavedValues {
     SavedTensor tensor;
     Value value;
   };
-  // Only while the call is recorded.
+  // Only while the call is taped.
   Item& add(std::uint32_t source, Value value) {
     return items_.emplace_back(source, std::move(value));
   }

@@ -1,4 +1,4 @@
-// autograd/plain_tape.cpp: recording a call of a plain operator.
+// autograd/plain_tape.cpp: taping a call of a plain operator.
 //
 //   1  which tensors need a gradient; what is to be saved for them is in the plan
 //   2  the function is made, with its edges and what it saves of the arguments, in place
@@ -208,7 +208,7 @@ void note_base(const Tensor& view, const Tensor& of) {
     TensorImpl& impl = *view.impl();
     return impl.set_marks(std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
   }
-  // A handler may have made it from a detached tensor, or under no_grad: its call is recorded.
+  // A handler may have made it from a detached tensor, or under no_grad: its call is taped.
   view.impl()->inherit_marks(*of.impl());
   TensorState& state = require_state(view);
   const TensorState* const base_state = find_state(of);
@@ -219,13 +219,13 @@ void note_base(const Tensor& view, const Tensor& of) {
   }
 }
 
-Recorded tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack) {
+Taped tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::span<const Value> arguments = stack.top(op.schema().arguments.size());
   const Tensors tensors(plan, arguments);
-  if (tensors.needing == 0) return Recorded::NotNeeded;
+  if (tensors.needing == 0) return Taped::NotNeeded;
   const Needs& needs = plan.needs(tensors.needing);
   const bool is_refused = (tensors.inference & needs.saved) != 0;  // the long way has the text
-  if (is_refused || !needs.is_plain) return Recorded::NotPlain;
+  if (is_refused || !needs.is_plain) return Taped::NotPlain;
   PlainCall call(plan, needs, tensors, arguments);
   tell_of_call(call.function());
   {
@@ -233,7 +233,7 @@ Recorded tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, S
     detail::run_below(op, keys - kAutogradKeys, stack);
   }
   call.finish(stack.top(op.schema().results.size()));
-  return Recorded::Done;
+  return Taped::Done;
 }
 
 }  // namespace opyard::autograd

@@ -1,4 +1,4 @@
-// autograd/plain_tape.h: the short way of recording: no writes, no lists.
+// autograd/plain_tape.h: the short way of taping: no writes, no lists.
 //
 // Depends on: autograd/plan.h.
 #pragma once
@@ -7,17 +7,17 @@
 
 namespace opyard::autograd {
 
-enum class Recorded {
+enum class Taped {
   Done,
   NotNeeded,  // no tensor needs a gradient: the call is still to be made
   NotPlain,   // this call is none for the short way, and is still to be made
 };
 // Gradients are on, and the plan is plain.
-Recorded tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack);
+Taped tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack);
 
 // A result that a kernel gave and kept, which has a history: another tensor, for that of this call.
 Tensor with_own_history(const Tensor& result, bool is_view);
-// The tensor of which a recorded view was made: its base, in the state of the view.
+// The tensor of which a taped view was made: its base, in the state of the view.
 void note_base(const Tensor& view, const Tensor& of);
 
 }  // namespace opyard::autograd

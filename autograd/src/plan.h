@@ -4,7 +4,7 @@
 // tensors need a gradient: a Needs for each set of them that came, found once and then cached.
 //
 // [Plain] An operator is plain if it has formulas, writes nothing, and takes and gives no lists of
-// tensors. Its calls are recorded on a short way: tape_plain().
+// tensors. Its calls are taped on a short way: tape_plain().
 //
 // [Borrowed] An in-place form without a derivative has that of its functional form, which may be
 // given anew later: then `renewed` is the plan from then on.

@@ -119,7 +119,7 @@ bool SavedTensor::leads_to_no_function(const Tensor& tensor, const Storage& stor
 
 const Tensor* SavedTensor::look(const Function& of) const {
   if (version_of(tensor_) != version_) refuse_changed(of, tensor_, version_);
-  return !records_gradients() || (!is_result_ && !history_) ? &tensor_ : nullptr;
+  return !gradients_enabled() || (!is_result_ && !history_) ? &tensor_ : nullptr;
 }
 
 Tensor SavedTensor::take_out(Function& of) const {

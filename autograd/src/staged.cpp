@@ -69,7 +69,7 @@ class StagedFunction final : public Function {
     gradients.resize(input_count());
     bool all = true;
     for (const Tensor& gradient : gradients) all = all && gradient.defined();
-    return all && !records_gradients() ? run_stage(*run, gradients) : replay(*run, gradients);
+    return all && !gradients_enabled() ? run_stage(*run, gradients) : replay(*run, gradients);
   }
 
  private:
@@ -111,16 +111,16 @@ class StagedFunction final : public Function {
   // See [Replay]. The inputs are given a history that leads, by a function that passes gradients
   // on, to where that of the call leads.
   Gradients replay(const StagedRun& run, const Gradients& gradients) const {
-    const bool records = records_gradients();
+    const bool is_taped = gradients_enabled();
     const FunctionPtr pass = make_function("Inputs", {}, [](Gradients given) { return given; });
     std::vector<Value> inputs = run.inputs;
     Run options;
-    options.create_graph = records;
-    options.keep_graph = records;
+    options.create_graph = is_taped;
+    options.keep_graph = is_taped;
     for (std::size_t i = 0; i < edge_count(); ++i) {
       Value& input = inputs[staged_->wrt_[i]];
       const Tensor fresh = detached(input.tensor_unchecked());
-      pass->add_edge(records ? edge(i) : Edge());
+      pass->add_edge(is_taped ? edge(i) : Edge());
       const std::uint32_t number = pass->add_input(fresh);
       set_history(fresh, {pass, number});
       options.inputs.push_back({pass, number});
@@ -169,7 +169,7 @@ Staged::Staged(std::string name, jit::CodePtr forward, jit::CodePtr both,
 }
 
 void Staged::run(std::span<const Value> inputs, std::span<Value> results) const {
-  if (!records_gradients()) return forward_->run(inputs, results);
+  if (!gradients_enabled()) return forward_->run(inputs, results);
   std::vector<Value> taken(inputs.begin(), inputs.end());
   for (Value& input : taken) {
     if (input.is_tensor() && input.tensor_unchecked().defined()) {

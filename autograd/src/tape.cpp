@@ -7,7 +7,7 @@
 //   5  the call goes on below, with autograd excluded
 //   6  results get their history, and the function what it saves of them
 //
-// [Views] A recorded view notes its base, for the first write in place. One that is made without
+// [Views] A taped view notes its base, for the first write in place. One that is made without
 // gradients of something that has a history is marked, so that writes to it can be refused.
 //
 // [Versions] What the schema says is written, and no kernel counted, is counted around the call.
@@ -21,7 +21,7 @@
 #include "gradient_error.h"
 #include "objects.h"
 #include "opyard/autograd.h"
-#include "opyard/autograd/handle.h"
+#include "opyard/autograd/pullback.h"
 #include "opyard/autograd/write.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "plain_tape.h"
@@ -80,7 +80,7 @@ void run_below(const Operator& op, DispatchKeySet keys, Stack& stack) {
   op.redispatch_boxed(keys - kAutogradKeys, stack);
 }
 
-void note_unrecorded_view(const Value& value) {
+void note_untaped_view(const Value& value) {
   if (!value.is_tensor() || !value.tensor_unchecked().defined()) return;
   const TensorImpl& impl = *value.tensor_unchecked().impl();
   if (impl.is_unshared() && !impl.gradient_state()) {
@@ -89,14 +89,14 @@ void note_unrecorded_view(const Value& value) {
   }
 }
 
-void note_unrecorded_views(const Plan& plan, bool had_history, std::span<const Value> results) {
+void note_untaped_views(const Plan& plan, bool had_history, std::span<const Value> results) {
   if (!plan.is_view || !had_history) return;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (plan.view_of[i] == kNone) continue;
     if (results[i].is_list()) {
-      for (const Value& item : results[i].items_unchecked()) note_unrecorded_view(item);
+      for (const Value& item : results[i].items_unchecked()) note_untaped_view(item);
     } else {
-      note_unrecorded_view(results[i]);
+      note_untaped_view(results[i]);
     }
   }
 }
@@ -148,16 +148,16 @@ struct Call {
         had_history = had_history || (tensor.defined() && requires_gradient(tensor));
       });
     }
-    if (records_gradients()) {
-      for (const std::size_t argument : plan.written) check_unrecorded_write(arguments()[argument]);
+    if (gradients_enabled()) {
+      for (const std::size_t argument : plan.written) check_untaped_write(arguments()[argument]);
     }
     run_counted();
-    note_unrecorded_views(plan, had_history && !plan.is_detach, results());
+    note_untaped_views(plan, had_history && !plan.is_detach, results());
   }
 
-  void check_unrecorded_write(const Value& value) {
+  void check_untaped_write(const Value& value) {
     if (value.is_list()) {
-      for (const Value& item : value.items_unchecked()) check_unrecorded_write(item);
+      for (const Value& item : value.items_unchecked()) check_untaped_write(item);
     } else if (value.is_tensor()) {
       check_write(op, value.tensor_unchecked(), false);
     }
@@ -183,7 +183,7 @@ class TapedCall {
   explicit TapedCall(Call& call) : call_(call), plan_(call.plan), op_(call.op) {}
 
   void run() {
-    refuse_what_cannot_be_recorded();
+    refuse_what_cannot_be_taped();
     for (const std::size_t argument : plan_.written) add_written(call_.arguments()[argument]);
     collect_edges();
     const std::span<Value> arguments = call_.arguments();
@@ -195,7 +195,7 @@ class TapedCall {
   }
 
  private:
-  void refuse_what_cannot_be_recorded() {
+  void refuse_what_cannot_be_taped() {
     if (plan_.has_out) {
       fail(ErrorKind::Unsupported,
            fmt::format("{}: functions with out=... arguments don't support automatic "
@@ -351,7 +351,7 @@ class TapedCall {
       }
     }
     for (const Overwritten& one : written_) {
-      if (!one.is_result) record_write(one.tensor, function_, function_->add_input(one.tensor));
+      if (!one.is_result) tape_write(one.tensor, function_, function_->add_input(one.tensor));
     }
     if (formula_) formula_->save_results(arguments(), results);
   }
@@ -380,7 +380,7 @@ class TapedCall {
     if (!is_differentiable(result)) return;
     for (Overwritten& one : written_) {
       if (!result.same(one.tensor)) continue;
-      if (!one.is_result) record_write(one.tensor, function_, input);
+      if (!one.is_result) tape_write(one.tensor, function_, input);
       one.is_result = true;
       return;
     }
@@ -429,7 +429,7 @@ class TapedCall {
   Call call{plan, op, keys, stack};
   if (plan.is_detach) return call.detach();
   bool needs = false;
-  if (may_need && records_gradients()) {
+  if (may_need && gradients_enabled()) {
     each_tensor(plan, call.arguments(), [&](std::size_t, const Tensor& tensor) {
       needs = needs || (tensor.defined() && requires_gradient(tensor) && is_differentiable(tensor));
     });
@@ -440,10 +440,10 @@ class TapedCall {
 
 // The short way, where the plan is for it, else the other.
 void tape(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const Recorded recorded =
-      plan.is_plain && records_gradients() ? tape_plain(plan, op, keys, stack) : Recorded::NotPlain;
-  if (recorded == Recorded::Done) return;
-  tape_otherwise(plan, op, keys, stack, recorded == Recorded::NotPlain);
+  const Taped done =
+      plan.is_plain && gradients_enabled() ? tape_plain(plan, op, keys, stack) : Taped::NotPlain;
+  if (done == Taped::Done) return;
+  tape_otherwise(plan, op, keys, stack, done == Taped::NotPlain);
 }
 
 [[gnu::noinline]] void tape_by_new_plan(TapedOperator& taped, const Operator& op,
@@ -452,7 +452,7 @@ void tape(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stac
   tape(plan_of(taped, op, own), op, keys, stack);
 }
 
-void record(TapedOperator& taped, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void tape_call(TapedOperator& taped, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const auto* const plan = static_cast<const Plan*>(taped.plan.get());
   const bool is_known = plan != nullptr && plan->op == &op && !plan->borrows;
   if (is_known) return tape(*plan, op, keys, stack);
@@ -465,7 +465,7 @@ void arm() {
   if (detail::tape_armed.load(std::memory_order_acquire)) return;
   join_graphs();
   answer_tensors();
-  arm_tape({&record});
+  arm_tape({&tape_call});
 }
 
 }  // namespace opyard::autograd

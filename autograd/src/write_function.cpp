@@ -125,7 +125,7 @@ bool begin_write(const Tensor& written) {
   return true;
 }
 
-void record_write(const Tensor& written, FunctionPtr function, std::uint32_t input) {
+void tape_write(const Tensor& written, FunctionPtr function, std::uint32_t input) {
   Edge call{std::move(function), input};
   StorageState* const storage = find_storage_state(written);
   if (storage == nullptr) return set_history(written, std::move(call));

@@ -1,4 +1,4 @@
-"""digits::deskew again, in NumPy: what overrides the C++ kernel in the middle of training."""
+"""digits::deskew again, in NumPy: an override of the C++ kernel in the middle of training."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-// data.js: what the page shows, from the text behind it. See opyard/profiler/report.h.
+// data.js: parses the page's data from the text behind it. See opyard/profiler/report.h.
 
 function bytesOf(base64) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);

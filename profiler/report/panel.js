@@ -1,4 +1,4 @@
-// panel.js: the lower half: what is selected, tables, the flame graph, and how good the data is.
+// panel.js: the lower half: the selection, tables, the flame graph, and data quality.
 
 class Panel {
   constructor(view, paint, tip) {

@@ -65,7 +65,7 @@ function makeTable(columns, rows, onRow) {
       });
       box.append(more);
     }
-    if (rows.length === 0) box.append(element("p", "Nothing was recorded for this table.", { class: "faint" }));
+    if (rows.length === 0) box.append(element("p", "Nothing was captured for this table.", { class: "faint" }));
   }
   draw();
   return box;

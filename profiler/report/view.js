@@ -1,4 +1,4 @@
-// view.js: what is shown, and what is selected; what changes it tells all others.
+// view.js: the visible range and the selection; notifies all parts of changes.
 
 class View {
   constructor(profile) {

@@ -1,5 +1,6 @@
-"""What the types of `_C`, and modules of this folder, ask of Python by name: `_C.configure()` takes
-the dictionary.
+"""Hooks: functions of Python that `_C`, and modules of this folder, ask for by name.
+
+`_C.configure()` takes the dictionary.
 
 Each of them imports the module that has the answer when it is first asked, and puts the function
 itself in its place. `_C` looks the name up each time, so later calls go straight there. The list is

@@ -1,4 +1,4 @@
-"""test/bench/footprint.py: what importing opyard and its profiler costs: time, memory, disk.
+"""test/bench/footprint.py: cost of importing opyard and its profiler: time, memory, disk.
 
 Each import happens in a fresh interpreter, floor and ours in turn, and the median counts. The
 memory is what the import adds to the resident set of that interpreter. The sources are compiled

@@ -1,4 +1,4 @@
-"""test/bench/interpreter_rows.py: what two isolated interpreters do at once, on two cores.
+"""test/bench/interpreter_rows.py: throughput of two isolated interpreters at once, on two cores.
 
 A program of its own, for CPython 3.12 or later. Each interpreter runs the same Python kernel over
 and over on a thread that is pinned to a core of its own. The floor is one interpreter alone, the

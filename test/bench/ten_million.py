@@ -1,4 +1,4 @@
-"""test/bench/ten_million.py: what ten million events take to record, to replay and to export.
+"""test/bench/ten_million.py: cost of capturing, replaying and exporting ten million events.
 
     PYTHONPATH=build/main/pyfallback build/venv-3.11/bin/python test/bench/ten_million.py
 

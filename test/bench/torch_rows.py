@@ -1,4 +1,4 @@
-"""test/bench/torch_rows.py: what PyTorch takes for the rows that it has, too.
+"""test/bench/torch_rows.py: the same rows in PyTorch, for those that it has.
 
 A program of its own, run by run.py with a Python that has PyTorch: the one of the benchmarks, or
 build/venv-torch. It compiles torch_calls.cpp and torch_graphs.cpp into the folder it is given,
@@ -103,8 +103,8 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    calls = compiled(options.folder, HERE / "torch_calls.cpp")
-    graphs = compiled(options.folder, HERE / "torch_graphs.cpp")
+    calls = compiled(options.folder, HERE / "cpp" / "torch_calls.cpp")
+    graphs = compiled(options.folder, HERE / "cpp" / "torch_graphs.cpp")
     nanoseconds = {row: getattr(calls, row)() for row in CALLS}
     nanoseconds |= {row: getattr(graphs, row)() for row in GRAPHS}
     nanoseconds |= medians(python_statements(), options.rounds)

@@ -1,4 +1,4 @@
-"""test/bench/tvm_rows.py: what tvm-ffi takes for arrays of other libraries as arguments.
+"""test/bench/tvm_rows.py: arrays of other libraries as arguments in tvm-ffi.
 
 A program of its own, run by run.py with a Python that has tvm-ffi: the one of the benchmarks, or
 build/venv-torch. It calls a function of tvm-ffi that does nothing, in C++, with four arrays, and

@@ -1,4 +1,4 @@
-"""What the consumer tests share: the Python that has the wheel, and a way to run programs.
+"""Fixtures of the consumer tests: the Python that has the wheel, and a way to run programs.
 
 `tools/test` installs the wheel and sets OPYARD_WHEEL_PYTHON; without it these tests are skipped.
 """

@@ -1,4 +1,4 @@
-// test/cpp/folder.h: where the folder test/ of the sources is, and the library of kernels that was built.
+// test/cpp/folder.h: paths of the sources' folder test/ and of the built library of kernels.
 #pragma once
 
 namespace opyard {

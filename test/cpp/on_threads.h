@@ -1,4 +1,4 @@
-// test/cpp/on_threads.h: the same work on several threads at once, and how often to repeat it.
+// test/cpp/on_threads.h: the same work on several threads at once, and its number of rounds.
 //
 //   on_threads(4, [&](int thread) { for (int i = 0; i < rounds(1000); ++i) ...; });
 #pragma once

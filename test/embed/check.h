@@ -1,4 +1,4 @@
-// test/embed/check.h: what the programs of this folder share.
+// test/embed/check.h: checks that the programs of this folder share.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// test/embed/cycles.cpp: what is left of memory after Python, or an interpreter, has begun and ended again and
+// test/embed/cycles.cpp: memory that is left after Python, or an interpreter, has begun and ended again and
 // again. Prints the bytes in use after each cycle.
 //
 //   cycles KIND COUNT                     cycles that use Opyard: python, legacy or isolated

@@ -1,4 +1,4 @@
-// test/embed/life.cpp: beginning, using and ending interpreters, and what is refused.
+// test/embed/life.cpp: beginning, using and ending interpreters, and refused uses.
 #include "opyard/embed.h"
 
 #include <thread>

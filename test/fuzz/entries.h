@@ -1,4 +1,4 @@
-// test/fuzz/entries.h: what the fuzzers feed with bytes.
+// test/fuzz/entries.h: entry points that the fuzzers feed with bytes.
 //
 // An entry takes any bytes; what it finds wrong it throws, as std::logic_error. A fuzzer
 // (driver.cpp, with clang) takes that for a crash, the replay of the corpora (test_fuzz_corpus.cpp,

@@ -1,4 +1,4 @@
-// test/fuzz/planted.h: when the planted defect shows.
+// test/fuzz/planted.h: the condition of the planted defect.
 #pragma once
 
 #include "opyard/schema/schema.h"

@@ -1,4 +1,4 @@
-// test/fuzz/utf8.h: whether bytes are UTF-8 text, checked otherwise than the parser does it.
+// test/fuzz/utf8.h: a second UTF-8 validator, independent of the parser's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""test/graphs/torchscript.py: writes torchscript.json: what PyTorch prints and computes.
+"""test/graphs/torchscript.py: writes torchscript.json: graphs that PyTorch prints, and results.
 
 python torchscript.py
 """

@@ -1,4 +1,4 @@
-"""The built package under test, what is built beside it, and the sources that it was built from."""
+"""The built package under test, the plugins beside it, and the sources that it was built from."""
 
 import os
 import sys

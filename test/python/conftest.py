@@ -1,4 +1,4 @@
-"""What the Python tests share: the built package, namespaces of their own, plugins."""
+"""Fixtures of the Python tests: the built package, namespaces of their own, plugins."""
 
 import gc
 import itertools

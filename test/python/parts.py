@@ -1,4 +1,4 @@
-"""Which test files a run takes: `--part`, by the marks that a file has as a whole.
+"""Selection of test files for a run: `--part`, by the marks that a file has as a whole.
 
     pytestmark = pytest.mark.once               says the same on every CPython: runs on one, 3.11
     pytestmark = pytest.mark.memory             also runs with the address sanitizer

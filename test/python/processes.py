@@ -1,4 +1,4 @@
-"""What the matrices share: programs in processes of their own, and counting what is left behind."""
+"""Programs in processes of their own for the matrices, and counts of what they leave behind."""
 
 import gc
 import os

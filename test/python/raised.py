@@ -1,4 +1,4 @@
-"""What a call raises, for tests that compare the whole sentence."""
+"""The error of a call, for tests that compare the whole sentence."""
 
 import pytest
 

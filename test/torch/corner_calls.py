@@ -1,4 +1,4 @@
-"""corner_calls.py: what formula_corners.py walks: calls, as made here and as made in PyTorch."""
+"""corner_calls.py: calls for formula_corners.py, as made here and as made in PyTorch."""
 
 import dataclasses
 import fnmatch

@@ -1,4 +1,4 @@
-"""corner_points.py: where formula_corners.py takes gradients, and how it compares them."""
+"""corner_points.py: points at which formula_corners.py takes gradients, and their comparison."""
 
 import itertools
 

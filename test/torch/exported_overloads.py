@@ -1,4 +1,4 @@
-"""Which overloads torch.export writes for torch.nn and torch.nn.functional, and which are here.
+"""Table of the overloads that torch.export writes for torch.nn, and of those that are here.
 
     python test/torch/exported_overloads.py > docs/dev/exported_overloads.md   (needs expecttest)
 

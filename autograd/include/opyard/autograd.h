@@ -6,7 +6,7 @@
 //   autograd::backward(loss);
 //   Tensor step = autograd::gradient_of(w);
 //
-//   { const autograd::NoGradGuard off;  … }        nothing is recorded here
+//   { const autograd::NoGradGuard off;  … }        nothing is taped here
 //
 // Link libopyard_autograd. Guides: docs/guides/gradients.md.
 //
@@ -27,7 +27,7 @@
 
 namespace opyard::autograd {
 
-// From now on calls are recorded. Done by whatever makes a tensor require a gradient. Raises
+// From now on calls are taped. Done by whatever makes a tensor require a gradient. Raises
 // bad_alloc.
 OPYARD_API void arm();
 
@@ -75,7 +75,7 @@ class EnableGradGuard {
  private:
   const GradientModeGuard guard_{GradientMode::Gradients};
 };
-// Nothing is recorded, and tensors that are made here never are.
+// Nothing is taped, and tensors that are made here never are.
 class OPYARD_API InferenceGuard {
  public:
   explicit InferenceGuard(bool on = true);
@@ -88,7 +88,7 @@ class OPYARD_API InferenceGuard {
   const LocalKeys keys_;
 };
 
-// The keys at which calls are recorded.
+// The keys at which calls are taped.
 inline constexpr DispatchKeySet kAutogradKeys{DispatchKey::AutogradOther,
                                               DispatchKey::AutogradFunctionality,
                                               DispatchKey::AutogradNestedTensor};

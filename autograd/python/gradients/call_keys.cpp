@@ -1,6 +1,6 @@
 // gradients/call_keys.cpp: cache keys of a compiled function's calls, and their tensors.
 //
-// Two calls with equal bytes may run the same graph. In these are: whether gradients are recorded,
+// Two calls with equal bytes may run the same graph. In these are: whether gradients are enabled,
 // the thread's dispatch keys, and each thing among the arguments and among what the function sees
 // from outside (`outer`), in order:
 //

@@ -210,7 +210,7 @@ py::object begin_write_of(const py::object& tensor, const std::string& who) {
 py::object give_written(const py::object& tensor, const SharedFunction& function) {
   return guarded_call([&] {
     const Tensor& written = tensor_of(tensor);
-    record_write(written, function.function, function.function->add_input(Expected(written)));
+    tape_write(written, function.function, function.function->add_input(Expected(written)));
     return Py_NewRef(Py_None);
   });
 }
@@ -366,14 +366,14 @@ void add_functions(py::module_& module) {
       .def("begin_reload", [](RegisteredDerivative&) {})
       .def("end_reload", [](RegisteredDerivative&) {});
   for (const char* name : {"Function", "FunctionOfHook", "SavedTensor", "RegisteredDerivative"}) {
-    python::refuse_new(module.attr(name), "recording a call makes them");
+    python::refuse_new(module.attr(name), "taping a call makes them");
     python::refuse_pickling(module.attr(name));
   }
   module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false, py::arg("input") = 0);
   module.def("make_function", &make_python_function);
   module.def("set_history", &give_history);
   module.def("begin_write", &begin_write_of);
-  module.def("record_write", &give_written);
+  module.def("tape_write", &give_written);
   module.def("count_write", &count_write);
   module.def("skip_output", &add_input_without_tensor);
   module.def("differentiate", &differentiate);

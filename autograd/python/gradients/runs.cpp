@@ -80,7 +80,7 @@ py::tuple enter_inference(bool on) {
   return former;
 }
 
-// Nothing is recorded from now on; gives the mode that was. A forward may apply its own function
+// Nothing is taped from now on; gives the mode that was. A forward may apply its own function
 // again without end: entering Python looks for the end of the C stack.
 py::object begin_forward() {
   return guarded_call([] {

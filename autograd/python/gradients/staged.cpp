@@ -1,4 +1,4 @@
-// gradients/staged.cpp: Staged in Python: called, it runs the first stage and records the second.
+// gradients/staged.cpp: Staged in Python: called, it runs the first stage and tapes the second.
 //
 // [Entering] A call is a call path: it goes by the type's own slot, and opyard._C converts, as for
 // a code: graphs/runs.cpp.

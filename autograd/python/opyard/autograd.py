@@ -1,10 +1,10 @@
-"""Gradients: what is computed with operators, followed back to what it was computed from.
+"""Reverse-mode automatic differentiation of what operators compute.
 
     x = opyard.tensor([1.0, 2.0]).requires_grad_()
     (x * x).sum().backward()
     x.grad                                     # [2., 4.]
 
-    with opyard.autograd.no_grad():            # nothing is recorded here
+    with opyard.autograd.no_grad():            # nothing is taped here
         x -= 0.1 * x.grad
 
 Formulas of operators are text beside their schemas: Library.derivative(); an operation whose
@@ -21,7 +21,6 @@ from ._autograd.functions import (
     once_differentiable,
 )
 from ._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from ._autograd.handles import add_handle, create_eval
 from ._autograd.modes import (
     detect_anomaly,
     enable_grad,
@@ -31,6 +30,7 @@ from ._autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from ._autograd.pullbacks import add_pullback, create_eval
 from ._autograd.runs import backward, grad, increment_version
 from ._core import late as _late
 from ._gradients import (
@@ -48,7 +48,7 @@ __all__ = [
     "GradientTypeError",
     "Node",
     "RemovableHandle",
-    "add_handle",
+    "add_pullback",
     "backward",
     "check_formulas",
     "check_formulas_at_registration",

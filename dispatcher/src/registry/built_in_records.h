@@ -20,7 +20,7 @@ const Record& make_built_in_record(RecordRole role, BoxedFunction boxed, const c
 using RefuseCall = void (*)(RecordRole, const Operator& op, DispatchKeySet keys, Stack& stack);
 void set_refuse_call(RefuseCall refuse) noexcept;
 
-// Whether calls pass a slot by, but for what the tape of gradients records.
+// Whether calls pass a slot by, but for those that the tape takes.
 inline bool passes_calls_by(RecordRole role) noexcept {
   return role == RecordRole::Fallthrough || role == RecordRole::Tape;
 }

@@ -33,7 +33,7 @@ bool writes_or_views(const Schema& schema) {
 
 void detail::run_taped(const Record& tape, const Operator& op, DispatchKeySet keys, Stack& stack) {
   tape_functions.load(std::memory_order_acquire)
-      ->record(*static_cast<TapedOperator*>(tape.context), op, keys, stack);
+      ->tape_call(*static_cast<TapedOperator*>(tape.context), op, keys, stack);
 }
 
 void detail::run_below(const Operator& op, DispatchKeySet below, Stack& stack) {

@@ -1,4 +1,4 @@
-// registry/library.cpp: a batch of registrations, and what each kind of batch may hold.
+// registry/library.cpp: a batch of registrations, and the registrations that each kind may hold.
 #include "opyard/registry/library.h"
 
 #include <fmt/format.h>

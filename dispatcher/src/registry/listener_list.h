@@ -1,4 +1,4 @@
-// registry/listener_list.h: registration listeners, and how far each was told.
+// registry/listener_list.h: registration listeners, and each one's position in the history.
 //
 // [Once, in order] A listener hears of each life of an operator's definition once, and of its end
 // after its beginning, whichever threads define, unregister and add listeners at the same time.

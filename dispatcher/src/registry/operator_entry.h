@@ -32,7 +32,7 @@ namespace opyard {
 struct Common {
   KernelStacks fallbacks;  // one a key that serves all, or one for each interpreter
   bool watching = false;   // slots lead to watchers first; see registry/observed_call.cpp
-  bool armed = false;      // gradients are recorded; see registry/gradient_slot.h
+  bool armed = false;      // the tape is armed; see registry/gradient_slot.h
   std::vector<const Interpreter*> interpreters;  // those that take part
 
   // Whether interpreters see different tables.

@@ -1,4 +1,4 @@
-// schema/unknown_type.cpp: looking up the names of types, and guessing what was meant.
+// schema/unknown_type.cpp: looking up the names of types, and suggestions for misspelt ones.
 #include "schema/unknown_type.h"
 
 #include <fmt/format.h>

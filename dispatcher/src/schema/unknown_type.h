@@ -1,4 +1,4 @@
-// schema/unknown_type.h: a name of a type, and what to say about one that is none.
+// schema/unknown_type.h: looking up the name of a type, and the error for an unknown one.
 //
 // Depends on: schema/schema_cursor.h.
 #pragma once

@@ -76,7 +76,7 @@ void require_growing(const Tensor& tensor, std::size_t bytes) {
   if (tensor.impl()->has_mark(kLent)) {
     refuse_to_grow(tensor, bytes, "its address was given away, as numpy() does");
   }
-  if (storage.gradient_state()) refuse_to_grow(tensor, bytes, "gradients of it are recorded");
+  if (storage.gradient_state()) refuse_to_grow(tensor, bytes, "it is on the tape");
 }
 
 CountedPtr<Storage> grow(const Storage& former, std::size_t bytes) {

@@ -18,25 +18,25 @@ DispatchKeySet keys_of_view(DispatchKeySet keys) {
 }
 
 // In C++ these views are for kernels: a gradient would not flow through one that a program makes.
-[[noreturn]] OPYARD_COLD void refuse_unrecorded(const char* function, const Tensor& tensor) {
+[[noreturn]] OPYARD_COLD void refuse_untaped(const char* function, const Tensor& tensor) {
   fail(
       ErrorKind::Unsupported,
-      fmt::format("Tensor::{0} of {1}, which needs a gradient, would not be recorded: it is for "
+      fmt::format("Tensor::{0} of {1}, which needs a gradient, would not be taped: it is for "
                   "kernels, which run below autograd; call the operator aten::{0} instead, or turn "
                   "gradients off with GradientModeGuard",
                   function, describe(tensor)));
 }
-void check_unrecorded(const char* function, const Tensor& tensor) {
+void check_untaped(const char* function, const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   const bool has_state = impl.gradient_state() || impl.storage()->gradient_state();
   if (__builtin_expect(!has_state, 1)) return;
   constexpr DispatchKeySet kAutograd(DispatchKey::AutogradFunctionality);
-  if (!records_gradients() || !impl.keys().has(DispatchKey::AutogradFunctionality) ||
+  if (!gradients_enabled() || !impl.keys().has(DispatchKey::AutogradFunctionality) ||
       (detail::excluded_keys() & kAutograd.raw()) != 0) {
     return;
   }
   const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
-  if (functions != nullptr && functions->needs(tensor)) refuse_unrecorded(function, tensor);
+  if (functions != nullptr && functions->needs(tensor)) refuse_untaped(function, tensor);
 }
 
 // Under inference mode calls pass by the tape, which marks such views elsewhere.
@@ -161,7 +161,7 @@ Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) c
 Tensor reinterpret(const Tensor& tensor, DType dtype, IntSpan sizes, IntSpan strides,
                    std::int64_t offset) {
   const TensorImpl& impl = *tensor.impl();
-  check_unrecorded("as_strided", tensor);
+  check_untaped("as_strided", tensor);
   auto view = make_counted<TensorImpl>(impl.storage(), dtype, sizes, strides, offset,
                                        keys_of_view(impl.keys()));
   view->inherit_marks(impl);
@@ -172,7 +172,7 @@ Tensor reinterpret(const Tensor& tensor, DType dtype, IntSpan sizes, IntSpan str
 Tensor Tensor::alias() const {
   const TensorImpl& impl = require();
   if (impl.has_policy(TensorImpl::kSymbolic)) refuse_symbolic("alias");
-  check_unrecorded("alias", *this);
+  check_untaped("alias", *this);
   auto view = make_counted<TensorImpl>(impl, keys_of_view(impl.keys()));
   mark_if_inferred(*this, *view);
   return Tensor(std::move(view));

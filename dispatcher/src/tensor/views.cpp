@@ -1,4 +1,4 @@
-// tensor/views.cpp: views for authors of kernels, and what each refuses.
+// tensor/views.cpp: views for authors of kernels, and their checks.
 #include "opyard/tensor/views.h"
 #include "opyard/tensor/wrapped_stride.h"
 

@@ -1,4 +1,4 @@
-// value/future.cpp: completing futures, waiting for them, and running what was to follow.
+// value/future.cpp: completing futures, waiting for them, and running their continuations.
 //
 // Overview: a future has no lock, so that none can be held while a GIL is taken or code of a user
 // runs, and none can be inherited by the child of a fork. The callbacks are a chain to which adders

@@ -1,4 +1,4 @@
-// graphs/codes.cpp: Code in Python, what is known of it before it runs, and pictures of graphs.
+// graphs/codes.cpp: Code in Python, its properties before it runs, and pictures of graphs.
 #include "graphs/runs.h"
 
 #include "opyard/detail/bind/classes.h"

@@ -1,4 +1,4 @@
-// graphs/module.cpp: the extension module opyard._graphs: graphs, their parts, and what runs them.
+// graphs/module.cpp: the extension module opyard._graphs: graphs, their parts, codes and interpreter states.
 #include "graphs/graphs.h"
 #include "opyard/detail/bind/refused_calls.h"
 #include "opyard/detail/bind/signatures.h"

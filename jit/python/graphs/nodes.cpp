@@ -47,8 +47,8 @@ void add_value(py::class_<SharedValue>& value) {
             self.item->set_type(jit::parse_type(text));
           },
           "its type as the text says it: 'Tensor', 'int', 'Float(2, 3)'")
-      .def_property_readonly("is_handle",
-                             [](const SharedValue& self) { return self.item->is_handle(); })
+      .def_property_readonly("is_pullback",
+                             [](const SharedValue& self) { return self.item->is_pullback(); })
       .def_property(
           "stage", [](const SharedValue& self) { return self.item->stage(); },
           [](const SharedValue& self, int stage) { self.item->set_stage(stage); },

@@ -258,7 +258,7 @@ void add_tracing(py::module_& module) {
   module.def("is_computed", &is_computed, py::arg("tensor"));
   module.def("add_made", &add_made, py::arg("tensor"));
   module.def("user_frame", &user_frame_or_none);
-  module.def("is_recording", [] { return jit::recording_trace() != nullptr; });
+  module.def("traces_calls", [] { return jit::recording_trace() != nullptr; });
   module.def("call_function", &call_function, py::arg("function"), py::arg("name"),
              py::arg("arguments"), py::arg("calling"), py::arg("requires_grad"));
   module.def("is_tracing", [] { return jit::current_trace() != nullptr; });

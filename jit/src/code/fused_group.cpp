@@ -273,7 +273,7 @@ bool BlockedGroup::run_in_blocks(std::span<const opyard::Value* const> inputs,
     if (!tensor.defined()) return false;
     const TensorImpl& impl = *tensor.impl();
     if (impl.policies() != 0 || impl.own_device().backend != Backend::CPU) return false;
-    if (records_gradients() && opyard::detail::may_need_gradient(impl)) return false;
+    if (gradients_enabled() && opyard::detail::may_need_gradient(impl)) return false;
     keys = keys | tensor.keys();
     tensors[i] = &tensor;
   }

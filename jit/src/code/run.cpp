@@ -1,4 +1,4 @@
-// code/run.cpp: the loop that runs instructions, what is checked before it begins, and a whole run of a
+// code/run.cpp: the interpreter loop, the checks before it begins, and a whole run of a
 // graph of one stage. They are in one file, so that the compiler makes one function of the last.
 #include <fmt/format.h>
 

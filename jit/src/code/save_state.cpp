@@ -143,8 +143,7 @@ class Writer {
                          opyard::describe(tensor)));
     }
     if (impl.gradient_state() || impl.storage()->gradient_state()) {
-      refuse(fmt::format("{} that gradients are recorded of; detach it first",
-                         opyard::describe(tensor)));
+      refuse(fmt::format("{} that is on the tape; detach it first", opyard::describe(tensor)));
     }
     kind(value);
     number(std::uint8_t(impl.dtype()));

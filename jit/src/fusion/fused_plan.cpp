@@ -1,4 +1,4 @@
-// fusion/fused_plan.cpp: the plans of all parts, and how the tail takes what they give.
+// fusion/fused_plan.cpp: the plans of all parts, and the tail's inputs from them.
 #include "fusion/fused_plan.h"
 
 #include <algorithm>

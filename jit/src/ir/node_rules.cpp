@@ -116,18 +116,18 @@ void check_fork(const Node& node) {
   }
 }
 
-void check_handles(const Node& node) {
+void check_pullbacks(const Node& node) {
   for (std::size_t i = 0; i + 1 < node.inputs().size(); ++i) {
-    if (node.inputs()[i]->is_handle()) {
-      refuse_node(node, fmt::format("takes the handle %{} at position {}; a handle is the last "
+    if (node.inputs()[i]->is_pullback()) {
+      refuse_node(node, fmt::format("takes the pullback %{} at position {}; a pullback is the last "
                                     "input, and there is one at most",
                                     node.inputs()[i]->printed_name(), i));
     }
   }
   if (!node.blocks().empty()) return;  // they hand on whatever their blocks give
   for (std::size_t i = 0; i + 1 < node.outputs().size(); ++i) {
-    if (node.outputs()[i]->is_handle()) {
-      refuse_node(node, fmt::format("gives the handle %{} at position {}; a handle is the last "
+    if (node.outputs()[i]->is_pullback()) {
+      refuse_node(node, fmt::format("gives the pullback %{} at position {}; a pullback is the last "
                                     "output, and there is one at most",
                                     node.outputs()[i]->printed_name(), i));
     }
@@ -184,7 +184,7 @@ void check_kind_rules(const Node& node) {
   }
   if (node.kind() == prim::If) check_if(node);
   if (node.kind() == prim::Loop) check_loop(node);
-  check_handles(node);
+  check_pullbacks(node);
 }
 
 }  // namespace opyard::jit::detail

@@ -55,8 +55,8 @@ void append_elements(std::string& out, const Type& type, const char* open) {
 
 void append_type(std::string& out, const Type& type) {
   if (const TensorShape* const shape = find_shape(type)) return append_shape(out, *shape);
-  if (is_handle(type)) {
-    out += "Handle";
+  if (is_pullback(type)) {
+    out += "Pullback";
     return;
   }
   switch (type.kind()) {

@@ -1,4 +1,4 @@
-// ir/types.cpp: shaped tensor types, the handle type, and subtyping.
+// ir/types.cpp: shaped tensor types, the pullback type, and subtyping.
 #include "opyard/jit/types.h"
 
 #include <fmt/format.h>
@@ -104,14 +104,14 @@ TypePtr type_of_tensor(const Tensor& tensor) {
   return shaped_tensor(std::move(shape));
 }
 
-TypePtr handle_type() {
+TypePtr pullback_type() {
   static constinit MadeOnce<TypePtr> type;
   return type.get(
-      [] { return std::make_unique<const TypePtr>(named_type(TypeKind::Class, kHandleClass)); });
+      [] { return std::make_unique<const TypePtr>(named_type(TypeKind::Class, kPullbackClass)); });
 }
 
-bool is_handle(const Type& type) {
-  return type.kind() == TypeKind::Class && type.name() == kHandleClass;
+bool is_pullback(const Type& type) {
+  return type.kind() == TypeKind::Class && type.name() == kPullbackClass;
 }
 
 bool same_type(const Type& a, const Type& b) {

@@ -35,7 +35,7 @@ namespace {
 
 using detail::describe_node;
 
-constinit std::atomic<const HandleNodes*> handle_nodes{nullptr};
+constinit std::atomic<const PullbackNodes*> pullback_nodes{nullptr};
 
 [[noreturn]] OPYARD_COLD void refuse_gradient(const Node& node, std::string_view why) {
   fail(ErrorKind::Unsupported, fmt::format("differentiate(): {} {}", describe_node(node), why));
@@ -172,10 +172,10 @@ class Differentiation {
       if (carries_keys(*output->type()) && !is_integral(*output->type())) flows_[output] = flow;
     }
   }
-  // The handle of a call is reached by the gradients of what runs from it: see [Functions] in
+  // The pullback of a call is reached by the gradients of what runs from it: see [Functions] in
   // jit/differentiate.h.
   void find_flow_of_function(const Node& node) {
-    if (handle_nodes.load(std::memory_order_acquire) == nullptr) {
+    if (pullback_nodes.load(std::memory_order_acquire) == nullptr) {
       refuse_gradient(node,
                       "is a function, and has no formula as text; load opyard.autograd, or call "
                       "autograd::join_graphs(), which records what functions do");
@@ -412,43 +412,43 @@ class Differentiation {
   }
 
   void run_function(Node& node) {
-    const HandleNodes& handles = *handle_nodes.load(std::memory_order_acquire);
-    Value* handle = node.outputs().empty() ? nullptr : node.outputs().back();
-    if (handle == nullptr || !handle->is_handle()) {
+    const PullbackNodes& pullbacks = *pullback_nodes.load(std::memory_order_acquire);
+    Value* pullback = node.outputs().empty() ? nullptr : node.outputs().back();
+    if (pullback == nullptr || !pullback->is_pullback()) {
       std::vector<bool> wanted;
       for (const Value* const input : node.inputs()) {
         const bool flows = flow_of(input) != Flow::None;
         if (input->type()->kind() == TypeKind::Tensor) {
           wanted.push_back(flows);
-        } else if (flows && !input->is_handle()) {
+        } else if (flows && !input->is_pullback()) {
           refuse_gradient(
               node, fmt::format("takes %{} of type {}, by which a gradient cannot flow into a "
                                 "function; give it the Tensors",
                                 input->printed_name(), type_text(*input->type())));
         }
       }
-      handle = handles.add_handle(node, wanted);
+      pullback = pullbacks.add_pullback(node, wanted);
     }
     std::vector<Value*> gradients;
     for (Value* const output : node.outputs()) {
-      if (output == handle) break;
+      if (output == pullback) break;
       const auto found = gradients_.find(output);
       gradients.push_back(found != gradients_.end()
                               ? found->second
                               : graph_.append_node(graph_.create(prim::Undefined))->output());
     }
-    const std::vector<Value*> reached = handles.reached(node);
+    const std::vector<Value*> reached = pullbacks.reached(node);
     for (Value* const input : node.inputs()) {
-      if (flow_of(input) == Flow::None || input->is_handle() ||
+      if (flow_of(input) == Flow::None || input->is_pullback() ||
           std::ranges::find(reached, input) != reached.end()) {
         continue;
       }
       refuse_gradient(
-          node, fmt::format("gives a handle already, which leaves %{} out: a gradient is wanted "
+          node, fmt::format("gives a pullback already, which leaves %{} out: a gradient is wanted "
                             "for it",
                             input->printed_name()));
     }
-    Node* const eval = graph_.append_node(handles.create_eval(graph_, gradients, handle));
+    Node* const eval = graph_.append_node(pullbacks.create_eval(graph_, gradients, pullback));
     eval->set_source_range(node.source_range());
     for (std::size_t i = 0; i < reached.size(); ++i) {
       if (flow_of(reached[i]) == Flow::None) continue;
@@ -536,8 +536,8 @@ class Differentiation {
 
 }  // namespace
 
-void set_handle_nodes(const HandleNodes& functions) noexcept {
-  handle_nodes.store(&functions, std::memory_order_release);
+void set_pullback_nodes(const PullbackNodes& functions) noexcept {
+  pullback_nodes.store(&functions, std::memory_order_release);
 }
 
 passes::Differentiated passes::differentiate(Graph& graph, std::span<Value* const> wrt,

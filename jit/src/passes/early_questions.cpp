@@ -38,7 +38,7 @@ class EarlyQuestions {
     for (Node* const node : graph_.nodes()) {
       if (node->stage() != graph_.stage()) continue;
       for (Value* const input : node->inputs()) {
-        const bool is_earlier = input->stage() < graph_.stage() && !input->is_handle() &&
+        const bool is_earlier = input->stage() < graph_.stage() && !input->is_pullback() &&
                                 input->node()->kind() != prim::Constant;
         if (is_earlier && seen.insert(input).second) found.push_back(input);
       }

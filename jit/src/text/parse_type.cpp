@@ -21,7 +21,7 @@ TypePtr find_base(std::string_view name) {
   if (name == "number") return base_type(TypeKind::Scalar);
   if (name == "None") return base_type(TypeKind::None);
   if (name == "string") return base_type(TypeKind::Str);
-  if (name == "Handle") return handle_type();
+  if (name == "Pullback") return pullback_type();
   return {};
 }
 

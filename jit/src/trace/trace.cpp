@@ -241,11 +241,10 @@ void TraceData::check_may_call(const Operator& op) const {
   check_modes(to_string(op.name()));
   if (!options.observes) return;
   if (gradient_mode() != gradients) {
-    fail(
-        ErrorKind::Unsupported,
-        fmt::format("{}: was called where gradients are {}, other than around the function; a "
-                    "graph does not hold that",
-                    to_string(op.name()), records_gradients() ? "recorded again" : "not recorded"));
+    fail(ErrorKind::Unsupported,
+         fmt::format("{}: was called where gradients are {}, other than around the function; a "
+                     "graph does not hold that",
+                     to_string(op.name()), gradients_enabled() ? "enabled again" : "disabled"));
   }
   if (!(local_keys() == keys)) {
     fail(ErrorKind::Unsupported,

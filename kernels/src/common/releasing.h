@@ -1,4 +1,4 @@
-// kernels/common/releasing.h: from which size on a kernel lets other threads run Python code.
+// kernels/common/releasing.h: the size from which a kernel releases the GIL.
 //
 // A release and taking the GIL again cost 29 ns, twice that on a busy machine. The sizes are those
 // from which that is at most 1.2 % of the cheapest loop (docs/dev/performance.md has the figures):

@@ -1,4 +1,4 @@
-// kernels/gradients/bounds.cpp: gradients of what is cut at bounds, at these bounds.
+// kernels/gradients/bounds.cpp: gradients of clamping functions at their bounds.
 //
 // On a bound clamp passes the gradient on to self, and hardtanh does not; what is no number is
 // inside of no bounds. So PyTorch has it. All are compositions, and so differentiable again.

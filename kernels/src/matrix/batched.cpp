@@ -1,4 +1,4 @@
-// kernels/matrix/batched.cpp: bmm, and what is made of it: products of as many matrices by as many.
+// kernels/matrix/batched.cpp: bmm, and operators made of it: products of as many matrices by as many.
 //
 // Both sides have one dtype, as nothing is promoted here; products of integers wrap.
 #include <opyard/parallel.h>

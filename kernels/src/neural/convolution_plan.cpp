@@ -1,4 +1,4 @@
-// kernels/neural/convolution_plan.cpp: sizes of convolutions, and what is refused.
+// kernels/neural/convolution_plan.cpp: sizes of convolutions, and their checks.
 #include "neural/convolution_plan.h"
 
 #include "neural/window_lists.h"

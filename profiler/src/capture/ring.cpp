@@ -1,4 +1,4 @@
-// profiler/capture/ring.cpp: the ring, and how it makes room for sessions.
+// profiler/capture/ring.cpp: the ring, and its eviction of sessions.
 #include "opyard/profiler/ring.h"
 
 #include <atomic>

@@ -95,7 +95,7 @@ const GradientLibrary& gradient_library_of(ForeignState& state, PyObject* owner)
 
 [[noreturn]] OPYARD_COLD void refuse_gradient(const GradientLibrary& library) {
   std::string text =
-      "it requires a gradient, and what is done with it here would not be recorded; pass "
+      "it requires a gradient, and what is done with it here would not be taped; pass "
       "x.detach()";
   if (library.is_grad_enabled && PyModule_Check(library.package.get()) != 0) {
     const char* const name = PyModule_GetName(library.package.get());

@@ -1,4 +1,4 @@
-// objects/arrays/exported_array.cpp: the doors of arrays, and what becomes of an export.
+// objects/arrays/exported_array.cpp: the functions by which arrays export memory, and the end of an export.
 #include "objects/arrays/exported_array.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// objects/convert/future_state.cpp: completing a future from Python, waiting for it, and what came of it.
+// objects/convert/future_state.cpp: completing a future from Python, waiting for it, and its result.
 //
 // [Signals] A wait gives the GIL up in slices, since a signal can be told to any thread of the
 // process and Python's handlers run only on the main one: there it looks for them after each slice,

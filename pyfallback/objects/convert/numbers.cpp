@@ -22,7 +22,7 @@ namespace {
 
 // A number carries no gradient: one that is wanted would be lost without a word.
 void refuse_lost_gradient(const Tensor& tensor) {
-  if (!records_gradients() || !detail::may_need_gradient(*tensor.impl())) return;
+  if (!gradients_enabled() || !detail::may_need_gradient(*tensor.impl())) return;
   const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
   if (functions == nullptr || !functions->needs(tensor)) return;
   throw LostGradient(Error(ErrorKind::BadArgument,

@@ -1,4 +1,4 @@
-// objects/tensor/tensor_class.cpp: subclasses of Tensor, and how their instances are made.
+// objects/tensor/tensor_class.cpp: subclasses of Tensor, and making their instances.
 //
 // [Finaliser] What keeps a wrapper that must not be lost is the finaliser of its type; see
 // tensor_life.cpp, [Keeping]. A class with a __del__ of its own would put Python's function there.
@@ -127,11 +127,11 @@ Owned wrap_alias(Runtime& runtime, PyTypeObject* type, Tensor alias) {
   return wrap_as(runtime, type, std::move(alias));
 }
 
-// Whether calls with it are recorded here, and lead to what it was computed from.
+// Whether calls with it are taped here, and lead to what it was computed from.
 bool leads_back(const Tensor& data) {
   const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
   constexpr DispatchKeySet kAutograd(DispatchKey::AutogradFunctionality);
-  return data.impl()->gradient_state() && functions != nullptr && records_gradients() &&
+  return data.impl()->gradient_state() && functions != nullptr && gradients_enabled() &&
          (detail::excluded_keys() & kAutograd.raw()) == 0 && functions->needs(data);
 }
 
@@ -175,7 +175,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
     if (!detail::may_need_gradient(*data.impl()))
       return make_instance(runtime, type, data).release();
     require_memory(type, data);
-    // Recorded as any other view is; a handler is asked for what it is answered with later.
+    // Taped as any other view is; a handler is asked for what it is answered with later.
     const ExcludeDispatchKeyGuard below(DispatchKey::Python);
     const CalledFromPython called(runtime);
     return wrap_alias(runtime, type, call_alias(data)).release();

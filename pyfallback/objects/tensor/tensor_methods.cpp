@@ -377,10 +377,10 @@ PyMethodDef tensor_methods[] = {
      "a tensor of its own: what the __new__ of a subclass returns. Raises TypeError for other "
      "classes, and ValueError for data that requires a gradient while gradients are on."},
     {"as_subclass", as_subclass, METH_O,
-     "as_subclass($self, cls, /)\n--\n\nThe same memory as an instance of another class, recorded "
+     "as_subclass($self, cls, /)\n--\n\nThe same memory as an instance of another class, taped "
      "as a view if the tensor requires a gradient."},
     {"requires_grad_", method(tensor_requires_grad_), METH_VARARGS | METH_KEYWORDS,
-     "requires_grad_($self, requires_grad=True)\n--\n\nHas calls with this tensor recorded from "
+     "requires_grad_($self, requires_grad=True)\n--\n\nHas calls with this tensor taped from "
      "now "
      "on, or not. Raises TypeError for integers."},
     {"backward", method(tensor_backward), METH_VARARGS | METH_KEYWORDS,

@@ -1,4 +1,4 @@
-"""What type checkers take for an array of another library."""
+"""Protocols by which type checkers know arrays of other libraries."""
 
 from typing import Any, Protocol
 

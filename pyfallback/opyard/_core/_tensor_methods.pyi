@@ -1,4 +1,4 @@
-"""What operators of aten give as methods of Tensor: tools/method_stubs.py writes it.
+"""Methods of Tensor that are operators of aten: tools/method_stubs.py writes it.
 
 It is for type checkers. A method whose overloads give different things is not here: what it gives
 is Any.

@@ -1,4 +1,4 @@
-"""Asking the registry, listening to it, and watching calls: what opyard.dispatch has of that.
+"""Queries of the registry, its listeners, and watchers of calls, for opyard.dispatch.
 
 A function that takes an operator takes its name, an object of opyard.ops, or a packet with one
 overload. A name need not be that of a defined operator: it may have kernels already.

@@ -1,4 +1,4 @@
-"""opyard.Tag: what can be said of an operator besides its schema."""
+"""opyard.Tag: properties of an operator besides its schema."""
 
 from collections.abc import Iterable
 from enum import Enum

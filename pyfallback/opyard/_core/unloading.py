@@ -1,4 +1,4 @@
-"""opyard._core.unloading: what load_library() and unload_library() give.
+"""opyard._core.unloading: results of load_library() and unload_library().
 
     plugin = opyard.load_library("libdemo.so")
     report = plugin.unload()

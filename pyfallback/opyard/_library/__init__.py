@@ -1,1 +1,1 @@
-"""Registering: libraries, overrides, custom operators, and what they are made from."""
+"""Registering: libraries, overrides, custom operators, and the parts of those."""

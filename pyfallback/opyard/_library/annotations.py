@@ -1,4 +1,4 @@
-"""Annotations of users' own classes: what a schema says for them, and how a function gets them.
+"""Annotations of users' own classes: their types in a schema, and their conversion for a function.
 
 A schema has tensors, numbers, texts and containers of them. Some annotations stand for one of these
 and yet for another class in Python:

@@ -1,4 +1,4 @@
-"""Operators as plain C functions: what opyard.library has of them."""
+"""Operators as plain C functions: for opyard.library."""
 
 import ctypes
 from typing import Any

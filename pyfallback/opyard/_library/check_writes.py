@@ -1,4 +1,4 @@
-"""opyard.dispatch.check_writes: whether the operators that a program calls do what they say.
+"""opyard.dispatch.check_writes: checks calls of a program against their schemas.
 
     with opyard.dispatch.check_writes(sample=100):
         serve()

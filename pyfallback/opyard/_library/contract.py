@@ -1,5 +1,5 @@
-"""What the tags of an operator ask of its schema: that an in-place operator writes to its first
-argument and gives it, and one with out= arguments to these.
+"""Requirements of tags on a schema: an in-place operator writes to its first argument and gives it,
+and one with out= arguments to these.
 
 infer_schema() declares what they stand for; custom_op() checks a schema that was written.
 """

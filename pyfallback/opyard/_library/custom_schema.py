@@ -1,4 +1,4 @@
-"""What custom_op() asks of an operator before it is made: its name, its schema, its tags, its text.
+"""Checks of custom_op() before it defines an operator: its name, its schema, its tags, its text.
 
 Nothing here registers anything. Each refusal names the operator, what came and what is accepted.
 """

@@ -1,5 +1,6 @@
-"""Whether a call does what its schema says of memory: which arguments it writes to, and what its
-results alias. opcheck() asks it of a call with copies, check_writes() of the calls of a program.
+"""Checks a call against its schema's alias annotations: the arguments that it writes to, and those
+that its results alias. opcheck() asks it of a call with copies, check_writes() of the calls of a
+program.
 
 [Memory] Two tensors alias if the bytes that they span overlap, so views of one tensor that are side
 by side do not, and arrays of others that are in one block do. A tensor without elements aliases

@@ -1,4 +1,4 @@
-"""Fake kernels: what an operator gives for tensors without elements. opyard.library has the names.
+"""Fake kernels: results of an operator for tensors without elements. opyard.library has the names.
 
 A fake kernel is registered at the key Meta and is called with meta tensors. It computes sizes,
 dtypes and devices, and reads no elements. If a size depends on elements,

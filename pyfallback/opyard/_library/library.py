@@ -1,4 +1,4 @@
-"""Library: a batch of registrations with one lifetime, and what else registers by it."""
+"""Library: a batch of registrations with one lifetime, and the functions that register by it."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""opyard.library.opcheck: whether an operator does what its schema says.
+"""opyard.library.opcheck: tests an operator against its schema.
 
 [Copies] Every test calls the operator with copies of the arguments, so the caller's are not
 touched. Tensors that share memory share it in the copies as well, and one that comes twice comes
@@ -237,7 +237,7 @@ def _test_faketensor(call: _Call) -> None:
 
 
 def _test_autograd_registration(call: _Call) -> None:
-    """Gradients are recorded at the Autograd keys, by formulas, and by no kernel below."""
+    """Calls are taped at the Autograd keys, by formulas, and by no kernel below."""
     from .._dispatch.guards import AutoDispatchBelowAutograd
 
     if hooks["formulas"](call.op) not in (None, "Python"):
@@ -261,8 +261,8 @@ def _test_autograd_registration(call: _Call) -> None:
     ]
     if faults:
         raise OpCheckError(
-            f"{_list(faults)}: the kernel records gradients itself, where they are lost as soon as "
-            "the call is recorded. Give the operator a formula, with derivative() or "
+            f"{_list(faults)}: the kernel tapes calls itself, where they are lost as soon as "
+            "the call is taped. Give the operator a formula, with derivative() or "
             "register_autograd(), or register this kernel at the Autograd key"
         )
 
@@ -333,7 +333,7 @@ def opcheck(
 
     - "test_schema": the call writes only to arguments that are declared so, (a!), and results alias
       arguments and each other only where alias sets say so. Arguments may alias before the call.
-    - "test_autograd_registration": no kernel below the Autograd keys records gradients itself, and
+    - "test_autograd_registration": no kernel below the Autograd keys tapes calls itself, and
       the operator's formulas can be read.
     - "test_faketensor": called without elements, the operator gives results with the same shapes,
       strides and element types.

@@ -309,7 +309,7 @@ def register_autograd(
     """Gives an operator a backward in Python: backward(ctx, *gradients).
 
     It gives a gradient, or None, for each argument, keyword-only ones left out.
-    `setup_context(ctx, inputs, output)` is called when a call is recorded, with
+    `setup_context(ctx, inputs, output)` is called when a call is taped, with
     `keyword_only_inputs` between the two if the operator has such; ctx has save_for_backward(),
     saved_tensors and needs_input_grad, and takes attributes. A list of tensors gets its gradients,
     and gives them, as a list.

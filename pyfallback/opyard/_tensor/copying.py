@@ -1,4 +1,4 @@
-"""Copying and pickling tensors: what the copy and pickle modules ask of one.
+"""Copying and pickling tensors: methods for the copy and pickle modules.
 
     copy.copy(t)       another tensor on the same memory
     copy.deepcopy(t)   a tensor with memory of its own, in the same order if nothing overlaps

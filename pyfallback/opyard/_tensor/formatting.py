@@ -8,7 +8,7 @@
 All numbers of a tensor are written alike: floats with as many decimals as the longest needs, four
 at most, or all with an exponent. The dtype is named if opyard.tensor() would choose another
 one, the device if it is not the cpu, and `requires_grad=True` or the function that gave it if a
-gradient is recorded. An instance of a subclass begins with its class's name.
+gradient is taped. An instance of a subclass begins with its class's name.
 """
 
 import math

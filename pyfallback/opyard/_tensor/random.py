@@ -1,4 +1,4 @@
-"""Random numbers that one seed repeats: manual_seed(), and what layers draw.
+"""Random numbers that one seed repeats: manual_seed(), and the draws of layers.
 
 All come from the process's generator, which gives the same on every machine.
 """

@@ -1,4 +1,4 @@
-// test_autograd.cpp: gradients from C++: what is recorded, and what a backward gives.
+// test_autograd.cpp: protects gradients from C++: taped calls, and results of a backward.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "../counting_new.h"
 #include "../jit.h"
 #include "opyard/autograd.h"
-#include "opyard/autograd/handle.h"
+#include "opyard/autograd/pullback.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
 #include "opyard/library.h"
@@ -99,7 +99,7 @@ TEST(AutogradOutOfMemory, AStepFailsAtEachRequestAndTheNextOneWorks) {
   EXPECT_GT(requests, 40);
 }
 
-// x * x in stage 0, which gives a handle; stage 1 runs backward from it.
+// x * x in stage 0, which gives a pullback; stage 1 runs backward from it.
 class Staged {
  public:
   Staged() {
@@ -111,11 +111,11 @@ class Staged {
                       std::span<const Value> inputs, std::vector<Value>& outputs) {
           outputs.emplace_back(op.call(inputs[0].to_tensor(), inputs[0].to_tensor()));
         }));
-    jit::Value* const handle = add_handle(*node);
+    jit::Value* const pullback = add_pullback(*node);
     graph_->register_output(node->outputs()[0]);
     graph_->advance_stage();
     jit::Value* const gradient = graph_->add_input("g");
-    jit::Node* const eval = graph_->append_node(create_eval(*graph_, {&gradient, 1}, handle));
+    jit::Node* const eval = graph_->append_node(create_eval(*graph_, {&gradient, 1}, pullback));
     graph_->register_output(eval->outputs()[0]);
     code_ = jit::compile(graph_);
   }
@@ -134,7 +134,7 @@ class Staged {
   const Value gradient_ = Value(numbers({1, 1}));
 };
 
-TEST(AutogradOutOfMemory, H40_AHandleFailsAtEachRequestAndTheNextRunWorks) {
+TEST(AutogradOutOfMemory, H40_APullbackFailsAtEachRequestAndTheNextRunWorks) {
   const Staged staged;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(staged.run(), 4);
   long requests = 0;

@@ -1,4 +1,4 @@
-// test_error.cpp: protects what leaves a border: a status and a text, never an exception.
+// test_error.cpp: protects the errors at a border: a status and a text, never an exception.
 #include "opyard/base/error.h"
 
 #include <gtest/gtest.h>

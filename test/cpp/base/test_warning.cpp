@@ -1,4 +1,4 @@
-// test_warning.cpp: protects what a person is told where the call goes on, and how often.
+// test_warning.cpp: protects warnings: their handlers, and their number.
 #include "opyard/base/warning.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_weak.cpp: protects who may watch a counted object, and what they see when it has died.
+// test_weak.cpp: protects weak references to counted objects, also after an object's end.
 #include "opyard/base/weak.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_c_api.cpp: protects what programs in C are promised: handles, values, calls, kernels, and that
+// test_c_api.cpp: protects the C API: handles, values, calls, kernels, and that
 // a failure is a status whatever was thrown.
 #include "opyard/c_api.h"
 

@@ -1,4 +1,4 @@
-// test/cpp/call_path/call_path_subject.cpp: what test_call_path.cpp takes apart. It is compiled, optimised,
+// test/cpp/call_path/call_path_subject.cpp: the calls that test_call_path.cpp disassembles. It is compiled, optimised,
 // as a plugin would be, and never run.
 #include <pthread.h>
 

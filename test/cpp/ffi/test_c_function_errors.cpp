@@ -1,4 +1,4 @@
-// test_c_function_errors.cpp: protects what is said of schemas without a C signature, of libraries
+// test_c_function_errors.cpp: protects the errors for schemas without a C signature, of libraries
 // and symbols that are not there, and of functions that fail or leave what cannot be taken.
 #include <gtest/gtest.h>
 

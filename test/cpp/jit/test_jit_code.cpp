@@ -1,4 +1,4 @@
-// test_jit_code.cpp: protects what a graph computes: calls, numbers, containers, branches, loops, stages.
+// test_jit_code.cpp: protects results of a graph: calls, numbers, containers, branches, loops, stages.
 #include <gtest/gtest.h>
 
 #include <optional>

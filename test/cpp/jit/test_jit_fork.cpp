@@ -1,4 +1,4 @@
-// test_jit_fork.cpp: protects prim::fork and aten::wait: what they compute, their text, their errors, and what
+// test_jit_fork.cpp: protects prim::fork and aten::wait: their results, their text, their errors, and what
 // a fork holds.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// test_jit_graph.cpp: protects what a graph is: its nodes and values, their edges, order and attributes.
+// test_jit_graph.cpp: protects the structure of graphs: nodes and values, their edges, order and attributes.
 #include <gtest/gtest.h>
 
 #include "../thrown_by.h"
@@ -46,9 +46,9 @@ TEST(Graph, H1_OwnsNodesAndValues) {
   EXPECT_EQ(g.x->uses()[1], (Use{g.add, 1}));
   EXPECT_EQ(g.relu->output()->uses()[0], (Use{g.add, 0}));
   EXPECT_EQ(g.relu->output()->node(), g.relu);
-  EXPECT_FALSE(g.x->is_handle());
-  g.x->set_type(handle_type());
-  EXPECT_TRUE(g.x->is_handle());
+  EXPECT_FALSE(g.x->is_pullback());
+  g.x->set_type(pullback_type());
+  EXPECT_TRUE(g.x->is_pullback());
   EXPECT_EQ(g.x->printed_name(), "x");
   EXPECT_NE(g.relu->output()->unique(), g.x->unique());
 }
@@ -445,11 +445,11 @@ TEST(Lint, H2_StagesDoNotDecrease) {
             "stage 0");
 }
 
-TEST(Lint, H9_HandleIsLastAndAlone) {
+TEST(Lint, H9_PullbackIsLastAndAlone) {
   Small g;
-  g.relu->output()->set_type(handle_type());
+  g.relu->output()->set_type(pullback_type());
   EXPECT_EQ(lint_text(*g.graph),
-            "%2 = aten::add (stage 0) takes the handle %1 at position 0; a handle "
+            "%2 = aten::add (stage 0) takes the pullback %1 at position 0; a pullback "
             "is the last input, and there is one at most");
 }
 

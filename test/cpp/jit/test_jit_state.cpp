@@ -1,4 +1,4 @@
-// test_jit_state.cpp: protects what a code and a state promise: sharing, registers, the inputs of stages, saving
+// test_jit_state.cpp: protects codes and states: sharing, registers, the inputs of stages, saving
 // and loading.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// test_jit_text.cpp: protects the text of graphs: what is printed, what is read, what is refused and how.
+// test_jit_text.cpp: protects the text of graphs: printing, parsing and errors.
 #include <gtest/gtest.h>
 
 #include "../jit.h"
@@ -23,7 +23,7 @@ TEST(GraphText, H11_H15_WhatIsPrintedIsReadAndPrintedAgain) {
       %u : (int, Float(2), str?)[],
       %v : Dict(str, Tensor?),
       %w : Future(Double(requires_grad=1)),
-      %h : Handle):
+      %h : Pullback):
   return ()
 )",
       R"(graph():

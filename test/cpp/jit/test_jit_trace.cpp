@@ -1,4 +1,4 @@
-// test_jit_trace.cpp: protects what a trace records of the calls of a thread, without Python.
+// test_jit_trace.cpp: protects traces of a thread's calls, without Python.
 #include <gtest/gtest.h>
 
 #include <thread>

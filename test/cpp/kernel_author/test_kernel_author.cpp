@@ -1,4 +1,4 @@
-// test/cpp/kernel_author/test_kernel_author.cpp: what authors of kernels are given by opyard/kernel.h, checked as a library under work is.
+// test/cpp/kernel_author/test_kernel_author.cpp: protects opyard/kernel.h for authors of kernels, with the checks of a library under work.
 #define OPYARD_CHECKED
 #include "opyard/kernel.h"
 

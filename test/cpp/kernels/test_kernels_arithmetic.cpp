@@ -1,4 +1,4 @@
-// test/cpp/kernels/test_kernels_arithmetic.cpp: protects what each elementwise operator computes: values,
+// test/cpp/kernels/test_kernels_arithmetic.cpp: protects results of each elementwise operator: values,
 // dtypes, the edges of both, and the sentences for what has no answer. How operands meet is
 // test_kernels_elementwise.cpp.
 #include <limits>

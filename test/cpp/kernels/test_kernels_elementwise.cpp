@@ -1,4 +1,4 @@
-// test/cpp/kernels/test_kernels_elementwise.cpp: protects how operands of elementwise operators meet:
+// test/cpp/kernels/test_kernels_elementwise.cpp: protects operands of elementwise operators:
 // promotion, broadcasting, any strides, in-place rules, and the sentences for what does not fit.
 #include "../aten.h"
 

@@ -1,4 +1,4 @@
-// test_alias_keys.cpp: protects what alias keys mean, key by key.
+// test_alias_keys.cpp: protects the meaning of alias keys, key by key.
 #include "opyard/keys/alias_keys.h"
 
 #include <gtest/gtest.h>

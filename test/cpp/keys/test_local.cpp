@@ -120,7 +120,7 @@ TEST(LocalKeys, A32_TheGradientModeIsNoKeyAndNoSetTouchesIt) {
   const LocalKeys keys = local_keys();
   {
     const GradientModeGuard off(GradientMode::NoGradients);
-    EXPECT_FALSE(records_gradients());
+    EXPECT_FALSE(gradients_enabled());
     EXPECT_FALSE(is_inference());
     EXPECT_EQ(local_keys(), keys);
     const ForceDispatchKeyGuard all{DispatchKeySet(DispatchKeySet::FULL), DispatchKeySet(K::CPU)};
@@ -129,7 +129,7 @@ TEST(LocalKeys, A32_TheGradientModeIsNoKeyAndNoSetTouchesIt) {
     const GradientModeGuard inference(GradientMode::Inference);
     EXPECT_TRUE(is_inference());
   }
-  EXPECT_TRUE(records_gradients());
+  EXPECT_TRUE(gradients_enabled());
   EXPECT_EQ(local_keys(), keys);
 }
 

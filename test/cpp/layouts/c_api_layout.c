@@ -1,4 +1,4 @@
-/* c_api_layout.c: what C programs have compiled in, frozen. Compiled as C99, C++17 and C++20; nothing runs.
+/* c_api_layout.c: frozen layouts that C programs have compiled in. Compiled as C99, C++17 and C++20; nothing runs.
  *
  * Promises to plugins that were compiled last year. When a line stops building, do not edit the line:
  * raise OPYARD_C_ABI, then write down what is new. A field that is added at the end of a struct

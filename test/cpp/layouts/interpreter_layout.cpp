@@ -1,4 +1,4 @@
-// interpreter_layout.cpp: what plugins of other languages have compiled in, frozen. Nothing runs.
+// interpreter_layout.cpp: frozen layouts that plugins of other languages have compiled in. Nothing runs.
 //
 // A plugin brings a table of functions, InterpreterVTable, and libopyard calls through it. When a
 // line stops building, do not edit the line: a slot that moved or changed its signature breaks

@@ -1,4 +1,4 @@
-// layouts.cpp: what C++ plugins of one minor version have compiled in, frozen. Nothing runs.
+// layouts.cpp: frozen layouts that C++ plugins of one minor version have compiled in. Nothing runs.
 //
 // A plugin that was built against another libopyard of the same minor version reads these from its
 // own code. When a line stops building, do not edit the line within a minor version: the next one

@@ -1,4 +1,4 @@
-// test/cpp/pch/tests.h: what is compiled once for all tests: GoogleTest and headers of the standard
+// test/cpp/pch/tests.h: precompiled header of all tests: GoogleTest and headers of the standard
 // library. A test includes what it uses all the same. Headers of our own are not in it, so that a
 // change of one rebuilds the tests that include it and no others.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test/cpp/plugin/plugin_files.h: the plugins below test/cpp/plugins, as files, and what is defined when they are loaded.
+// test/cpp/plugin/plugin_files.h: the plugins below test/cpp/plugins, as files, and the operators that they define.
 //
 // Depends on: registering.h.
 #pragma once

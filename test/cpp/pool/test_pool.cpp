@@ -1,4 +1,4 @@
-// test_pool.cpp: protects the process's pool: loops and tasks, what they take along, what comes out of
+// test_pool.cpp: protects the process's pool: loops and tasks, the state that they take along, errors that come out of
 // them, the child of a fork, and the end of the process.
 //
 // A child that hangs is ended by an alarm, and the test fails.

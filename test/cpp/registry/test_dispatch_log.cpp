@@ -1,4 +1,4 @@
-// test_dispatch_log.cpp: protects what the dispatch log shows, and that calls stay what they are.
+// test_dispatch_log.cpp: protects the lines of the dispatch log, and that calls do not change by it.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/dispatch_log.h"
 

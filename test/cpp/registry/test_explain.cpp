@@ -1,4 +1,4 @@
-// test_explain.cpp: protects that explain() says what a call does, and what errors say (B41).
+// test_explain.cpp: protects that explain() agrees with calls and with their errors (B41).
 #include "opyard/inspect/explain.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_inspect.cpp: protects what the registry answers about kernels, and who is asked when one is
+// test_inspect.cpp: protects queries of the registry about kernels, and the report for one that is
 // missing.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// test_kernel.cpp: protects the ways to make a kernel, and what each of them is given (D7, D8).
+// test_kernel.cpp: protects the ways to make a kernel, and the arguments that each gets (D7, D8).
 #include "opyard/registry/call_kernel.h"
 #include "opyard/registry/kernel.h"
 

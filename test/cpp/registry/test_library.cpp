@@ -1,4 +1,4 @@
-// test_library.cpp: protects what each kind of library may hold, and that its end takes all back.
+// test_library.cpp: protects the kinds of libraries, and that the end of one unregisters everything.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 

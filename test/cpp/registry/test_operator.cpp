@@ -1,4 +1,4 @@
-// test_operator.cpp: protects boxed calls: what is checked, what goes where, what is left behind.
+// test_operator.cpp: protects boxed calls: checks, the order of the stack, and its state afterwards.
 #include "opyard/registry/operator.h"
 
 #include <gtest/gtest.h>

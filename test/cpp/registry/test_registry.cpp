@@ -1,4 +1,4 @@
-// test_registry.cpp: protects definitions, lookups, and what may be registered with what.
+// test_registry.cpp: protects definitions, look-ups, and conflicts of registrations.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 

@@ -1,4 +1,4 @@
-// test_typed.cpp: protects calls through typed handles: what they cost, and what they return.
+// test_typed.cpp: protects calls through typed handles: their cost, and their results.
 #include "opyard/detail/registry/typed.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test/cpp/schema/schema_error.h: what is said of a text that is no schema.
+// test/cpp/schema/schema_error.h: the error that a malformed schema raises.
 #pragma once
 
 #include <gtest/gtest.h>

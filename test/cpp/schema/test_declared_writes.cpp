@@ -1,4 +1,4 @@
-// test_declared_writes.cpp: protects what a schema says of writes, and counting them (G11).
+// test_declared_writes.cpp: protects writes that a schema declares, and counting them (G11).
 #include "opyard/detail/schema/declared_writes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_future_type.cpp: protects Future(T): what a future with an element type takes, and where a schema
+// test_future_type.cpp: protects Future(T): the values that a future with an element type takes, and where a schema
 // lets it through.
 #include "opyard/schema/future_type.h"
 

@@ -1,4 +1,4 @@
-// test_schema.cpp: protects what is asked of a schema once it is made.
+// test_schema.cpp: protects queries of a schema.
 #include "opyard/schema/schema.h"
 
 #include <gtest/gtest.h>

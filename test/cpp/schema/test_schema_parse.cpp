@@ -1,4 +1,4 @@
-// test_schema_parse.cpp: protects what a schema text means.
+// test_schema_parse.cpp: protects the parser of schemas.
 #include "opyard/schema/parse.h"
 
 #include <gtest/gtest.h>

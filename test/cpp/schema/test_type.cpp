@@ -1,4 +1,4 @@
-// test_type.cpp: protects which values a type lets through, and which types are one.
+// test_type.cpp: protects the values that a type accepts, and equality of types.
 #include "opyard/schema/type.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_type_of.cpp: protects the type that a value is given, and which values a type accepts.
+// test_type_of.cpp: protects the type that a value is given, and acceptance of values by a type.
 #include "opyard/schema/type_of.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_dlpack_exchange.cpp: protects what exchange tables are built of: the layout of a table to the byte, and adopting,
+// test_dlpack_exchange.cpp: protects exchange tables: the layout of a table to the byte, and adopting,
 // borrowing and allocating by description.
 #include "opyard/tensor/dlpack_exchange.h"
 

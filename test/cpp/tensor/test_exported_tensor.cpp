@@ -1,4 +1,4 @@
-// test_exported_tensor.cpp: protects tensors on memory that is exported for a call: what they look like, that they are used again only
+// test_exported_tensor.cpp: protects tensors on memory that is exported for a call: their properties, that they are used again only
 // if no one else has them, and that the exporter is asked for what it did not say.
 #include "opyard/detail/tensor/exported_tensor.h"
 

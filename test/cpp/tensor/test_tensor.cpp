@@ -1,4 +1,4 @@
-// test_tensor.cpp: protects a tensor's hold on memory, its views, and what it refuses.
+// test_tensor.cpp: protects a tensor's ownership of memory, its views, and its checks.
 #include "opyard/tensor.h"
 
 #include <gtest/gtest.h>

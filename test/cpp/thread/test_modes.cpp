@@ -1,4 +1,4 @@
-// test_modes.cpp: protects the stack of modes of a thread, and what it does to the include set.
+// test_modes.cpp: protects the stack of modes of a thread, and its effect on the include set.
 #include "opyard/thread/modes.h"
 
 #include <gtest/gtest.h>

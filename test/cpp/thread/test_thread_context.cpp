@@ -66,13 +66,13 @@ TEST(ThreadContext, X14_CarriesTheGradientModeAndPutsTheFormerOneBack) {
   const ThreadContext context = ThreadContext::capture();
   EXPECT_EQ(context.gradient_mode(), GradientMode::Inference);
   std::thread([&] {
-    EXPECT_TRUE(records_gradients()) << "a thread begins so";
+    EXPECT_TRUE(gradients_enabled()) << "a thread begins so";
     {
       const ThreadContextScope scope(context);
       EXPECT_TRUE(is_inference());
-      EXPECT_FALSE(records_gradients());
+      EXPECT_FALSE(gradients_enabled());
       const ThreadContextScope inner(recording);
-      EXPECT_TRUE(records_gradients());
+      EXPECT_TRUE(gradients_enabled());
     }
     EXPECT_EQ(gradient_mode(), GradientMode::Gradients);
   }).join();

@@ -1,4 +1,4 @@
-// test_future.cpp: protects what becomes of a future: by whom it is completed, who waits, what follows.
+// test_future.cpp: protects futures: completion, waiting and continuations.
 #include "opyard/value/future.h"
 
 #include <gtest/gtest.h>

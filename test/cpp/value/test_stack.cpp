@@ -1,4 +1,4 @@
-// test_stack.cpp: protects what is below a call's arguments, and what was only borrowed to it.
+// test_stack.cpp: protects values below a call's arguments, and borrowed ones.
 #include "opyard/value/stack.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_value.cpp: protects who owns what is in a value.
+// test_value.cpp: protects ownership of a value's contents.
 #include "opyard/value/value.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_value_alias.cpp: protects what values are said to share.
+// test_value_alias.cpp: protects alias relations of values.
 #include "opyard/value/alias.h"
 
 #include <gtest/gtest.h>

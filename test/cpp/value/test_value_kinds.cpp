@@ -1,4 +1,4 @@
-// test_value_kinds.cpp: protects each kind's way in and out, and what a wrong kind is told.
+// test_value_kinds.cpp: protects boxing and unboxing of each kind, and the error for another kind.
 #include <gtest/gtest.h>
 
 #include "../failing_allocator.h"

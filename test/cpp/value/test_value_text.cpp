@@ -1,4 +1,4 @@
-// test_value_text.cpp: protects what a value says of itself: its kind, its text, what it equals.
+// test_value_text.cpp: protects a value's kind, text and equality.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

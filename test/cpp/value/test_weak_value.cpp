@@ -1,4 +1,4 @@
-// test_weak_value.cpp: protects what is left of a value that is only watched.
+// test_weak_value.cpp: protects weak references to values.
 #include "opyard/value/weak_value.h"
 
 #include <gtest/gtest.h>

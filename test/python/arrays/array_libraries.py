@@ -1,4 +1,4 @@
-"""Libraries of arrays for the tests of foreign arrays: ways into operators, and what comes out.
+"""Libraries of arrays for the tests of foreign arrays: ways into operators, and results.
 
 `LIBRARIES` has one line for each. PyTorch is there where it is installed.
 """

@@ -1,4 +1,4 @@
-"""test_beyond_memory.py: what arrays carry beyond their memory is respected or refused.
+"""test_beyond_memory.py: properties of arrays beyond their memory are respected or refused.
 
 Suspect objects/arrays/beyond_memory.cpp, then objects/arrays/foreign_arguments.cpp. Each rule is
 asked of a stand-in for PyTorch (gradient_library.py), and of PyTorch if it is installed.

@@ -1,4 +1,4 @@
-"""test_exchange_table.py (F57): what other libraries do with the exchange table of opyard.Tensor.
+"""test_exchange_table.py (F57): the exchange table of opyard.Tensor, as other libraries use it.
 
 The consumer is arrays.c, which knows DLPack and nothing of Opyard. Suspect
 objects/tensor/dlpack_table.cpp.

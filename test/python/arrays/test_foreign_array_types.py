@@ -1,4 +1,4 @@
-"""test_foreign_array_types.py: types that are arrays, owners of memory, and what is refused.
+"""test_foreign_array_types.py: types that are arrays, owners of memory, and refused arrays.
 
 Suspect objects/arrays/foreign_array.cpp, beyond_memory.cpp, then foreign_arguments.cpp.
 """

@@ -1,4 +1,4 @@
-"""test_malformed_arrays.py (T3, P17): what no tensor can stand for.
+"""test_malformed_arrays.py (T3, P17): arrays that no tensor can represent.
 
 The structs are in test/dlpack/malformed.txt. Each comes in by every door: in a capsule, as what
 __dlpack__ gives, by an exchange table, and so in a list. A refusal gives the struct back exactly

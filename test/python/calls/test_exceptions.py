@@ -1,4 +1,4 @@
-"""test_exceptions.py (T7): what a callback raises comes out as that object. Suspect runtime/.
+"""test_exceptions.py (T7): an exception of a callback comes out as that object. Suspect runtime/.
 
 A matrix: every kind of callback, with every kind of exception, raised at once and below two more
 calls. The same object comes out, with nothing pending and nothing left behind. Callbacks that

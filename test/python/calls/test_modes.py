@@ -1,4 +1,4 @@
-"""test_modes.py: dispatch modes: who is asked, in which order, and what is left afterwards.
+"""test_modes.py: dispatch modes: their order, their scope, and the state afterwards.
 
 Suspect kernels/handlers.cpp, kernels/modes.cpp, opyard/_dispatch/modes.py, then
 dispatcher/src/thread/modes.cpp.

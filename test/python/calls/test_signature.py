@@ -1,4 +1,4 @@
-"""test_signature.py: what operators tell of themselves, and what they are made of.
+"""test_signature.py: signatures, annotations and docstrings of operators, and their decompositions.
 
 Suspect opyard/_core/signatures.py.
 """

@@ -1,4 +1,4 @@
-"""Cycles through hooks and contexts of functions are collected, and what is in use stays.
+"""Cycles through hooks and contexts of functions are collected; those in use stay.
 
 Suspect autograd/python/gradients/, what its objects tell the collector.
 """

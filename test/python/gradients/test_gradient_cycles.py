@@ -1,4 +1,4 @@
-"""Cycles through graphs of gradients: what the garbage collector sees of hooks, nodes, contexts.
+"""Cycles through graphs of gradients: garbage collection of hooks, nodes and contexts.
 
 Each of `CYCLES` makes a graph and drops it, with something in it that leads back; `kept` is held by
 what leads back, so that a weak reference to it tells whether the cycle was collected. Suspect

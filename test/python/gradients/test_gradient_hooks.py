@@ -1,4 +1,4 @@
-"""Hooks: what they may give, and in which order they run beside captures.
+"""Hooks: their results, and their order beside captures.
 
 Suspect autograd/src/hooks.cpp, and run_one() of autograd/src/engine.cpp.
 """

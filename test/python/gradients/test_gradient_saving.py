@@ -1,4 +1,4 @@
-"""What functions save, and what that asks of tensors: second runs (G9), inference tensors (A32),
+"""Saved tensors of functions, and their requirements: second runs (G9), inference tensors (A32),
 gradients that are kept (G15), contexts that several threads read.
 
 Suspect autograd/src/formula_function.cpp, saved_tensor.cpp, and autograd/python/opyard/_autograd.

@@ -1,4 +1,4 @@
-"""What gradients warn of: cycles and results whose gradient is not kept.
+"""Warnings of gradients: cycles and results whose gradient is not kept.
 
 Suspect autograd/src/api.cpp, opyard/_autograd/modes.py.
 """

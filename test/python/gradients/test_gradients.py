@@ -1,4 +1,4 @@
-"""Gradients from Python: what is recorded, runs, hooks, modes, functions (G, A32, F16 to F21).
+"""Gradients from Python: taped calls, runs, hooks, modes, functions (G, A32, F16 to F21).
 
 Suspect autograd/, by the table of its README.
 """

@@ -1,4 +1,4 @@
-"""Backwards as they are written for PyTorch: what they get and give, and gradients of other dtypes.
+"""Backwards as written for PyTorch: their arguments and results, and gradients of other dtypes.
 
 Suspect registered.py, functions.py and runs.py of autograd/python/opyard/_autograd/, and
 autograd/src/api.cpp.

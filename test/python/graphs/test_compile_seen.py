@@ -1,4 +1,4 @@
-"""What compiled functions see of what they read: graphs that stay, errors, kinds of tensors (H47).
+"""Compiled functions and the state that they read: graphs that stay, errors, tensors (H47).
 
 Suspect opyard/_jit/surroundings.py.
 """

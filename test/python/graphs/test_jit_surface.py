@@ -246,11 +246,11 @@ def test_X23_a_state_is_saved_inside_a_stage_and_loaded():
         jit.InterpreterState.load(3, saved)
 
 
-def test_X23_a_state_with_a_tensor_that_gradients_are_recorded_of_is_not_saved():
+def test_X23_a_state_with_a_taped_tensor_is_not_saved():
     state = jit.InterpreterState(jit.compile(jit.parse_ir(SQUARES)))
     leaf = t(2).requires_grad_()
     state.begin_stage(leaf, 3)
-    with pytest.raises(NotImplementedError, match="gradients are recorded of; detach it first"):
+    with pytest.raises(NotImplementedError, match="that is on the tape; detach it first"):
         state.save()
     assert (state.resume() * 1).requires_grad, "it goes on as if nothing had been asked"
     state = jit.InterpreterState(jit.compile(jit.parse_ir(SQUARES)))

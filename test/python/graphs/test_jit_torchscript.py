@@ -1,4 +1,4 @@
-"""H10, H13: what TorchScript prints is read and run unchanged, and gives what PyTorch gave.
+"""H10, H13: graphs that TorchScript prints are read unchanged, and give PyTorch's results.
 
 The texts and results are in test/graphs/; suspect jit/src/text/ for one that is not read, and
 jit/src/ir/builtins*.cpp for a function that is not there.

@@ -1,4 +1,4 @@
-"""Traces: a function's operator calls become a graph that gives, bit for bit, what it gives.
+"""Traces: a traced function and its graph give the same bits.
 
 Suspect jit/src/trace/ (what is recorded), opyard/_jit/containers.py (what goes in and comes
 out), and opyard/_jit/reads.py with objects/tensor/traced_read.h (what Python reads meanwhile).

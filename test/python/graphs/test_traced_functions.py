@@ -1,4 +1,4 @@
-"""autograd.Function in graphs: traced as prim::PythonOp, and differentiated through handles.
+"""autograd.Function in graphs: traced as prim::PythonOp, and differentiated through pullbacks.
 
 Suspect Function.apply in opyard/_autograd/functions.py, Trace::call(FunctionCall) in
 jit/src/trace/trace.cpp, and run_function() in jit/src/passes/differentiate.cpp.
@@ -185,7 +185,7 @@ def stages_of(function, *inputs, count=2):
     return traced.staged, jit.InterpreterState(jit.compile(traced.staged))
 
 
-def test_H16_a_function_is_differentiated_by_a_handle():
+def test_H16_a_function_is_differentiated_by_a_pullback():
     graph, state = stages_of(lambda x, y: (Square.apply(x * y) * y).sum(), t(1, 2), t(3, 4))
     FileCheck().check("^Square").check("stage 1").check("prim::Eval").run(str(graph))
     x, y = t(1, 2).requires_grad_(), t(3, 4).requires_grad_()
@@ -321,7 +321,7 @@ graph(%x : Tensor, %n : int):
 
 
 @pytest.mark.parametrize("flag", [True, False])
-def test_H16_a_branch_is_differentiated_by_a_handle(flag):
+def test_H16_a_branch_is_differentiated_by_a_pullback(flag):
     graph = jit.parse_ir(BRANCH)
     jit.passes.differentiate(graph, ["x", "w"])
     jit.passes.differentiate(graph, ["x", "w"])
@@ -339,7 +339,7 @@ def test_H16_a_branch_is_differentiated_by_a_handle(flag):
         np.testing.assert_allclose(ours.numpy(), engine.numpy(), rtol=1e-14)
 
 
-def test_H16_a_loop_is_differentiated_by_a_handle():
+def test_H16_a_loop_is_differentiated_by_a_pullback():
     graph = jit.parse_ir(LOOP)
     jit.passes.differentiate(graph, ["x"])
     state = jit.InterpreterState(jit.compile(graph))

@@ -1,4 +1,4 @@
-"""What the tests of custom_op() share: functions to register, and what is compared."""
+"""Shared parts of the tests of custom_op(): functions to register, and comparisons."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Protects fake kernels: when they run, what they may ask, who is refused.
+"""Protects fake kernels: the calls that they serve, their symbolic sizes, and refused ones.
 
 Suspect opyard/_library/fake.py, vtable/fake.cpp, dispatcher/src/registry/built_in_records.cpp.
 """

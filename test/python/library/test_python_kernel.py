@@ -1,4 +1,4 @@
-"""test_python_kernel.py: Python functions as kernels, and what flies through them.
+"""test_python_kernel.py: Python functions as kernels, and exceptions through them.
 
 Suspect kernels/python_kernel.cpp, runtime/errors.cpp.
 """

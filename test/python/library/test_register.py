@@ -1,4 +1,4 @@
-"""Protects the register functions of opyard.library: how operators are named, what is refused, and
+"""Protects the register functions of opyard.library: names of operators, refused arguments, and
 what a failed call leaves: nothing. And autocast.
 
 Suspect opyard/_library/shortcuts.py, opyard/_dispatch/autocast.py, opyard/_library/fake.py.

@@ -1,4 +1,4 @@
-"""test_small_things.py: what people try first when they register, and what they look at then.
+"""test_small_things.py: first steps of registering: common mistakes, reprs and small helpers.
 
 Suspect opyard/_library/library.py, shortcuts.py, fake.py, _dispatch/autocast.py, bind/schema.cpp.
 """

@@ -1,4 +1,4 @@
-"""Protects opyard.save() and opyard.load(): what comes back, that files stay, what is refused.
+"""Protects opyard.save() and opyard.load(): round trips, files that stay, and refused values.
 
 Suspect models/python/opyard/_files/tensor_files.py, models/src/files/.
 """

@@ -1,4 +1,4 @@
-"""gradient_layouts.py: incoming gradients of every layout, and what comes of them.
+"""gradient_layouts.py: incoming gradients of every layout, and their results.
 
 A formula may read the elements of an incoming gradient, and nothing of how they lie: `differs`
 gives the first and second gradients of a function under each layout that are not those of the same

@@ -1,4 +1,4 @@
-"""What tests of operators beside NumPy share: random elements, leaves of them, and comparing."""
+"""Samples for tests of operators beside NumPy: random elements, leaves of them, and comparing."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""test_import.py: what `import opyard` brings and what it leaves alone.
+"""test_import.py: effects of `import opyard`: the modules that it loads, and no others.
 
 Suspect opyard/__init__.py, and who imports a module while it is imported.
 """

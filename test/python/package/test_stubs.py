@@ -1,4 +1,4 @@
-"""test_stubs.py: what the .pyi files promise is what the extension modules have.
+"""test_stubs.py: the .pyi files agree with the extension modules.
 
 Suspect the .pyi file that the message names.
 """

@@ -1,4 +1,4 @@
-"""test_types.py: what type checkers see of the package, and that it is what runs.
+"""test_types.py: type checkers accept the package, and its types are those at run time.
 
 Suspect the .pyi files, and the signatures of opyard/_library.
 """

@@ -1,4 +1,4 @@
-// test/python/plugins/interpreters_plugin.cpp: what the tests of several interpreters hand over through C++, which
+// test/python/plugins/interpreters_plugin.cpp: state in C++ that tests of several interpreters share, and that
 // belongs to none: tensors by name, and calls on threads that are in no interpreter.
 #include <condition_variable>
 #include <map>

@@ -1,4 +1,4 @@
-// table_layout.cpp: what extension modules have compiled in of opyard/python.h, frozen. Nothing runs.
+// table_layout.cpp: frozen layouts of opyard/python.h that extension modules have compiled in. Nothing runs.
 //
 // When a line stops building, do not edit it: a function that moved or changed its signature breaks
 // every extension that is out there. New functions go to the end, with a new line here and the new

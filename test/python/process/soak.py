@@ -1,4 +1,4 @@
-"""A mixed load on three threads for some seconds, and what the process holds meanwhile.
+"""A mixed load on three threads for some seconds, and the process's memory and files meanwhile.
 
     python soak.py SECONDS PLUGIN FOLDER
 

@@ -1,4 +1,4 @@
-"""test_depth.py: what goes deep: chains of up to 1,000,000 links, and the C stack of calls.
+"""test_depth.py: deep structures: chains of up to 1,000,000 links, and the C stack of calls.
 
 What is long and not deep in calls is made, used and dropped on a stack of 256 KiB (ENDS): a
 function that calls itself at each link would need more, whatever it does there. Chains of shared

@@ -1,4 +1,4 @@
-"""test_first_use.py (T12): what interrupts the first use of a part leaves as itself.
+"""test_first_use.py (T12): an interruption of a part's first use comes out unchanged.
 
 The package loads its parts when they are first wanted. An exception of a signal handler may come
 in the middle of that; it reaches the caller, and the next one who wants the part gets it whole.

@@ -1,4 +1,4 @@
-"""test_growth.py: what a process keeps for ever is what docs/guides/reloading.md says, no more.
+"""test_growth.py: memory that is never freed is bounded as docs/guides/reloading.md says.
 
 Bytes are those that malloc() has given and not got back, in a process where Python's own objects
 come from malloc() too. Each row does its thing often, once to warm up and twice to count, since a

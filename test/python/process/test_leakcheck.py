@@ -1,4 +1,4 @@
-"""test_leakcheck.py (J17): OPYARD_LEAKCHECK=1 tells what is left. Suspect leak_check.cpp."""
+"""test_leakcheck.py (J17): OPYARD_LEAKCHECK=1 reports leaked objects. Suspect leak_check.cpp."""
 
 import os
 import re

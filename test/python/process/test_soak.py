@@ -1,4 +1,4 @@
-"""T17: a mixed load that runs long: what the process holds does not grow.
+"""T17: a mixed load that runs long: memory and files do not grow.
 
 Six seconds in a usual run, and sixty in `tools/test --long`. What grows is found by leaving out
 rows of LOADS in soak.py. Suspect then what test_growth.py and test_leaks.py name for it.

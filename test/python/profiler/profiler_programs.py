@@ -1,4 +1,4 @@
-"""Programs whose calls are recorded twice: by sys.setprofile and by opyard.profiler."""
+"""Programs whose calls are captured twice: by sys.setprofile and by opyard.profiler."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What the profiler tests need: calls to record, in profiles or by sys.setprofile; JSON traces."""
+"""Traces for the profiler tests: calls, in profiles or by sys.setprofile; JSON traces."""
 
 import json
 import sys

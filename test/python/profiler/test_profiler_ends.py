@@ -1,4 +1,4 @@
-"""A profile that is on at exit, in an exception or at a fork, and what is left of many profiles.
+"""A profile that is on at exit, in an exception or at a fork, and memory after many profiles.
 
 Suspect opyard/_profile/active.py, session.py, and profiler/src/, what a session keeps.
 """

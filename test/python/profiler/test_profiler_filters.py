@@ -1,4 +1,4 @@
-"""opyard.profiler: what is left out while recording, the lines of calls, tasks of asyncio.
+"""opyard.profiler: filters of a capture, the lines of calls, tasks of asyncio.
 
 Suspect profiler/python/tracer/filter.cpp, coroutines.cpp for tasks.
 """

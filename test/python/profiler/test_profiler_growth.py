@@ -1,4 +1,4 @@
-"""What exports write, by the depth, the names and the events of a profile: never the square.
+"""Size of exports by the depth, the names and the events of a profile: never quadratic.
 
 Doubling what is recorded at most triples a file and the text of the tables, up to 16,000 levels,
 names and events, and in `tools/test --long` up to 64,000. Suspect profiler/src/exports/,

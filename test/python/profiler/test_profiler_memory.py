@@ -1,4 +1,4 @@
-"""What an export takes of memory. Suspect profiler/src/exports/ and trace/replay.cpp there."""
+"""Memory that an export takes. Suspect profiler/src/exports/ and profile/replay.cpp there."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the pages of profiles look like. Suspect profiler/report/ and opyard/_profile/compare.py.
+"""Pictures of the pages of profiles. Suspect profiler/report/ and opyard/_profile/compare.py.
 
 After a wanted change, look at the page, then write the references anew: report_pictures.py.
 """

@@ -1,4 +1,4 @@
-"""What a profile gives: names, numbers, the tree, the surface of profile and its events.
+"""Results of a profile: names, numbers, the tree, the surface of profile and its events.
 
 Suspect profiler/src/profile/labels.cpp, profiler/python/opyard/_profile/.
 """

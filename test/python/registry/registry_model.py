@@ -1,4 +1,4 @@
-"""registry_model.py: what the registry must publish, worked out from what is registered.
+"""registry_model.py: a reference model of the tables that the registry publishes.
 
 A second account of the rules of B10, B21, B22, B26 and B28, which knows nothing of Opyard but the
 names and positions of the keys. It is slow and plain: from the registrations in force, in their
@@ -208,7 +208,7 @@ def mask(standing):
     for key, served in serving(standing).items():
         if key == "Undefined":
             continue
-        # Once gradients are recorded, in a process that has asked for one, calls stop there.
+        # Once the tape is armed, in a process that has asked for one, calls stop there.
         recorded = "opyard._gradients" in sys.modules and key in _AUTOGRAD_KEYS
         if not served.falls_through or (recorded and served.label == "built in"):
             bits |= 1 << 16 + layer_position(key)

@@ -1,4 +1,4 @@
-"""test_foresight.py: what a call would do, what a registration would change, what came and went.
+"""test_foresight.py: explain(), what_if() and the history of registrations.
 
 Suspect _dispatch/what_if.py, _dispatch/history.py, dispatch.py.
 """

@@ -1,4 +1,4 @@
-"""test_override_memory.py: what is unregistered is freed, so memory stays flat.
+"""test_override_memory.py: unregistered kernels are freed, so memory stays flat.
 
 Suspect reclaim.cpp, python_kernel.cpp, library.py.
 """

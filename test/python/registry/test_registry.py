@@ -1,4 +1,4 @@
-"""test_registry.py: what opyard.dispatch answers about the registry, and whom the registry calls.
+"""test_registry.py: queries of opyard.dispatch about the registry, and its listeners.
 
 Suspect opyard/_core/queries.py, registering/callbacks.cpp, bind/registry.cpp.
 """

@@ -1,4 +1,4 @@
-"""test_tensor_operands.py: what may stand beside a tensor in arithmetic: strangers, arrays, NumPy.
+"""test_tensor_operands.py: operands beside a tensor in arithmetic: unknown types, arrays, NumPy.
 
 Suspect tensor_number.cpp, tensor_compare.cpp, numpy_functions.cpp of objects/tensor/.
 """

@@ -1,4 +1,4 @@
-"""test_tensor_repr.py: what tensors print. Suspect opyard/_tensor/formatting.py."""
+"""test_tensor_repr.py: repr and format of tensors. Suspect opyard/_tensor/formatting.py."""
 
 import math
 

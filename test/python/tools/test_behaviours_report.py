@@ -1,4 +1,4 @@
-"""test_behaviours_report.py: what tools/behaviours prints, and which inputs it refuses.
+"""test_behaviours_report.py: the report of tools/behaviours, and inputs that it refuses.
 
 The last two tests look at the project's own list and its page of declined numbers. If these fail,
 suspect tools/behaviours, test/behaviours.txt or docs/dev/declined.md.

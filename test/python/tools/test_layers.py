@@ -1,37 +1,33 @@
-"""test_layers.py: includes, imports and calls point one way, and the linter sees those that do not.
+"""test_layers.py: includes and imports point one way, and the linter sees those that do not.
 
-Suspect tools/lint.py. Each arrow is planted in a copy of the sources.
+Suspect tools/checks/. Each arrow is planted in a copy of the sources.
 """
 
-import functools
-import importlib.util
 import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from built import ROOT, build_folder
+from built import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+from checks import sources
+from checks.formats import check_comments
+from checks.imports import check_package
+from checks.includes import check_inner_headers, check_layers
+from checks.orders import SLICES
+from checks.rooms import MOST_FILES_OF_A_ROOM, check_rooms, check_tests
+from checks.sources import LONGEST_FILE
+from checks.upward import check_doors
 
 pytestmark = pytest.mark.once
 
 LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
 
 
-def load_lint():
-    sys.path.insert(0, str(ROOT / "tools"))  # of which it imports
-    spec = importlib.util.spec_from_file_location("lint", ROOT / "tools" / "lint.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def lint(tmp_path_factory):
-    """The linter, looking at a copy of the layers."""
-    if not (ROOT / "tools" / "lint.py").exists():
-        pytest.skip("there are no sources here")
+def own_copy(tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy")
     for layer in LAYERS:
         if (ROOT / layer).exists():
@@ -39,18 +35,23 @@ def lint(tmp_path_factory):
                 ROOT / layer, copy / layer, ignore=shutil.ignore_patterns("__pycache__")
             )
     subprocess.run(["git", "init", "--quiet", str(copy)], check=True)
-    module = load_lint()
-    module.ROOT = copy
-    return module
+    return copy
 
 
 @pytest.fixture
-def plant(lint):
+def copy(own_copy, monkeypatch):
+    """A copy of the layers, as a repository, which the linter reads during the test."""
+    monkeypatch.setattr(sources, "ROOT", own_copy)
+    return own_copy
+
+
+@pytest.fixture
+def plant(copy):
     """Writes a text to the end of a file, or to a new one, for the length of the test."""
     former = {}
 
     def plant(name, text):
-        path = lint.ROOT / name
+        path = copy / name
         before = path.read_text("utf-8") if path.exists() else None
         former.setdefault(path, before)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,14 +65,9 @@ def plant(lint):
             path.write_text(text, "utf-8")
 
 
-def test_the_sources_have_no_such_arrow(lint):
-    for check in (
-        lint.check_layers,
-        lint.check_rooms,
-        lint.check_package,
-        lint.check_inner_headers,
-        lint.check_comments,
-    ):
+def test_the_sources_have_no_such_arrow(copy):
+    checks = (check_layers, check_rooms, check_package, check_inner_headers, check_comments)
+    for check in checks:
         assert list(check()) == []
 
 
@@ -112,97 +108,97 @@ UPWARD = [
 ]
 
 
-def test_an_include_that_points_upward_is_refused(lint, plant):
+def test_an_include_that_points_upward_is_refused(copy, plant):
     for file, header in UPWARD:
-        assert (lint.ROOT / file).exists(), f"a plant needs a file: name another one than {file}"
+        assert (copy / file).exists(), f"a plant needs a file: name another one than {file}"
         plant(file, f'\n#include "{header}"')
-    faults = list(lint.check_layers())
+    faults = list(check_layers())
     for file, header in UPWARD:
         assert f'{file}: includes "{header}", which is above it' in faults
 
 
-def test_what_a_layer_keeps_to_itself_is_not_included_by_another(lint, plant):
+def test_what_a_layer_keeps_to_itself_is_not_included_by_another(copy, plant):
     files = ["kernels/src/common/check.cpp", "pyfallback/operators/overload.cpp"]
     ways = ["registry/operator_entry.h", "dispatcher/src/registry/operator_entry.h"]
     for file in files:
         plant(file, "".join(f'\n#include "{way}"' for way in ways))
-    faults = list(lint.check_layers())
+    faults = list(check_layers())
     for file in files:
         for way in ways:
             assert f'{file}: includes "{way}", which dispatcher/ keeps to itself' in faults
 
 
-def test_a_profile_needs_the_dispatcher_only(lint, plant):
+def test_a_profile_needs_the_dispatcher_only(copy, plant):
     plant("jit/include/opyard/jit/planted.h", "\n")
     plant("profiler/src/planted.cpp", "#include <opyard/jit/planted.h>\n")
     assert (
         "profiler/src/planted.cpp: includes <opyard/jit/planted.h>, which its layer does without"
-        in lint.check_layers()
+        in check_layers()
     )
 
 
-def test_a_slice_sees_of_the_plugin_what_is_public(lint, plant):
+def test_a_slice_sees_of_the_plugin_what_is_public(copy, plant):
     ways = ["runtime/gil.h", "pyfallback/runtime/gil.h", "operators/overload.h"]
-    for slice_ in lint.SLICES:
+    for slice_ in SLICES:
         plant(f"{slice_}/planted.cpp", "".join(f'#include "{way}"\n' for way in ways))
-    faults = list(lint.check_layers())
-    for slice_ in lint.SLICES:
+    faults = list(check_layers())
+    for slice_ in SLICES:
         for way in ways:
             fault = f'{slice_}/planted.cpp: includes "{way}", which pyfallback/ keeps to itself'
             assert fault in faults
 
 
-def test_the_plugin_sees_nothing_that_a_layer_keeps_to_itself(lint, plant):
+def test_the_plugin_sees_nothing_that_a_layer_keeps_to_itself(copy, plant):
     plant("pyfallback/vtable/planted.cpp", '#include "jit/src/code/code_data.h"\n')
     plant("pyfallback/opyard/_library/planted.py", "from ..autograd import grad\n")
     plant("pyfallback/opyard/planted.py", "def late():\n    from . import _graphs\n")
     assert (
         'pyfallback/vtable/planted.cpp: includes "jit/src/code/code_data.h", which jit/ keeps to '
-        "itself" in lint.check_layers()
+        "itself" in check_layers()
     )
-    faults = [fault for fault in lint.check_package() if "a layer's; ask by name" in fault]
+    faults = [fault for fault in check_package() if "a layer's; ask by name" in fault]
     assert [fault.partition(":")[0] for fault in faults] == [
         "pyfallback/opyard/_library/planted.py",
         "pyfallback/opyard/planted.py",
     ]
 
 
-def test_only_what_is_for_python_knows_it(lint, plant):
+def test_only_what_is_for_python_knows_it(copy, plant):
     plant("dispatcher/src/keys/planted.cpp", "#include <Python.h>\n")
     plant("kernels/src/planted.cpp", "#include <pybind11/pybind11.h>\n")
     plant("profiler/python/planted.cpp", "#include <Python.h>\n")
-    faults = [fault for fault in lint.check_layers() if "<layer>/python/ do" in fault]
+    faults = [fault for fault in check_layers() if "<layer>/python/ do" in fault]
     assert [fault.partition(":")[0] for fault in faults] == [
         "dispatcher/src/keys/planted.cpp",
         "kernels/src/planted.cpp",
     ]
 
 
-def test_files_in_a_circle_are_refused(lint, plant):
+def test_files_in_a_circle_are_refused(copy, plant):
     plant("pyfallback/operators/planted_a.h", '#include "operators/planted_b.h"\n')
     plant("pyfallback/operators/planted_b.h", '#include "planted_a.h"\n')
-    (fault,) = lint.check_layers()
+    (fault,) = check_layers()
     assert "files include each other in a circle" in fault
     assert "planted_a.h -> pyfallback/operators/planted_b.h" in fault
 
 
-def test_folders_in_a_circle_are_refused_also_without_an_order(lint, plant):
+def test_folders_in_a_circle_are_refused_also_without_an_order(copy, plant):
     plant("autograd/src/one/planted.h", '#include "two/planted_more.h"\n')
     plant("autograd/src/two/planted.h", '#include "one/planted_more.h"\n')
     plant("autograd/src/one/planted_more.h", "\n")
     plant("autograd/src/two/planted_more.h", "\n")
-    (fault,) = lint.check_layers()
+    (fault,) = check_layers()
     way = "autograd/one -> autograd/two -> autograd/one"
     assert f"folders include each other in a circle: {way}" in fault
 
 
-def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
+def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(copy, plant):
     plant("pyfallback/elsewhere/planted.cpp", "\n")
     plant("jit/src/elsewhere/planted.cpp", "\n")
-    for number in range(lint.MOST_FILES_OF_A_ROOM):
+    for number in range(MOST_FILES_OF_A_ROOM):
         plant(f"jit/src/code/planted_{number}.cpp", "\n")
         plant(f"pyfallback/vtable/planted_{number}.cpp", "\n")
-    faults = list(lint.check_rooms())
+    faults = list(check_rooms())
     assert len(faults) == 4
     assert "jit/src/elsewhere/planted.cpp: is of no idea" in faults[0]
     assert "pyfallback/elsewhere/planted.cpp: is in no room" in faults[1]
@@ -210,30 +206,30 @@ def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
     assert re.match(r"pyfallback/vtable: \d+ files", faults[3])
 
 
-def test_rooms_of_tests_are_not_too_full(lint, plant):
-    for number in range(lint.MOST_FILES_OF_A_ROOM):
+def test_rooms_of_tests_are_not_too_full(copy, plant):
+    for number in range(MOST_FILES_OF_A_ROOM):
         plant(f"test/python/planted/test_{number}.py", "\n")
         plant(f"test/cpp/planted/test_{number}.cpp", "\n")
-    assert [fault for fault in lint.check_rooms() if fault.startswith("test/")] == []
+    assert [fault for fault in check_rooms() if fault.startswith("test/")] == []
     plant("test/python/planted/picture.txt", "\n")
     plant("test/cpp/planted/helper.h", "\n")
-    assert [fault for fault in lint.check_rooms() if fault.startswith("test/")] == [
+    assert [fault for fault in check_rooms() if fault.startswith("test/")] == [
         "test/cpp/planted: 36 files; 35 are enough for a folder",
         "test/python/planted: 36 files; 35 are enough for a folder",
     ]
 
 
-def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(lint, plant):
+def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(copy, plant):
     plant("test/python/conftest.py", "\n")
     plant("test/python/planted/conftest.py", "\n")
     head = '"""Suspect the linter."""\n'
     plant("test/python/planted/test_planted.py", head)
-    plant("test/python/planted/helper.py", "\n" * lint.LONGEST_FILE)
-    assert list(lint.check_tests()) == []
+    plant("test/python/planted/helper.py", "\n" * LONGEST_FILE)
+    assert list(check_tests()) == []
     plant("test/python/planted/helper.py", "\n")
     plant("test/python/other/test_planted.py", "# Suspect no one.\n")
     plant("test/python/test_outside.py", head)
-    assert list(lint.check_tests()) == [
+    assert list(check_tests()) == [
         "test/python/other/test_planted.py: its head does not say whom to suspect if it fails",
         "test/python/planted/helper.py: 601 lines, of 600; split it by subject",
         "test/python/planted/test_planted.py: test/python/other/test_planted.py has this name, "
@@ -242,18 +238,18 @@ def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(l
     ]
 
 
-def test_what_users_read_includes_no_inner_header(lint, plant):
+def test_what_users_read_includes_no_inner_header(copy, plant):
     planted = ["README.md", "docs/guides/kernels.md", "examples/vision/planted.cpp"]
     planted += ["kernels/src/common/check.cpp", "kernels/src/planted.h"]
     for name in planted:
         plant(name, "\n    #include <opyard/detail/registry/record.h>\n")
     plant("dispatcher/src/keys/planted.cpp", "#include <opyard/detail/registry/record.h>\n")
-    faults = list(lint.check_inner_headers())
+    faults = list(check_inner_headers())
     assert sorted(fault.partition(": ")[0] for fault in faults) == sorted(planted)
     assert "includes <opyard/detail/registry/record.h>, which is an inner header" in faults[0]
 
 
-def test_comments_keep_to_the_columns_of_the_code(lint, plant):
+def test_comments_keep_to_the_columns_of_the_code(copy, plant):
     prose = "// " + "word " * 20
     fits = "// " + "x" * 97
     table = "//   " + "left   right " * 10
@@ -261,16 +257,16 @@ def test_comments_keep_to_the_columns_of_the_code(lint, plant):
     plant("dispatcher/src/keys/planted.cpp", f"{prose}\n{fits}\n  {prose}\n{table}\n{link}\n")
     plant("kernels/src/planted.h", f"// the first line\n{fits}x\n")
     plant("kernels/src/planted.cpp", f'\nconst char* text = "{"x" * 100}";\n')
-    assert [fault.partition(": ")[0] for fault in lint.check_comments()] == [
+    assert [fault.partition(": ")[0] for fault in check_comments()] == [
         "dispatcher/src/keys/planted.cpp:3",
         "kernels/src/planted.h:2",
     ]
 
 
-def test_a_door_upward_that_is_not_in_the_list_is_refused(lint, plant):
-    (lint.ROOT / "docs/concepts").mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "docs/concepts/layers.md", lint.ROOT / "docs/concepts")
-    assert list(lint.check_doors()) == []
+def test_a_door_upward_that_is_not_in_the_list_is_refused(copy, plant):
+    (copy / "docs/concepts").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "docs/concepts/layers.md", copy / "docs/concepts")
+    assert list(check_doors()) == []
     plant(
         "dispatcher/include/opyard/tensor/planted.h",
         "struct PlantedFunctions {\n  void (*call)(int number);\n};\n"
@@ -279,10 +275,31 @@ def test_a_door_upward_that_is_not_in_the_list_is_refused(lint, plant):
     plant("pyfallback/vtable/planted.cpp", 'auto* f = require_hook(runtime, "planted");\n')
     plant("pyfallback/opyard/_library/planted.py", 'hooks["other"]()\n')
     plant("dispatcher/include/opyard/detail/doors.def", 'OPYARD_HOOK(new, "a", "b", "", "c")\n')
-    faults = sorted(lint.check_doors())
+    faults = sorted(check_doors())
     words = [fault.partition(": ")[2].partition(" ")[0] for fault in faults if "planted" in fault]
     assert words == ["PlantedFunctions", "PlantedListener", "asks", "asks"]
     assert [fault for fault in faults if "docs/concepts/layers.md: is not what" in fault]
+
+
+def test_a_function_that_is_handed_down_alone_is_a_door(copy, plant):
+    (copy / "docs/concepts").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "docs/concepts/layers.md", copy / "docs/concepts")
+    plant(
+        "autograd/include/opyard/autograd/planted.h",
+        "using PlantedCall = int (*)(int number);\n"
+        "OPYARD_API void set_planted_site(std::string (*site)()) noexcept;\n"
+        "OPYARD_API PlantedCall set_planted_call(\n    PlantedCall call) noexcept;\n"
+        "extern OPYARD_API constinit std::atomic<PlantedCall> planted_call;\n"
+        "void set_planted_number(int number);\n",
+    )
+    plant("jit/src/ir/planted.h", "void set_planted_check(opyard::PlantedCall check = nullptr);\n")
+    faults = [fault.partition(" is a door upward")[0] for fault in check_doors()]
+    assert faults == [
+        "autograd/include/opyard/autograd/planted.h: set_planted_site",
+        "autograd/include/opyard/autograd/planted.h: set_planted_call",
+        "autograd/include/opyard/autograd/planted.h: planted_call",
+        "jit/src/ir/planted.h: set_planted_check",
+    ]
 
 
 # imports ----------------------------------------------------------------------------------
@@ -300,25 +317,25 @@ IMPORTS = [
 
 
 @pytest.mark.parametrize("text", IMPORTS)
-def test_an_import_that_points_upward_is_refused_also_a_late_one(lint, plant, text):
+def test_an_import_that_points_upward_is_refused_also_a_late_one(copy, plant, text):
     plant(ABOVE, "name = 1\n")
     plant(BELOW, text)
-    faults = list(lint.check_package())
+    faults = list(check_package())
     assert [fault for fault in faults if fault.startswith(BELOW) and "above it" in fault], faults
 
 
-def test_modules_of_a_room_in_a_circle_are_refused_also_by_late_imports(lint, plant):
+def test_modules_of_a_room_in_a_circle_are_refused_also_by_late_imports(copy, plant):
     plant("pyfallback/opyard/_core/planted_a.py", "from .planted_b import name\n")
     plant(
         "pyfallback/opyard/_core/planted_b.py",
         "name = 1\ndef late():\n    from . import planted_a\n    return planted_a\n",
     )
-    (fault,) = lint.check_package()
+    (fault,) = check_package()
     assert "modules import each other in a circle: " in fault
     assert "_core/planted_a.py -> pyfallback/opyard/_core/planted_b.py -> " in fault
 
 
-def test_imports_downward_and_for_types_alone_are_none_of_its_business(lint, plant):
+def test_imports_downward_and_for_types_alone_are_none_of_its_business(copy, plant):
     plant(BELOW, "name = 1\n")
     plant(
         ABOVE,
@@ -326,117 +343,4 @@ def test_imports_downward_and_for_types_alone_are_none_of_its_business(lint, pla
         "from .._core.planted import name\n"
         "if TYPE_CHECKING:\n    from ..library import Library\n",
     )
-    assert list(lint.check_package()) == []
-
-
-# calls ------------------------------------------------------------------------------------
-
-
-def symbols(path):
-    """(defined, undefined) of an object file."""
-    printed = subprocess.run(["nm", "--format=posix", path], capture_output=True, text=True)
-    defined, undefined = set(), set()
-    for line in printed.stdout.splitlines():
-        name, kind = line.split(" ")[:2]
-        if kind == "U":
-            undefined.add(name)
-        elif kind in "TBDR":
-            defined.add(name)
-    return defined, undefined
-
-
-def objects_of(lint, layer):
-    """The objects of a layer's sources in the build folder, by source."""
-    version = re.escape(f"cpython-{sys.version_info[0]}{sys.version_info[1]}")
-    wanted = rf"_C(_cold)?\.{version}" if layer == "pyfallback" else r"^lib|^opyard_"
-    inside = Path("opyard") if layer == "pyfallback" else Path()
-    found = {}
-    for folder in (build_folder() / layer / inside).glob("*.p"):
-        for path in lint.listed(f"{layer}/*.cpp") if re.search(wanted, folder.name) else ():
-            source = str(path.relative_to(layer) if not inside.parts else path)
-            source = source.replace("pyfallback/", "../", 1)
-            made = folder / (source.replace("/", "_") + ".o")
-            if made.exists():
-                found[path] = made
-    return found
-
-
-@functools.cache
-def calls_of(layer):
-    """Of each source, the other sources of its layer that define what it uses, with a name."""
-    lint = load_lint()
-    objects = {path: symbols(made) for path, made in objects_of(lint, layer).items()}
-    if not objects:
-        pytest.skip("no objects of this CPython are kept here")
-    home = {name: path for path, (defined, _) in objects.items() for name in defined}
-    assert len(home) > 100
-    return {
-        path: {home[name]: name for name in undefined if home.get(name, path) != path}
-        for path, (_, undefined) in objects.items()
-    }
-
-
-COMPILED = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
-
-
-@pytest.mark.parametrize("layer", COMPILED)
-def test_no_folder_calls_what_a_folder_above_it_defines(layer):
-    """The includes of a declaration may point downward while the call points upward."""
-    lint = load_lint()
-    upward = {
-        (str(path), str(other), name)
-        for path, calls in calls_of(layer).items()
-        for other, name in calls.items()
-        if lint.idea_of(other)[0] > lint.idea_of(path)[0]
-    }
-    assert upward == set()
-
-
-# Folders with sources that call each other: one structure, whose sources each have a part of it.
-ONE_PIECE = {
-    "dispatcher/base",
-    "dispatcher/tensor",
-    "dispatcher/value",
-    "dispatcher/schema",
-    "jit/ir",
-    "jit/text",
-    "jit/code",
-    "jit/trace",
-    "models/exported",
-    "autograd/",
-    "profiler/capture",
-    "pyfallback/runtime",
-    "pyfallback/objects/arrays",
-    "pyfallback/objects/tensor",
-    "pyfallback/objects/convert",
-}
-
-
-def circles(calls):
-    """The sets of sources that reach each other."""
-    reached = {path: set(others) for path, others in calls.items()}
-    for through in reached:
-        for others in reached.values():
-            if through in others:
-                others |= reached[through]
-    return {
-        frozenset({other for other in others if path in reached[other]})
-        for path, others in reached.items()
-        if path in others
-    }
-
-
-def test_sources_that_reach_each_other_are_found():
-    calls = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d"}, "e": set()}
-    assert circles(calls) == {frozenset("bc"), frozenset("d")}
-
-
-@pytest.mark.parametrize("layer", COMPILED)
-def test_no_sources_of_a_folder_call_each_other_in_a_circle(layer):
-    lint = load_lint()
-    found = {
-        f"{layer}/{lint.idea_of(path)[1]}": sorted(str(one) for one in circle)
-        for circle in circles(calls_of(layer))
-        for path in circle
-    }
-    assert {folder: circle for folder, circle in found.items() if folder not in ONE_PIECE} == {}
+    assert list(check_package()) == []

@@ -68,7 +68,7 @@ def test_the_first_file_of_a_row_has_the_lines_of_its_change(change):
 def test_every_room_is_on_the_page_of_layers_in_its_order():
     """The lists that the linter checks, as the page draws them."""
     lists = {}
-    for node in ast.parse((ROOT / "tools" / "lint.py").read_text("utf-8")).body:
+    for node in ast.parse((ROOT / "tools" / "checks" / "orders.py").read_text("utf-8")).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
             with contextlib.suppress(ValueError):  # a list that is made of another
                 lists[node.targets[0].id] = ast.literal_eval(node.value)

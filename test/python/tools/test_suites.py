@@ -1,4 +1,4 @@
-"""test_suites.py: what the suites of tools/test may take, and which files they run.
+"""test_suites.py: budgets of the suites of tools/test, and the files that they run.
 
 Suspect tools/suites.py, test/suites.ini and test/python/parts.py.
 """

@@ -1,4 +1,4 @@
-"""test_future_lives.py: what a future keeps, cycles, forks and the end of a program.
+"""test_future_lives.py: lifetimes of futures: references, cycles, forks and the end of a program.
 
 Suspect objects/convert/future.cpp, future_state.cpp, value/future.cpp.
 """

@@ -1,12 +1,12 @@
 // opyard/autograd/derivative.h: formulas of an operator, as code that a function runs.
 //
 // Each formula is read once, into straight-line code over operators. What it needs is saved when
-// the call is recorded, and nothing else: the code's inputs say what that is.
+// the call is taped, and nothing else: the code's inputs say what that is.
 //
 //   grad, grad0 …     the gradient of a result
 //   self, other …     an argument; a tensor is saved
 //   result, result0 … a result, saved
-//   sizes(self)       asked when the call is recorded, so that self is not saved; so is all that is asked
+//   sizes(self)       asked when the call is taped, so that self is not saved; so is all that is asked
 //                     of arguments by operators that look at no element (jit::is_question())
 //
 // A formula may also be a class of C++ or Python: CustomDerivative.
@@ -42,7 +42,7 @@ struct Source {
     Argument,    // its value, saved
     Result,      // saved
     OtherSizes,  // of argument `index`, or None if they are those of the result
-    Answer,      // of a question about arguments, asked when the call is recorded
+    Answer,      // of a question about arguments, asked when the call is taped
   };
   Kind kind;
   std::size_t index = 0;

@@ -7,7 +7,7 @@
 // fresh thread that takes the thread's context along; past 6000 it is refused: RecursionError.
 //
 // With `inputs` only functions on the way to them run, and what arrives there is given, not
-// accumulated. With `create_graph` what the functions do is recorded, too.
+// accumulated. With `create_graph` what the functions do is taped, too.
 //
 // [Errors] Whatever a function throws ends the run. What was accumulated by then stays as it is;
 // functions that have run without `keep_graph` have given up what they saved.

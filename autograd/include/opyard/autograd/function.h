@@ -1,6 +1,6 @@
 // opyard/autograd/function.h: backward functions: gradients of results to arguments.
 //
-// A recorded call makes one Function. Its inputs are the gradients of the call's results, its edges
+// A taped call makes one Function. Its inputs are the gradients of the call's results, its edges
 // lead to the functions that gave the call's arguments:
 //
 //   x ──┐                       Accumulate(x) <── edge 0 ──┐

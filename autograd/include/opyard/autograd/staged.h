@@ -9,8 +9,8 @@
 // [State] The state holds what the backward needs, the function what the inputs were. A write to
 // any of it meanwhile is found, as it is in what other functions saved: the run raises BadValue.
 //
-// [Replay] If the backward is itself recorded (create_graph), or not all results got a gradient,
-// the first stage is run again, with each call recorded by itself, and the engine runs
+// [Replay] If the backward is itself taped (create_graph), or not all results got a gradient,
+// the first stage is run again, with each call taped by itself, and the engine runs
 // backward from there: for these the result is what it is without a graph.
 //
 // Threads: a Staged is used by any number of threads, and so is a function that it made.

@@ -1,9 +1,9 @@
 // opyard/autograd/tensor_state.h: the gradient state of a tensor, and that of its storage.
 //
-// A leaf is a tensor that no recorded call gave: a gradient is accumulated for it if it requires
+// A leaf is a tensor that no taped call gave: a gradient is accumulated for it if it requires
 // one. The others have a history: the edge to the function that gave them.
 //
-// [Shared memory] A recorded write to a storage on which there are several tensors gives the
+// [Shared memory] A taped write to a storage on which there are several tensors gives the
 // storage a history: a function of its whole memory, as one row of elements. Each of the tensors
 // takes its own function from there anew, by its geometry, when it is next asked for it. A detached
 // tensor and its views have a history of their own there, that of the writes among themselves. A
@@ -13,7 +13,7 @@
 // for good, and is no longer right when the memory is written: then asking for it raises.
 //
 // [Early views] A tensor may be told to require a gradient while there are views of it that no one
-// has recorded. If there are other tensors on its storage, the storage notes where the leaf is, and
+// has taped. If there are other tensors on its storage, the storage notes where the leaf is, and
 // a tensor within it is taken for a view of it: its gradient goes to the leaf, and it must not be
 // written.
 //
@@ -69,7 +69,7 @@ struct Geometry {
   }
 };
 
-// The tensor that a recorded view was made of.
+// The tensor that a taped view was made of.
 struct Base {
   Edge history;
   Geometry geometry;
@@ -177,7 +177,7 @@ inline bool requires_gradient(const Tensor& tensor) noexcept {
 }
 OPYARD_API bool is_leaf(const Tensor& tensor);
 
-// The result of a recorded call. What retains the gradient of a tensor that has a
+// The result of a taped call. What retains the gradient of a tensor that has a
 // history already retains that of the new one.
 OPYARD_API void set_history(const Tensor& result, Edge history);
 // The result of a Function, which is on the memory of one of its arguments. See [Given views].

@@ -1,4 +1,4 @@
-// opyard/autograd/write.h: writes in place that are recorded.
+// opyard/autograd/write.h: writes in place that are taped.
 //
 //   row' = write(row, value)       one of the tensors on a storage was written in place
 //   x    = x.geometry of row'      what each of them is from then on
@@ -10,7 +10,7 @@
 //   if (const char* why = write_refusal(x, true)) …
 //   begin_write(x);
 //   … edges are taken, x is written …
-//   record_write(x, function, function->add_input(x));
+//   tape_write(x, function, function->add_input(x));
 //
 // Depends on: autograd/tensor_state.h.
 #pragma once
@@ -28,9 +28,9 @@ OPYARD_API const char* write_refusal(const Tensor& tensor, bool any_needs);
 // storage.
 OPYARD_API bool begin_write(const Tensor& written);
 
-// After a recorded call has written `written`: `function` is that of the call, whose input `input`
+// After a taped call has written `written`: `function` is that of the call, whose input `input`
 // is the gradient of what it wrote. Raises Unsupported if the storage's history is of another
 // dtype.
-OPYARD_API void record_write(const Tensor& written, FunctionPtr function, std::uint32_t input);
+OPYARD_API void tape_write(const Tensor& written, FunctionPtr function, std::uint32_t input);
 
 }  // namespace opyard::autograd

@@ -1,1 +1,1 @@
-"""Gradients: what tensors say of them, functions in Python, and runs backwards."""
+"""Gradients: attributes of tensors, functions in Python, and runs backwards."""

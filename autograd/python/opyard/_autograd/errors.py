@@ -1,4 +1,4 @@
-"""The errors of runs backwards and of recorded calls, which are RuntimeError as well.
+"""The errors of runs backwards and of taped calls, which are RuntimeError as well.
 
 Elsewhere a wrong value is a ValueError and a wrong type a TypeError; programs that were written for
 PyTorch catch RuntimeError around backward().

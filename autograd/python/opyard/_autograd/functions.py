@@ -253,15 +253,15 @@ class Function(metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Runs forward, and records that backward takes its gradients back.
+        """Runs forward, and tapes it if an argument requires a gradient.
 
         Backward gives a gradient, or None, for each positional argument and then for each keyword.
         """
         graphs = sys.modules.get("opyard._graphs")  # a trace has loaded it
-        if graphs is not None and graphs.is_recording():
-            recorded = _apply_traced(graphs, cls, args, kwargs)
-            if recorded is not None:
-                return recorded
+        if graphs is not None and graphs.traces_calls():
+            taped = _apply_traced(graphs, cls, args, kwargs)
+            if taped is not None:
+                return taped
         ctx = FunctionCtx()
         setup = getattr(cls, "setup_context", None)
         if setup is not None:  # it gets the defaults, too
@@ -273,7 +273,7 @@ class Function(metaclass=_FunctionMeta):
         ctx.needs_input_grad = needs
         any_needs = any(needs)
         former = _gradients.begin_forward()  # nothing in front of the try may need memory
-        records = former == 0 and any_needs
+        is_taped = former == 0 and any_needs
         try:
             if setup is None:
                 results = cls.forward(ctx, *args, **kwargs)
@@ -284,9 +284,9 @@ class Function(metaclass=_FunctionMeta):
             _gradients.set_gradient_mode(former)
         for one in ctx._dirty:
             _gradients.count_write(one)
-        if not records:
+        if not is_taped:
             return results
-        return _record(cls, ctx, given, results)
+        return _tape(cls, ctx, given, results)
 
 
 class _ApplyByName:
@@ -302,7 +302,7 @@ class _ApplyByName:
 
 
 def _apply_traced(graphs: Any, cls: "type[Function]", args: tuple, kwargs: dict) -> Any:
-    """The results of apply(), which is one node of the graph that a trace records; None if there
+    """The results of apply(), which is one node of the graph that is traced; None if there
     will be none, as compile() takes it. Raises NotImplementedError for what a graph cannot hold."""
     name = cls.__name__
     given = (*args, *kwargs.values())
@@ -330,7 +330,7 @@ def _holds_tensor(item: object) -> bool:
     return isinstance(item, _C.Tensor) or _C.tensor_for(item) is not None
 
 
-def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) -> Any:
+def _tape(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) -> Any:
     """Gives the results of a forward their history."""
     outputs = list(results) if isinstance(results, tuple) else [results]
     positions = [i for i, arg in enumerate(args) if isinstance(arg, _C.Tensor)]
@@ -367,7 +367,7 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
             output = outputs[number] = _gradients.detached(output)
         output.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`
         if is_written:
-            _gradients.record_write(output, function)
+            _gradients.tape_write(output, function)
         else:
             _gradients.set_history(output, function, inputs)
     ctx._keep(outputs)

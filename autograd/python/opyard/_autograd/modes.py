@@ -98,13 +98,13 @@ class _Switch(_GradientMode):
 
 
 class no_grad(_Switch):
-    """Nothing is recorded: results require no gradient. Changes no dispatch key."""
+    """Nothing is taped: results require no gradient. Changes no dispatch key."""
 
     _mode = _OFF
 
 
 class enable_grad(_Switch):
-    """Calls are recorded again, inside of no_grad()."""
+    """Calls are taped again, inside of no_grad()."""
 
     _mode = _ON
 
@@ -140,9 +140,9 @@ class set_grad_enabled(_GradientMode):
 
 
 class inference_mode(_Mode):
-    """Nothing is recorded, and tensors that are made inside never are: they lack the autograd keys.
+    """Nothing is taped, and tensors that are made inside never are: they lack the autograd keys.
 
-    Faster than no_grad(), and what is made inside cannot be saved while gradients are recorded.
+    Faster than no_grad(), and what is made inside cannot be saved while gradients are enabled.
     """
 
     def __new__(cls, mode: "bool | Callable" = True) -> Any:
@@ -191,7 +191,7 @@ class detect_anomaly:
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread records."""
+    """Whether gradients are enabled on this thread."""
     return _gradients.gradient_mode() == _ON
 
 

@@ -38,7 +38,7 @@ def backward(
     """Accumulates the gradients of the leaves that `tensors` were computed from.
 
     `retain_graph`, or `keep_graph`, keeps what was saved for another run; with `create_graph` the
-    run is recorded itself. `inputs` are the only tensors to accumulate for.
+    run is taped itself. `inputs` are the only tensors to accumulate for.
     """
     _ops.load_aten()
     keep = (

@@ -1,4 +1,4 @@
-"""Optimizer: what changes parameters by their gradients. See opyard.optim."""
+"""Optimizer: the base class, which changes parameters by their gradients. See opyard.optim."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -53,7 +53,7 @@ class Optimizer:
             if not isinstance(each, _C.Tensor):
                 raise TypeError(f"{name}: a parameter is a Tensor, not a {type(each).__name__}")
             if not each.is_leaf:
-                raise ValueError(f"{name}: a parameter is a leaf, no result of a recorded operator")
+                raise ValueError(f"{name}: a parameter is a leaf, no result of a taped operator")
             if id(each) in known:
                 raise ValueError(f"{name}: a parameter of shape {list(each.shape)} is there twice")
             known.add(id(each))

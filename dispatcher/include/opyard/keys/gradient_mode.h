@@ -1,7 +1,7 @@
-// opyard/keys/gradient_mode.h: gradient mode of a thread: recording, off, or inference.
+// opyard/keys/gradient_mode.h: gradient mode of a thread: on, off, or inference.
 //
-// Both are bits of the thread's block and no keys, so that changing them changes no dispatch: what
-// records gradients asks for them. A thread begins with gradients on and inference off. A
+// Both are bits of the thread's block and no keys, so that changing them changes no dispatch: the
+// tape asks for them. A thread begins with gradients on and inference off. A
 // ThreadContext takes both along.
 //
 //   const GradientModeGuard off(GradientMode::NoGradients);       // for a scope
@@ -24,7 +24,7 @@ inline GradientMode gradient_mode() noexcept {
 inline void set_gradient_mode(GradientMode mode) noexcept {
   detail::local_block.gradient_mode = std::uint8_t(mode);
 }
-inline bool records_gradients() noexcept { return detail::local_block.gradient_mode == 0; }
+inline bool gradients_enabled() noexcept { return detail::local_block.gradient_mode == 0; }
 inline bool is_inference() noexcept { return (detail::local_block.gradient_mode & 2) != 0; }
 
 // Neither copied nor moved, and left on the thread it was made on.

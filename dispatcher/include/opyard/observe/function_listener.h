@@ -1,6 +1,6 @@
 // opyard/observe/function_listener.h: being told of functions of gradients, on every thread.
 //
-// A recorded call makes one, which takes gradients back when a backward runs it. `identity` and
+// A taped call makes one, which takes gradients back when a backward runs it. `identity` and
 // `sequence` are the same both times, so they link a run to the call that it is of.
 //
 // There is one listener at most, a profile. While there is none, making and running a function

@@ -55,8 +55,8 @@ class OPYARD_API Storage : public Counted {
   std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  // What those who record gradients store with the storage, such as the history of writes to it;
-  // empty as a rule. It owns nothing that owns the storage.
+  // What the tape stores with the storage, such as the history of writes to it; empty as a rule.
+  // It owns nothing that owns the storage.
   SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
 
   // Another storage on the same memory, for those that this one's gradient state owns: it owns the

@@ -21,9 +21,9 @@
 // What a tensor was made with, whatever its policies, is what own_sizes() and the like give.
 //
 // [Marks] What is true of a tensor because of how it was made, and of every view of it. The bits
-// belong to those who record gradients; here they are only stored and handed on. A detached tensor
-// and its views are a group, which has a number: writes that are recorded in one group are no
-// history of the memory's other tensors.
+// belong to the tape; here they are only stored and handed on. A detached tensor and its views are
+// a group, which has a number: writes that are taped in one group are no history of the memory's
+// other tensors.
 //
 // Users of tensors want tensor/tensor.h. A kernel or plugin that makes views wants this.
 //
@@ -98,7 +98,7 @@ class OPYARD_API TensorImpl final : public Counted {
   // The first of a group of its own. Numbers come again after 2^32 - 1 of them.
   void detach() noexcept;
 
-  // What those who record gradients store with the tensor; empty as a rule.
+  // What the tape stores with the tensor; empty as a rule.
   SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
 
   IntSpan sizes() const {

@@ -26,8 +26,8 @@
 //                 formula reads
 //
 // [Functions] A gradient goes back through a node with a function of its own, a prim::PythonOp or a
-// prim::CppOp, by a handle that the node then gives, and a prim::Eval that runs backward from it
-// (jit/operation.h, [Handles]). A node with blocks, and an operator whose derivative is code,
+// prim::CppOp, by a pullback that the node then gives, and a prim::Eval that runs backward from it
+// (jit/operation.h, [Pullbacks]). A node with blocks, and an operator whose derivative is code,
 // become such functions first. The layer that records what functions do makes both: until it is
 // there, such nodes are refused. From then on the node gives its outputs without any history of
 // outside the graph.
@@ -58,17 +58,17 @@ OPYARD_API Differentiated differentiate(Graph& graph, std::span<Value* const> wr
 namespace opyard::jit {
 
 // See [Functions].
-struct HandleNodes {
-  // The node gives a handle, as its last output, by which gradients reach these of the tensors
-  // among its inputs, and for a node that runs from a handle itself, what that one reaches.
-  Value* (*add_handle)(Node& node, const std::vector<bool>& requires_gradient);
-  // The values that an Eval of the node's handle gives gradients for, in order.
+struct PullbackNodes {
+  // The node gives a pullback, as its last output, by which gradients reach these of the tensors
+  // among its inputs, and for a node that runs from a pullback itself, what that one reaches.
+  Value* (*add_pullback)(Node& node, const std::vector<bool>& requires_gradient);
+  // The values that an Eval of the node's pullback gives gradients for, in order.
   std::vector<Value*> (*reached)(const Node& node);
-  // A node, in no block yet, which takes a gradient for each output of the node but the handle, and
-  // gives one for each value that is reached: zeros if nothing leads to it.
-  Node* (*create_eval)(Graph& graph, std::span<Value* const> gradients, Value* handle);
+  // A node, in no block yet, which takes a gradient for each output of the node but the pullback,
+  // and gives one for each value that is reached: zeros if nothing leads to it.
+  Node* (*create_eval)(Graph& graph, std::span<Value* const> gradients, Value* pullback);
 };
 // From now on in this process. The functions have to last as long.
-OPYARD_API void set_handle_nodes(const HandleNodes& functions) noexcept;
+OPYARD_API void set_pullback_nodes(const PullbackNodes& functions) noexcept;
 
 }  // namespace opyard::jit

@@ -4,7 +4,7 @@
 // prim::PythonOp has one that calls a Python function, a prim::CppOp one that calls a C++ function.
 // A kind whose nodes all do the same, as prim::Eval, has one for all of them: set_operation().
 //
-// [Handles] A layer above wraps the operation of a node by one that gives a handle, too, as the
+// [Pullbacks] A layer above wraps the operation of a node by one that gives a pullback, too, as the
 // last output, for a later stage to run backward from. It is made if something uses it: run_at()
 // is told the node. An output that nothing uses may be None.
 //

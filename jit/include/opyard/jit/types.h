@@ -1,7 +1,7 @@
-// opyard/jit/types.h: the types of values in a graph: the schema's, a tensor of known shape, a handle.
+// opyard/jit/types.h: the types of values in a graph: the schema's, a tensor of known shape, a pullback.
 //
 //   Float(2, *, strides=[3, 1], requires_grad=0, device=cpu)     a ShapedTensor
-//   Handle                                                       what a later stage runs backward
+//   Pullback                                                     what a later stage runs backward
 //
 // A ShapedTensor is a Tensor to everything that asks for the kind or compares with equal(): what is
 // known of its elements and sizes is for people, passes and the check of a graph's inputs.
@@ -51,9 +51,9 @@ OPYARD_API const TensorShape* find_shape(const Type& type);
 OPYARD_API TypePtr type_of_tensor(const Tensor& tensor);
 
 // Its values are objects of this class, which the layer above that makes them registers.
-inline constexpr const char* kHandleClass = "opyard.Handle";
-OPYARD_API TypePtr handle_type();
-OPYARD_API bool is_handle(const Type& type);
+inline constexpr const char* kPullbackClass = "opyard.Pullback";
+OPYARD_API TypePtr pullback_type();
+OPYARD_API bool is_pullback(const Type& type);
 
 // As a graph's text says it: "Float(2, 3)", "Tensor[]", "(int, Float(2))", "int?".
 OPYARD_API std::string type_text(const Type& type);

@@ -51,7 +51,7 @@ class OPYARD_API Value {
 
   const TypePtr& type() const noexcept { return type_; }
   Value* set_type(TypePtr type);
-  bool is_handle() const { return jit::is_handle(*type_); }
+  bool is_pullback() const { return jit::is_pullback(*type_); }
 
   // The node that gives it; for an input of a block the block's Param node.
   Node* node() const noexcept { return node_; }

@@ -18,7 +18,7 @@ from .. import _C, _graphs
 from .._core import ops as _ops
 
 
-class Handle:
+class Proxy:
     """A value of a graph that is built: arithmetic and methods on it call aten operators."""
 
     __hash__ = None  # type: ignore[assignment]
@@ -92,11 +92,11 @@ class GraphBuilder:
         self.graph = _graphs.Graph()
         self._constants: dict[object, _graphs.Value] = {}
 
-    def input(self, name: str = "", type: str = "") -> Handle:
+    def input(self, name: str = "", type: str = "") -> Proxy:
         """A new input of the current stage; a Tensor unless told otherwise."""
-        return Handle(self, self.graph.add_input(name, type))
+        return Proxy(self, self.graph.add_input(name, type))
 
-    def constant(self, value: object, type: str = "") -> Handle:
+    def constant(self, value: object, type: str = "") -> Proxy:
         """A constant: a number, text, None, Tensor, or a list of such. Equal ones are one."""
         key = (value.__class__, type, repr(value))
         plain = value is None or isinstance(value, (bool, int, float, complex, str))
@@ -107,21 +107,21 @@ class GraphBuilder:
             if self.graph.stage:
                 node.stage = 0
             if not plain:
-                return Handle(self, node.output())
+                return Proxy(self, node.output())
             self._constants[key] = node.output()
-        return Handle(self, self._constants[key])
+        return Proxy(self, self._constants[key])
 
-    def list(self, items: Sequence[object], type: str = "Tensor[]") -> Handle:
-        """A list of handles."""
+    def list(self, items: Sequence[object], type: str = "Tensor[]") -> Proxy:
+        """A list of values."""
         node = self.graph.create("prim::ListConstruct", [self._value(item) for item in items])
         made = self.graph.append_node(node).output()
         made.type = type
-        return Handle(self, made)
+        return Proxy(self, made)
 
     def call(self, kind: str, *args: object) -> Any:
-        """Calls "ns::name" or "ns::name.overload" with handles and constants, by position.
+        """Calls "ns::name" or "ns::name.overload" with values and constants, by position.
 
-        Gives one handle, a tuple of several, or None. Raises ValueError for an operator that is not
+        Gives one value, a tuple of several, or None. Raises ValueError for an operator that is not
         there or takes something else; nothing is added then.
         """
         _ops.load_for(kind)
@@ -133,36 +133,36 @@ class GraphBuilder:
             raise
         for type in types:
             node.add_output(type)
-        made = [Handle(self, value) for value in self.graph.append_node(node).outputs()]
+        made = [Proxy(self, value) for value in self.graph.append_node(node).outputs()]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
     def python(self, function: Callable, *args: object, outputs: int = 1) -> Any:
-        """Calls a Python function when the graph runs; handles are its tensors."""
-        inputs = [arg.value for arg in args if isinstance(arg, Handle)]
-        scalars = [arg for arg in args if not isinstance(arg, Handle)]
-        calling = "".join("t" if isinstance(arg, Handle) else "s" for arg in args)
+        """Calls a Python function when the graph runs; values are its tensors."""
+        inputs = [arg.value for arg in args if isinstance(arg, Proxy)]
+        scalars = [arg for arg in args if not isinstance(arg, Proxy)]
+        calling = "".join("t" if isinstance(arg, Proxy) else "s" for arg in args)
         name = getattr(function, "__name__", type(function).__name__)
         node = _graphs.create_python_op(
             self.graph, function, name, inputs, calling, scalars, outputs
         )
-        made = [Handle(self, value) for value in self.graph.append_node(node).outputs()]
+        made = [Proxy(self, value) for value in self.graph.append_node(node).outputs()]
         return made[0] if len(made) == 1 else tuple(made)
 
-    def output(self, *handles: object) -> None:
+    def output(self, *values: object) -> None:
         """Outputs of the current stage."""
-        for handle in handles:
-            self.graph.register_output(self._value(handle))
+        for value in values:
+            self.graph.register_output(self._value(value))
 
     def next_stage(self) -> int:
         """What is added from now on belongs to the next stage; gives its number."""
         return self.graph.advance_stage()
 
     def _value(self, item: object) -> "_graphs.Value":
-        if isinstance(item, Handle):
+        if isinstance(item, Proxy):
             return item.value
         if isinstance(item, _graphs.Value):
             return item
-        if isinstance(item, (list, tuple)) and any(isinstance(each, Handle) for each in item):
+        if isinstance(item, (list, tuple)) and any(isinstance(each, Proxy) for each in item):
             return self.list(item).value
         if isinstance(item, _C.dtype | _C.device):
             raise TypeError(f"{item!r} as a constant needs its type: constant({item!r}, 'int')")

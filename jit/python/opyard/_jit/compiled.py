@@ -206,10 +206,10 @@ class CompiledFunction:
             now = self._keys(before.surroundings.read(), self._owner, args, kwargs, [])
             return before.difference(now) or _fault_of_results(tensors, found) or found
 
-        records = _gradients.gradient_mode() == 0 and any(one.requires_grad for one in tensors)
+        is_taped = _gradients.gradient_mode() == 0 and any(one.requires_grad for one in tensors)
         names = [f"x{number}" for number in range(len(tensors))]
         result, graph, why = _graphs.observe(
-            lambda: self._function(*args, **kwargs), list(tensors), names, records, outputs_of
+            lambda: self._function(*args, **kwargs), list(tensors), names, is_taped, outputs_of
         )
         if graph is None:
             kind.reason = str(why)
@@ -320,7 +320,7 @@ def _fault_of_results(tensors: Sequence, outputs: Sequence) -> str:
         if len(set(memory)) != len(memory) or {_memory_of(one) for one in tensors} & set(memory):
             return (
                 "it returns a view of a tensor that it was given, or two on the same memory, and "
-                "gradients are recorded; return a clone()"
+                "gradients are enabled; return a clone()"
             )
     return ""
 

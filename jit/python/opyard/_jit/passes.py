@@ -136,7 +136,7 @@ def fuse(graph: "_graphs.Graph") -> int:
     block, so that what is between them does not go through memory, with the same bits; the last one
     may be a reduction (sum, mean, amax, amin, max or min of everything) or cat. It does so for
     float32, float64, int64 and bool tensors on the CPU, in any order in memory, that broadcast and
-    need no promotion; else, and while gradients are recorded, or a mode, an override or a profile
+    need no promotion; else, and while gradients are enabled, or a mode, an override or a profile
     looks on, it calls the operators.
 
     Nothing moves over a write or any other node. Other passes do not look into groups, and
@@ -152,15 +152,15 @@ def differentiate(
     """Appends the next stage: it takes the gradients of the last stage's outputs, and gives those
     of `wrt`: inputs of the graph, or their names; without it all Tensors that stage 0 takes.
 
-    The formulas are those by which calls are recorded, so the stage gives the bits of backward().
+    The formulas are those by which calls are taped, so the stage gives the bits of backward().
     What it needs of earlier stages stays in registers. Applied again it differentiates that stage.
     Gradients get the sizes and the dtype of their tensors. Dtypes are known from the types of
     values, as trace() gives them; one that is not is taken to be that of the others in its call.
 
-    A function of Python or C++, which has no formula, gives a handle from now on, and the stage has
-    a prim::Eval that runs backward from it: see autograd.add_handle(). Blocks, and operators whose
-    derivative is code, become such functions. What flows through them has no history of outside the
-    graph then.
+    A function of Python or C++, which has no formula, gives a pullback from now on, and the stage
+    has a prim::Eval that runs backward from it: see autograd.add_pullback(). Blocks, and operators
+    whose derivative is code, become such functions. What flows through them has no history of
+    outside the graph then.
 
     Raises ValueError for a `wrt` that is no Tensor among the inputs, or that no output is computed
     from, and NotImplementedError, naming the node, for tuples, operators without a derivative, and

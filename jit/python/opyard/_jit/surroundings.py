@@ -1,4 +1,4 @@
-"""What a function sees besides its arguments, and what it does that no graph holds.
+"""Free variables and side effects of a function, read from its code.
 
 For compile(). A function is read as its code: the names outside that it uses, those that the
 functions use that it calls, by such a name or as methods of what it finds there, and forward() of

@@ -1,4 +1,4 @@
-"""When answers are loaded: the first time that one of their operators is wanted and is not there.
+"""Lazy loading of answers: at the first look-up of one of their operators that finds none.
 
 An operator that the kernels define is never answered here. OPYARD_NUMPY=off turns all answers off;
 so does a process without NumPy, and for special functions one without SciPy. NumPy serves the first

@@ -1,4 +1,4 @@
-"""Sorting, searching, counting, and what is unique: NumPy's."""
+"""Sorting, searching, counting and unique elements, by NumPy."""
 
 from typing import Any
 

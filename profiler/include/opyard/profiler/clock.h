@@ -1,4 +1,4 @@
-// opyard/profiler/clock.h: the time of an event, cheaply, and what it is in nanoseconds.
+// opyard/profiler/clock.h: a cheap timestamp counter, and its conversion to nanoseconds.
 //
 // The clock is two thirds of what an event costs. The processor's counter takes 8 ns, the
 // system's clock 20 (measured). The counter is used if the processor says that its rate never

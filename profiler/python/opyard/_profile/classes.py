@@ -1,4 +1,4 @@
-"""Classes whose calls a profile shows by instance: modules, optimizers, and what a user names."""
+"""Classes whose calls a profile shows by instance: modules, optimizers, and named ones."""
 
 from __future__ import annotations
 

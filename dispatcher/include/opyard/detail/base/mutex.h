@@ -31,8 +31,8 @@ enum class LockRank : int {
   Pool,             // what is queued for the process's threads, and who sleeps
   WeakPointers,     // who watches which object: objects may die under any other lock
   ProfilerSources,  // who records what
-  ProfilerNames,    // names of what is recorded
-  ProfilerStreams,  // threads that record, and windows: events may be recorded under any other lock
+  ProfilerNames,    // names of what is captured
+  ProfilerStreams,  // threads of a capture, and windows: events may come under any other lock
   Gradients,        // gradients that are accumulated, and hooks
   SecondStorages,   // memory with two storages: storages may die under any other lock
   CachedMemory,     // the lists of freed memory of all threads: memory may be wanted under any lock

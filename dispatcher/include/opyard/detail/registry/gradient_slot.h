@@ -1,20 +1,20 @@
 // opyard/detail/registry/gradient_slot.h: the tape's place in the tables of operators.
 //
 // Nothing here knows what a gradient is. A derivative is stored with its operator as text; the
-// library that reads it, and records, hands its functions over once:
+// library that reads it, and has the tape, hands its functions over once:
 //
 //   arm_tape(functions)     from now on, in every table, for every interpreter, and never disarmed
 //
 // Before, the Autograd slots without a kernel fall through, and calls pay nothing. Afterwards they
 // lead to a record with the role Tape. A call that comes to it goes on below, with its
-// arguments as they are, if none of its tensors may need a gradient; else record() gets it.
+// arguments as they are, if none of its tensors may need a gradient; else tape_call() gets it.
 //
 // [Order] A user's kernel or fallback at an Autograd key goes before the tape. So does a
 // composite kernel, unless its operator has a derivative.
 //
-// [May need] A tensor may need a gradient if those who record store something with it, or with
-// its storage, or have marked it as a view that gradients must not be lost through. That says no
-// more than that record() has to look.
+// [May need] A tensor may need a gradient if the tape stores something with it, or with its
+// storage, or has marked it as a view that gradients must not be lost through. That says no more
+// than that tape_call() has to look.
 //
 // Depends on: registry/record.h, keys/gradient_mode.h, keys/runtime_table.h, tensor/tensor.h.
 #pragma once
@@ -39,7 +39,7 @@ struct Formula {
   std::string text;
 };
 
-// What is registered beside an operator: texts, or something that only those who record can read.
+// What is registered beside an operator: texts, or something that only the tape can read.
 class OPYARD_API Derivative final : public Counted {
  public:
   Derivative(std::vector<Formula> formulas_of, std::string registered_at,
@@ -59,13 +59,13 @@ class OPYARD_API TapedOperator final : public Counted {
   explicit TapedOperator(CountedPtr<const Derivative> of) : derivative(std::move(of)) {}
 
   const CountedPtr<const Derivative> derivative;  // null if none is registered
-  SetOnce<Counted> plan;                          // what record() makes of it at first use
+  SetOnce<Counted> plan;                          // what tape_call() makes of it at first use
 };
 
 struct TapeFunctions {
   // A call whose tensors may need a gradient, with its arguments on top of the stack. Takes it to
   // its end, as a boxed kernel does.
-  void (*record)(TapedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack);
+  void (*tape_call)(TapedOperator& taped, const Operator& op, DispatchKeySet keys, Stack& stack);
 };
 
 // Once in a process: a second time, and from a second library, it changes nothing. Raises
@@ -84,7 +84,7 @@ inline bool may_need_gradient(const TensorImpl& impl) noexcept {
 }
 OPYARD_API bool may_need_gradient(std::span<const Value> arguments) noexcept;
 
-// Records a call that the tape does not pass on, with its arguments on top of the stack.
+// Tapes a call that is not passed on, with its arguments on top of the stack.
 OPYARD_API void run_taped(const Record& tape, const Operator& op, DispatchKeySet keys,
                           Stack& stack);
 // Goes on with a call at this set, inside of a CallDepth.
@@ -121,7 +121,7 @@ bool holds_gradient(const T& argument) {
 
 // Whether the tape passes a call on of which it is known whether a tensor may need a gradient.
 inline bool passes(const Record& tape, bool may_need) noexcept {
-  return !may_need || !(records_gradients() || tape.sees_all);
+  return !may_need || !(gradients_enabled() || tape.sees_all);
 }
 // The set below the layer that a call has come to, which is the highest bit.
 inline DispatchKeySet below_layer(DispatchKeySet keys) noexcept {

@@ -39,7 +39,7 @@ struct GradientFunctions {
   // Drops them: no reference to the tensor is left.
   void (*clear)(const TensorImpl& tensor, const void* interpreter);
 };
-// Null until the library that records gradients is loaded.
+// Null until the library of the tape is loaded.
 extern OPYARD_API constinit std::atomic<const GradientFunctions*> gradient_functions;
 
 }  // namespace detail

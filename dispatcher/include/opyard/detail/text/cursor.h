@@ -1,4 +1,4 @@
-// opyard/detail/text/cursor.h: a place in a text, one token ahead, and what reading may cost.
+// opyard/detail/text/cursor.h: a lexer's position in a text with one token of lookahead, and limits of reading.
 //
 // The parts of a parser share one cursor. What a parser keeps besides, it keeps in a class of its
 // own that derives from this one, as schema/schema_cursor.h does.

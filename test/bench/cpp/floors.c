@@ -1,4 +1,4 @@
-/* test/bench/floors.c: the floors of the Python rows, as an extension module of its own.
+/* test/bench/cpp/floors.c: the floors of the Python rows, as an extension module of its own.
  *
  * The cheapest code on CPython 3.11 that does each job at all: no schema, no message, one argument.
  * Nothing of Opyard is in here, and nothing of here is in Opyard.

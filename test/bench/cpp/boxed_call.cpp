@@ -1,4 +1,4 @@
-// test/bench/boxed_call.cpp: journeys 2 and 7, calling an unboxed kernel with boxes and from registers.
+// test/bench/cpp/boxed_call.cpp: journeys 2 and 7, calling an unboxed kernel with boxes and from registers.
 //
 // The floor is the cheapest boxed call that a hand can write: two 16-byte values on the C stack
 // that only borrow their tensors, a wrapper that takes them apart for a kernel it knows by

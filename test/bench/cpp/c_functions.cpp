@@ -1,4 +1,4 @@
-// test/bench/c_functions.cpp: C functions as kernels, and operators as C functions.
+// test/bench/cpp/c_functions.cpp: C functions as kernels, and operators as C functions.
 //
 // The floors are libffi alone, with a call interface that was prepared before: no operator, no
 // dispatch, no boxes, no errors. Ours are whole calls of an operator, and may be faster where a

@@ -1,4 +1,4 @@
-// test/bench/hot_graphs.h: paths of hot_paths that run graphs, whose operators hot_paths.cpp defines.
+// test/bench/cpp/hot_graphs.h: paths of hot_paths that run graphs, whose operators hot_paths.cpp defines.
 //
 // Depends on: tensor/tensor.h.
 #pragma once

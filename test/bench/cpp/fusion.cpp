@@ -1,4 +1,4 @@
-// test/bench/fusion.cpp: nine operations of arithmetic: fused, over one loop that is written by hand.
+// test/bench/cpp/fusion.cpp: nine operations of arithmetic: fused, over one loop that is written by hand.
 //
 // The loop is compiled for three processors, as the operators' are, and the best one runs.
 #include "bench.h"

@@ -1,4 +1,4 @@
-// test/bench/torch_graphs.cpp: the rows of journey 7 as TorchScript's interpreter does them.
+// test/bench/cpp/torch_graphs.cpp: the rows of journey 7 as TorchScript's interpreter does them.
 //
 // Compiled by torch_rows.py against the PyTorch that is installed, when the benchmarks run. The
 // graphs are those of graphs.cpp, read from text and run by the interpreter itself, without its

@@ -1,4 +1,4 @@
-// test/bench/bench.h: what the C++ benchmarks share.
+// test/bench/cpp/bench.h: shared parts of the C++ benchmarks.
 //
 // A benchmark is registered as "<row>/<side>", side being `floor` or `ours`; rows.py knows the
 // rows and their budgets. Both sides of a row run the same loop from here.

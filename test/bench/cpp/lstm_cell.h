@@ -1,4 +1,4 @@
-// test/bench/lstm_cell.h: the nodes of an LSTM cell, and those of its state's gradients.
+// test/bench/cpp/lstm_cell.h: the nodes of an LSTM cell, and those of its state's gradients.
 //
 // Both Opyard and TorchScript read them: inputs %x, %h, %c, %wx and %wh, then %dhy and %dcy.
 #pragma once

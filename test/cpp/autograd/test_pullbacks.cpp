@@ -1,10 +1,10 @@
-// test_handles.cpp: handles in graphs from C++: calls that a later stage runs backward from.
+// test_pullbacks.cpp: pullbacks in graphs from C++: calls that a later stage runs backward from.
 #include <gtest/gtest.h>
 
 #include "../jit.h"
 #include "../thrown_by.h"
 #include "opyard/autograd.h"
-#include "opyard/autograd/handle.h"
+#include "opyard/autograd/pullback.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
 #include "opyard/library.h"
@@ -12,7 +12,7 @@
 namespace opyard {
 namespace {
 
-using autograd::add_handle;
+using autograd::add_pullback;
 using autograd::create_eval;
 using jit::Values;
 
@@ -45,7 +45,7 @@ jit::Node* append_product(jit::Graph& graph, Seen& seen, jit::Value* x, jit::Val
   return node;
 }
 
-class Handles : public ::testing::Test {
+class Pullbacks : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { jit::load_operators(); }
 
@@ -54,11 +54,11 @@ class Handles : public ::testing::Test {
     jit::Value* const x = graph_->add_input("x");
     jit::Value* const w = graph_->add_input("w");
     product_ = append_product(*graph_, seen_, x, w);
-    handle_ = add_handle(*product_, std::move(requires_gradient));
+    pullback_ = add_pullback(*product_, std::move(requires_gradient));
     graph_->register_output(product_->outputs()[0]);
     graph_->advance_stage();
     jit::Value* const gradient = graph_->add_input("g");
-    eval_ = graph_->append_node(create_eval(*graph_, {&gradient, 1}, handle_));
+    eval_ = graph_->append_node(create_eval(*graph_, {&gradient, 1}, pullback_));
     for (jit::Value* const output : eval_->outputs()) graph_->register_output(output);
   }
   static Values run_stage(jit::InterpreterState& state, const Values& inputs) {
@@ -70,23 +70,23 @@ class Handles : public ::testing::Test {
   const jit::GraphPtr graph_ = jit::make_graph();
   Seen seen_;
   jit::Node* product_ = nullptr;
-  jit::Value* handle_ = nullptr;
+  jit::Value* pullback_ = nullptr;
   jit::Node* eval_ = nullptr;
 };
 
-TEST_F(Handles, H40_AStageRunsBackwardFromTheHandleOfAnEarlierOne) {
+TEST_F(Pullbacks, H40_AStageRunsBackwardFromThePullbackOfAnEarlierOne) {
   build();
   jit::InterpreterState state(jit::compile(graph_));
   EXPECT_EQ(jit::text_of(run_stage(state, {of({2, 3}), of({5, 7})})), "float32[2] 20 63");
   jit::InterpreterState again = state.clone();
   // 2 * x * w * g and x * x * g
   EXPECT_EQ(jit::text_of(run_stage(state, {of({1, 1})})), "float32[2] 20 42; float32[2] 4 9");
-  // The handle is kept by the other state, whose graph was kept.
+  // The pullback is kept by the other state, whose graph was kept.
   EXPECT_EQ(jit::text_of(run_stage(again, {of({10, 0})})), "float32[2] 200 0; float32[2] 40 0");
   EXPECT_EQ(seen_.runs, 1);
 }
 
-TEST_F(Handles, H38_OnlyInputsThatRequireAGradientHaveOne) {
+TEST_F(Pullbacks, H38_OnlyInputsThatRequireAGradientHaveOne) {
   build(std::vector<bool>{false, true});
   EXPECT_EQ(eval_->outputs().size(), 1U);
   jit::InterpreterState state(jit::compile(graph_));
@@ -94,7 +94,7 @@ TEST_F(Handles, H38_OnlyInputsThatRequireAGradientHaveOne) {
   EXPECT_EQ(jit::text_of(run_stage(state, {of({1})})), "float32[1] 4");
 }
 
-TEST_F(Handles, H38_OutputsAndGradientsHaveNoHistoryOutside) {
+TEST_F(Pullbacks, H38_OutputsAndGradientsHaveNoHistoryOutside) {
   build();
   const Tensor x = of({2});
   autograd::require_gradient(x);
@@ -107,10 +107,10 @@ TEST_F(Handles, H38_OutputsAndGradientsHaveNoHistoryOutside) {
   EXPECT_FALSE(autograd::gradient_of(x).defined());
 }
 
-TEST_F(Handles, H37_AHandleThatNothingUsesIsNotMade) {
+TEST_F(Pullbacks, H37_APullbackThatNothingUsesIsNotMade) {
   jit::Value* const x = graph_->add_input("x");
   product_ = append_product(*graph_, seen_, x, x);
-  add_handle(*product_);
+  add_pullback(*product_);
   graph_->register_output(product_->outputs()[0]);
   const Tensor input = of({2});
   EXPECT_EQ(jit::text_of(jit::compile(graph_)->run(Values{input})), "float32[1] 8");
@@ -121,7 +121,7 @@ TEST_F(Handles, H37_AHandleThatNothingUsesIsNotMade) {
   EXPECT_FALSE(seen_.recorded);
 }
 
-TEST_F(Handles, G20_TheEndOfTheLastOwnerFreesTheFunctions) {
+TEST_F(Pullbacks, G20_TheEndOfTheLastOwnerFreesTheFunctions) {
   const auto marker = std::make_shared<int>(0);
   jit::Value* const x = graph_->add_input("x");
   jit::Node* const node = graph_->append_node(graph_->create(jit::prim::CppOp, {x}, 1));
@@ -136,10 +136,10 @@ TEST_F(Handles, G20_TheEndOfTheLastOwnerFreesTheFunctions) {
         autograd::set_history(result, {function, function->add_input(result)});
         outputs.emplace_back(result);
       }));
-  jit::Value* const handle = add_handle(*node);
+  jit::Value* const pullback = add_pullback(*node);
   graph_->advance_stage();
   jit::Value* const g = graph_->add_input("g");
-  jit::Node* const eval = graph_->append_node(create_eval(*graph_, {&g, 1}, handle));
+  jit::Node* const eval = graph_->append_node(create_eval(*graph_, {&g, 1}, pullback));
   graph_->register_output(eval->output());
   {
     jit::InterpreterState state(jit::compile(graph_));
@@ -153,15 +153,15 @@ TEST_F(Handles, G20_TheEndOfTheLastOwnerFreesTheFunctions) {
   }
 }
 
-// The second derivative: a handle of an Eval, evaluated by a third stage.
-TEST_F(Handles, H40_AnEvalGivesAHandleItself) {
+// The second derivative: a pullback of an Eval, evaluated by a third stage.
+TEST_F(Pullbacks, H40_AnEvalGivesAPullbackItself) {
   build();
-  jit::Value* const handle = add_handle(*eval_);
+  jit::Value* const pullback = add_pullback(*eval_);
   graph_->advance_stage();
   jit::Value* const of_x = graph_->add_input("gx");
   jit::Value* const of_w = graph_->add_input("gw");
   const std::array gradients{of_x, of_w};
-  jit::Node* const second = graph_->append_node(create_eval(*graph_, gradients, handle));
+  jit::Node* const second = graph_->append_node(create_eval(*graph_, gradients, pullback));
   ASSERT_EQ(second->outputs().size(), 1U);  // for the gradient that the first one took
   graph_->register_output(second->outputs()[0]);
   jit::InterpreterState state(jit::compile(graph_));
@@ -171,10 +171,10 @@ TEST_F(Handles, H40_AnEvalGivesAHandleItself) {
   EXPECT_EQ(jit::text_of(run_stage(state, {of({1}), of({10})})), "float32[1] 60");
 }
 
-TEST_F(Handles, H39_AFunctionThatIsEvalRunsBackward) {
+TEST_F(Pullbacks, H39_AFunctionThatIsEvalRunsBackward) {
   build();
   jit::Node* const evaluates =
-      graph_->append_node(graph_->create(jit::prim::CppOp, {graph_->inputs()[2], handle_}, 2));
+      graph_->append_node(graph_->create(jit::prim::CppOp, {graph_->inputs()[2], pullback_}, 2));
   evaluates->set_payload(
       CountedPtr<Counted>::share(const_cast<jit::Operation*>(jit::operation_of(*eval_))));
   graph_->register_output(evaluates->outputs()[1]);
@@ -183,7 +183,7 @@ TEST_F(Handles, H39_AFunctionThatIsEvalRunsBackward) {
   EXPECT_EQ(jit::text_of(run_stage(state, {of({1})})), "float32[1] 20; float32[1] 4; float32[1] 4");
 }
 
-TEST_F(Handles, H39_AnOutputThatIsAnInputLeadsToIt) {
+TEST_F(Pullbacks, H39_AnOutputThatIsAnInputLeadsToIt) {
   jit::Value* const x = graph_->add_input("x");
   jit::Node* const node = graph_->append_node(graph_->create(jit::prim::CppOp, {x}, 2));
   node->set_payload(
@@ -191,19 +191,19 @@ TEST_F(Handles, H39_AnOutputThatIsAnInputLeadsToIt) {
         outputs.push_back(inputs[0]);
         outputs.emplace_back(Tensor());
       }));
-  jit::Value* const handle = add_handle(*node);
+  jit::Value* const pullback = add_pullback(*node);
   graph_->advance_stage();
   jit::Value* const g = graph_->add_input("g");
   jit::Node* const nothing = graph_->append_node(graph_->create(jit::prim::Undefined, {}, 1));
   const std::array gradients{g, nothing->output()};
-  jit::Node* const eval = graph_->append_node(create_eval(*graph_, gradients, handle));
+  jit::Node* const eval = graph_->append_node(create_eval(*graph_, gradients, pullback));
   graph_->register_output(eval->output());
   jit::InterpreterState state(jit::compile(graph_));
   run_stage(state, {of({2})});
   EXPECT_EQ(jit::text_of(run_stage(state, {of({3})})), "float32[1] 3");
 }
 
-TEST_F(Handles, H40_ItIsRecordedUnderInferenceModeAndWithoutGradientsToo) {
+TEST_F(Pullbacks, H40_ItIsRecordedUnderInferenceModeAndWithoutGradientsToo) {
   build();
   const Tensor x = of({2});
   const Tensor w = of({5});
@@ -215,29 +215,29 @@ TEST_F(Handles, H40_ItIsRecordedUnderInferenceModeAndWithoutGradientsToo) {
   EXPECT_EQ(jit::text_of(run_stage(state, {g})), "float32[1] 20; float32[1] 4");
 }
 
-TEST_F(Handles, H40_WrongGradientsAreNamed) {
+TEST_F(Pullbacks, H40_WrongGradientsAreNamed) {
   build();
   jit::InterpreterState state(jit::compile(graph_));
   run_stage(state, {of({2, 3}), of({5, 7})});
   EXPECT_EQ(thrown_by([&] { run_stage(state, {of({1})}); }).kind, ErrorKind::BadShape);
   jit::Value* const x = graph_->inputs()[0];
-  EXPECT_EQ(thrown_by([&] { create_eval(*graph_, {}, handle_); }).kind, ErrorKind::BadValue);
+  EXPECT_EQ(thrown_by([&] { create_eval(*graph_, {}, pullback_); }).kind, ErrorKind::BadValue);
   EXPECT_EQ(thrown_by([&] { create_eval(*graph_, {&x, 1}, x); }).kind, ErrorKind::BadValue);
-  EXPECT_EQ(thrown_by([&] { add_handle(*product_); }).kind, ErrorKind::BadValue);
+  EXPECT_EQ(thrown_by([&] { add_pullback(*product_); }).kind, ErrorKind::BadValue);
   jit::Node* const plain = graph_->create(jit::Symbol::from_qual_string("aten::relu"), {x}, 1);
-  EXPECT_EQ(thrown_by([&] { add_handle(*plain); }).kind, ErrorKind::BadValue);
+  EXPECT_EQ(thrown_by([&] { add_pullback(*plain); }).kind, ErrorKind::BadValue);
   jit::Node* const other = append_product(*graph_, seen_, x, x);
-  EXPECT_EQ(thrown_by([&] { add_handle(*other, std::vector<bool>{true}); }).kind,
+  EXPECT_EQ(thrown_by([&] { add_pullback(*other, std::vector<bool>{true}); }).kind,
             ErrorKind::BadValue);
 }
 
-TEST_F(Handles, H36_AnEvalIsReadFromAText) {
+TEST_F(Pullbacks, H36_AnEvalIsReadFromAText) {
   autograd::join_graphs();
   build();
   const std::string text = to_string(*graph_);
-  EXPECT_NE(text.find("Handle = prim::CppOp"), std::string::npos) << text;
+  EXPECT_NE(text.find("Pullback = prim::CppOp"), std::string::npos) << text;
   EXPECT_NE(text.find("prim::Eval(%g, %"), std::string::npos) << text;
-  const jit::GraphPtr read = jit::parse_graph(R"(graph(%h : Handle):
+  const jit::GraphPtr read = jit::parse_graph(R"(graph(%h : Pullback):
   return ()
 stage 1(%g : Tensor):
   %x : Tensor = prim::Eval(%g, %h)

@@ -1,4 +1,4 @@
-// test/bench/torch_calls.cpp: the rows of journeys 1 and 2 as PyTorch does them.
+// test/bench/cpp/torch_calls.cpp: the rows of journeys 1 and 2 as PyTorch does them.
 //
 // Compiled by torch_rows.py against the PyTorch that is installed, when the benchmarks run. Each
 // function gives nanoseconds a call; the loop holds eight copies, as in bench.h.

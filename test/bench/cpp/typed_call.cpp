@@ -1,4 +1,4 @@
-// test/bench/typed_call.cpp: journey 1, calling an operator from C++ through a typed handle.
+// test/bench/cpp/typed_call.cpp: journey 1, calling an operator from C++ through a typed handle.
 //
 // The floor of each row is a call through a function pointer that the compiler cannot see
 // through. Three settings, because in a plain loop the predictor hides a dispatch entirely:

@@ -1,4 +1,4 @@
-// test/bench/hot_graphs.cpp: the hot paths of graphs. They are apart from the others, since the
+// test/bench/cpp/hot_graphs.cpp: the hot paths of graphs. They are apart from the others, since the
 // compiler treats functions of one file together, and the others are to count what they did.
 #include "hot_graphs.h"
 

@@ -1,8 +1,8 @@
-// autograd/handle.cpp: making handles, and running backward from them.
+// autograd/pullback.cpp: making pullbacks, and running backward from them.
 //
 // Which inputs require a gradient is in the node's attribute "requires_grad", an integer each, so
 // that a graph's text shows it. So are [Through]'s two.
-#include "opyard/autograd/handle.h"
+#include "opyard/autograd/pullback.h"
 
 #include <fmt/format.h>
 
@@ -58,19 +58,19 @@ class Flags {
   std::size_t at_ = 0;
 };
 
-bool gives_handle(const jit::Node& node) {
-  return !node.outputs().empty() && node.outputs().back()->is_handle();
+bool gives_pullback(const jit::Node& node) {
+  return !node.outputs().empty() && node.outputs().back()->is_pullback();
 }
-bool makes_handle(const jit::Node& node) {
-  return gives_handle(node) && node.outputs().back()->has_uses();
+bool makes_pullback(const jit::Node& node) {
+  return gives_pullback(node) && node.outputs().back()->has_uses();
 }
 
-// While a call is made that a handle is of, or is not.
+// While a call is made that a pullback is of, or is not.
 class CallMode {
  public:
-  explicit CallMode(bool records) {
-    records ? static_cast<void>(on_.emplace(false))
-            : static_cast<void>(off_.emplace(GradientMode::NoGradients));
+  explicit CallMode(bool is_taped) {
+    is_taped ? static_cast<void>(on_.emplace(false))
+             : static_cast<void>(off_.emplace(GradientMode::NoGradients));
   }
 
  private:
@@ -78,19 +78,19 @@ class CallMode {
   std::optional<GradientModeGuard> off_;
 };
 
-// A node's own function, with a handle behind what it gives.
-class WithHandle final : public jit::Operation {
+// A node's own function, with a pullback behind what it gives.
+class WithPullback final : public jit::Operation {
  public:
-  explicit WithHandle(CountedPtr<const jit::Operation> inner) : inner_(std::move(inner)) {}
+  explicit WithPullback(CountedPtr<const jit::Operation> inner) : inner_(std::move(inner)) {}
 
   void run(std::span<const Value> inputs, std::vector<Value>& outputs) const override {
     inner_->run(inputs, outputs);
   }
   void run_at(const jit::Node& node, std::span<const Value> inputs,
               std::vector<Value>& outputs) const override {
-    if (!gives_handle(node)) return inner_->run_at(node, inputs, outputs);
-    const bool records = makes_handle(node);
-    HandleBuilder builder(records);
+    if (!gives_pullback(node)) return inner_->run_at(node, inputs, outputs);
+    const bool is_taped = makes_pullback(node);
+    PullbackBuilder builder(is_taped);
     Flags flags(node);
     std::vector<Value> given;
     given.reserve(inputs.size());
@@ -99,7 +99,7 @@ class WithHandle final : public jit::Operation {
     }
     const std::size_t before = outputs.size();
     {
-      const CallMode mode(records);
+      const CallMode mode(is_taped);
       inner_->run_at(node, given, outputs);
     }
     for (std::size_t i = before; i < outputs.size(); ++i) {
@@ -141,36 +141,36 @@ class Eval final : public jit::Operation {
   void run_at(const jit::Node& node, std::span<const Value> inputs,
               std::vector<Value>& outputs) const override {
     evaluate(inputs, &node, outputs);
-    if (!gives_handle(node)) outputs.pop_back();
+    if (!gives_pullback(node)) outputs.pop_back();
   }
   std::string name() const override { return "Eval"; }
 
  private:
-  static CountedPtr<const Handle> handle_of(std::span<const Value> inputs) {
+  static CountedPtr<const Pullback> pullback_of(std::span<const Value> inputs) {
     const Value& last = inputs.empty() ? Value() : inputs.back();
-    const auto* const handle =
-        last.is_object() ? dynamic_cast<const Handle*>(&last.to_object()) : nullptr;
-    OPYARD_CHECK(handle != nullptr, BadArgument,
-                 "prim::Eval takes gradients and, last, a handle, which it was not given");
-    return CountedPtr<const Handle>::share(handle);
+    const auto* const pullback =
+        last.is_object() ? dynamic_cast<const Pullback*>(&last.to_object()) : nullptr;
+    OPYARD_CHECK(pullback != nullptr, BadArgument,
+                 "prim::Eval takes gradients and, last, a pullback, which it was not given");
+    return CountedPtr<const Pullback>::share(pullback);
   }
 
-  // Appends the gradients, and the handle or None.
+  // Appends the gradients, and the pullback or None.
   static void evaluate(std::span<const Value> inputs, const jit::Node* node,
                        std::vector<Value>& outputs) {
-    const CountedPtr<const Handle> known = handle_of(inputs);
-    const Handle& handle = *known;
+    const CountedPtr<const Pullback> known = pullback_of(inputs);
+    const Pullback& pullback = *known;
     const std::size_t count = inputs.size() - 1;
-    OPYARD_CHECK(count == handle.outputs().size(), BadArgument,
+    OPYARD_CHECK(count == pullback.outputs().size(), BadArgument,
                  fmt::format("prim::Eval was given {} gradients, for a call with {} outputs", count,
-                             handle.outputs().size()));
-    HandleBuilder builder(node != nullptr && makes_handle(*node));
+                             pullback.outputs().size()));
+    PullbackBuilder builder(node != nullptr && makes_pullback(*node));
     std::optional<Flags> flags;
     if (node != nullptr) flags.emplace(*node);
     std::vector<Root> roots;
     for (std::size_t i = 0; i < count; ++i) {
       const Value given = builder.add_input(inputs[i], flags && flags->next(*node->inputs()[i]));
-      const Edge& edge = handle.outputs()[i];
+      const Edge& edge = pullback.outputs()[i];
       if (!given.is_tensor() || !given.tensor_unchecked().defined() || !edge) continue;
       check_gradient(given.tensor_unchecked(), edge, i);
       roots.push_back({edge, given.to_tensor()});
@@ -178,7 +178,7 @@ class Eval final : public jit::Operation {
     Run run;
     run.keep_graph = true;
     run.create_graph = true;
-    for (const Handle* one = &handle; one != nullptr; one = one->below().get()) {
+    for (const Pullback* one = &pullback; one != nullptr; one = one->below().get()) {
       for (std::uint32_t i = 0; i < one->inputs()->input_count(); ++i) {
         run.inputs.push_back({one->inputs(), i});
       }
@@ -196,24 +196,25 @@ class Eval final : public jit::Operation {
       outputs.push_back(builder.add_output(Value(gradients[i])));
     }
     const bool through = node != nullptr && node->has_attribute(through_name());
-    outputs.push_back(builder.take(through ? known : CountedPtr<const Handle>()));
+    outputs.push_back(builder.take(through ? known : CountedPtr<const Pullback>()));
   }
 };
 
 // The node and its operation. Raises BadValue.
 const jit::Operation& require_operation(const jit::Node& node) {
   const jit::Operation* const operation = jit::operation_of(node);
-  OPYARD_CHECK(operation != nullptr, BadValue,
-               fmt::format("a handle is of a node that has a function of its own, as a PythonOp, a "
-                           "CppOp or a prim::Eval; {} has none: its operator has a derivative",
-                           node.kind().qual_string()));
   OPYARD_CHECK(
-      !gives_handle(node), BadValue,
-      fmt::format("{} gives a handle already, as its last output", node.kind().qual_string()));
+      operation != nullptr, BadValue,
+      fmt::format("a pullback is of a node that has a function of its own, as a PythonOp, a "
+                  "CppOp or a prim::Eval; {} has none: its operator has a derivative",
+                  node.kind().qual_string()));
+  OPYARD_CHECK(
+      !gives_pullback(node), BadValue,
+      fmt::format("{} gives a pullback already, as its last output", node.kind().qual_string()));
   return *operation;
 }
 
-// The values that an Eval of this node's handle gives gradients for.
+// The values that an Eval of this node's pullback gives gradients for.
 std::vector<jit::Value*> reached_by(const jit::Node& node) {
   std::vector<jit::Value*> reached;
   for (const jit::Node* one = &node; one != nullptr;) {
@@ -227,13 +228,13 @@ std::vector<jit::Value*> reached_by(const jit::Node& node) {
 }
 
 // What passes::differentiate() asks for.
-jit::Value* add_handle_of_stage(jit::Node& node, const std::vector<bool>& requires_gradient) {
+jit::Value* add_pullback_of_stage(jit::Node& node, const std::vector<bool>& requires_gradient) {
   if (node.kind() == jit::prim::Eval) node.i_(through_name(), 1);
-  return add_handle(node, requires_gradient);
+  return add_pullback(node, requires_gradient);
 }
 jit::Node* create_eval_of_stage(jit::Graph& graph, std::span<jit::Value* const> gradients,
-                                jit::Value* handle) {
-  jit::Node* const eval = create_eval(graph, gradients, handle);
+                                jit::Value* pullback) {
+  jit::Node* const eval = create_eval(graph, gradients, pullback);
   eval->i_(zeros_name(), 1);
   return eval;
 }
@@ -245,12 +246,12 @@ std::size_t count_tensors(const jit::Node& node) {
 
 }  // namespace
 
-HandleBuilder::HandleBuilder(bool makes_handle)
-    : dummy_(makes_handle ? make_dummy() : FunctionPtr()) {
-  if (makes_handle) arm();
+PullbackBuilder::PullbackBuilder(bool makes_pullback)
+    : dummy_(makes_pullback ? make_dummy() : FunctionPtr()) {
+  if (makes_pullback) arm();
 }
 
-Value HandleBuilder::add_input(const Value& input, bool requires_gradient) {
+Value PullbackBuilder::add_input(const Value& input, bool requires_gradient) {
   if (!input.is_tensor()) return input;
   const Tensor& tensor = input.tensor_unchecked();
   const bool takes_number = dummy_ && requires_gradient;
@@ -261,7 +262,7 @@ Value HandleBuilder::add_input(const Value& input, bool requires_gradient) {
   if (takes_number && (is_floating_point(tensor.dtype()) || is_complex(tensor.dtype()))) {
     OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference), BadValue,
                  "an inference tensor cannot require a gradient, and a function of this graph "
-                 "gives a handle; it was made under inference_mode: clone() it first");
+                 "gives a pullback; it was made under inference_mode: clone() it first");
     const Tensor fresh = detached(tensor);
     set_history(fresh, {dummy_, dummy_->add_input(tensor)});
     return Value(fresh);
@@ -270,16 +271,16 @@ Value HandleBuilder::add_input(const Value& input, bool requires_gradient) {
   return Value(autograd::requires_gradient(tensor) ? detached(tensor) : tensor);
 }
 
-Value HandleBuilder::add_output(const Value& output) {
+Value PullbackBuilder::add_output(const Value& output) {
   const bool is_tensor = output.is_tensor() && output.tensor_unchecked().defined();
   if (dummy_) outputs_.push_back(is_tensor ? history_of(output.tensor_unchecked()) : Edge());
   if (!is_tensor || !requires_gradient(output.tensor_unchecked())) return output;
   return Value(detached(output.tensor_unchecked()));
 }
 
-Value HandleBuilder::take(CountedPtr<const Handle> below) {
+Value PullbackBuilder::take(CountedPtr<const Pullback> below) {
   if (!dummy_) return {};
-  return Value(make_counted<Handle>(dummy_, std::move(outputs_), std::move(below)));
+  return Value(make_counted<Pullback>(dummy_, std::move(outputs_), std::move(below)));
 }
 
 // Each step may be done twice, by two threads. With std::call_once the child of a fork would wait
@@ -287,45 +288,46 @@ Value HandleBuilder::take(CountedPtr<const Handle> below) {
 void join_graphs() {
   static constinit std::atomic<bool> joined{false};
   if (joined.load(std::memory_order_acquire)) return;
-  register_class<Handle>(jit::kHandleClass);
+  register_class<Pullback>(jit::kPullbackClass);
   jit::set_operation(jit::prim::Eval, make_counted<Eval>());
-  static constexpr jit::HandleNodes functions = {&add_handle_of_stage, &reached_by,
-                                                 &create_eval_of_stage};
-  jit::set_handle_nodes(functions);
+  static constexpr jit::PullbackNodes functions = {&add_pullback_of_stage, &reached_by,
+                                                   &create_eval_of_stage};
+  jit::set_pullback_nodes(functions);
   joined.store(true, std::memory_order_release);
 }
 
-jit::Value* add_handle(jit::Node& node, std::optional<std::vector<bool>> requires_gradient) {
+jit::Value* add_pullback(jit::Node& node, std::optional<std::vector<bool>> requires_gradient) {
   join_graphs();
   const jit::Operation& operation = require_operation(node);
   if (requires_gradient) {
     OPYARD_CHECK(
         requires_gradient->size() == count_tensors(node), BadValue,
-        fmt::format("add_handle: {} says of {} tensors whether they require a gradient, "
+        fmt::format("add_pullback: {} says of {} tensors whether they require a gradient, "
                     "and takes {}",
                     node.kind().qual_string(), requires_gradient->size(), count_tensors(node)));
     node.is_(flags_name(),
              std::vector<std::int64_t>(requires_gradient->begin(), requires_gradient->end()));
   }
   if (dynamic_cast<const Eval*>(&operation) == nullptr) {
-    node.set_payload(make_counted<WithHandle>(CountedPtr<const jit::Operation>::share(&operation)));
+    node.set_payload(
+        make_counted<WithPullback>(CountedPtr<const jit::Operation>::share(&operation)));
   }
-  return node.add_output(jit::handle_type());
+  return node.add_output(jit::pullback_type());
 }
 
 jit::Node* create_eval(jit::Graph& graph, std::span<jit::Value* const> gradients,
-                       jit::Value* handle) {
+                       jit::Value* pullback) {
   join_graphs();
-  OPYARD_CHECK(handle != nullptr && handle->is_handle(), BadValue,
-               "create_eval: a handle is wanted, as add_handle() gives it");
-  const jit::Node& call = *handle->node();
-  OPYARD_CHECK(gives_handle(call) && call.outputs().back() == handle, BadValue,
-               "create_eval: the handle is not one that add_handle() gave");
+  OPYARD_CHECK(pullback != nullptr && pullback->is_pullback(), BadValue,
+               "create_eval: a pullback is wanted, as add_pullback() gives it");
+  const jit::Node& call = *pullback->node();
+  OPYARD_CHECK(gives_pullback(call) && call.outputs().back() == pullback, BadValue,
+               "create_eval: the pullback is not one that add_pullback() gave");
   OPYARD_CHECK(gradients.size() + 1 == call.outputs().size(), BadValue,
                fmt::format("create_eval: {} gradients were given for a call with {} outputs",
                            gradients.size(), call.outputs().size() - 1));
   std::vector<jit::Value*> inputs(gradients.begin(), gradients.end());
-  inputs.push_back(handle);
+  inputs.push_back(pullback);
   return graph.create(jit::prim::Eval, inputs, reached_by(call).size());
 }
 

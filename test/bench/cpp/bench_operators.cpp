@@ -1,4 +1,4 @@
-// test/bench/bench_operators.cpp: the operators that the Python rows call, as a plugin.
+// test/bench/cpp/bench_operators.cpp: the operators that the Python rows call, as a plugin.
 //
 //   opyard_bench::stored(Tensor x) -> Tensor          gives a tensor that nothing in Python holds,
 //                                                     so each result needs a wrapper

@@ -1,4 +1,4 @@
-// test/bench/hot_paths.cpp: one hot path so many times, for counting instructions.
+// test/bench/cpp/hot_paths.cpp: one hot path so many times, for counting instructions.
 //
 //   hot_paths <path> <times>      runs it; without arguments lists the paths
 //

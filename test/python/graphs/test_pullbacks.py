@@ -1,6 +1,6 @@
-"""Handles in graphs: Python functions that a later stage runs backward from.
+"""Pullbacks in graphs: Python functions that a later stage runs backward from.
 
-Suspect autograd/src/handle.cpp, and jit/python/graphs/python_operation.cpp for the functions.
+Suspect autograd/src/pullback.cpp, and jit/python/graphs/python_operation.cpp for the functions.
 """
 
 import gc
@@ -41,10 +41,10 @@ def staged(function, *, requires_grad=None, evals=1, **options):
     graph.register_output(node.outputs()[0])
     for stage in range(evals):
         count = len(node.outputs())
-        handle = autograd.add_handle(node, requires_grad)
+        pullback = autograd.add_pullback(node, requires_grad)
         graph.advance_stage()
         gradients = [graph.add_input(f"g{stage}_{i}") for i in range(count)]
-        node = graph.append_node(autograd.create_eval(graph, gradients, handle))
+        node = graph.append_node(autograd.create_eval(graph, gradients, pullback))
         for output in node.outputs():
             graph.register_output(output)
     return graph
@@ -66,7 +66,7 @@ def test_H36_a_python_function_is_run_backward_by_a_later_stage():
     (y,), (dx,) = run(graph, [t(1, 2)], [t(1, 10)])
     assert y.tolist() == [2.0, 16.0]
     assert dx.tolist() == [6.0, 240.0]
-    assert Cube.grad_modes[-1] is True  # create_graph, so that it can give a handle
+    assert Cube.grad_modes[-1] is True  # create_graph, so that it can give a pullback
     assert not y.requires_grad and not dx.requires_grad
 
 
@@ -85,7 +85,7 @@ def test_H38_the_function_gets_what_requires_a_gradient_and_gives_it_without():
     assert seen[1] == (False, True)
 
 
-def test_H37_a_handle_that_is_not_used_is_not_made():
+def test_H37_a_pullback_that_is_not_used_is_not_made():
     seen = []
 
     def function(x):
@@ -94,11 +94,11 @@ def test_H37_a_handle_that_is_not_used_is_not_made():
 
     graph = jit.Graph()
     node = graph.append_node(jit.create_python_op(graph, function, [graph.add_input("x")]))
-    handle = autograd.add_handle(node)
+    pullback = autograd.add_pullback(node)
     graph.register_output(node.outputs()[0])
     assert jit.compile(graph)(t(3)).tolist() == [6.0]
     assert seen == [(False, False)]
-    assert not handle.uses()
+    assert not pullback.uses()
 
 
 def test_H40_derivatives_of_derivatives_by_stages():
@@ -140,27 +140,27 @@ def test_H40_wrong_gradients_and_nodes_are_named():
         run(graph, [t(1, 2)], [t(1)])
     nodes = list(graph.nodes())
     x = graph.inputs()[0]
-    handle = nodes[0].outputs()[1]
+    pullback = nodes[0].outputs()[1]
     with pytest.raises(ValueError, match="0 gradients were given for a call with 1 outputs"):
-        autograd.create_eval(graph, [], handle)
-    with pytest.raises(ValueError, match="a handle is wanted"):
+        autograd.create_eval(graph, [], pullback)
+    with pytest.raises(ValueError, match="a pullback is wanted"):
         autograd.create_eval(graph, [x], x)
-    with pytest.raises(ValueError, match="gives a handle already"):
-        autograd.add_handle(nodes[0])
+    with pytest.raises(ValueError, match="gives a pullback already"):
+        autograd.add_pullback(nodes[0])
     with pytest.raises(ValueError, match="has none: its operator has a derivative"):
-        autograd.add_handle(graph.create("aten::relu", [x]))
+        autograd.add_pullback(graph.create("aten::relu", [x]))
     with pytest.raises(TypeError, match="a Node of a graph is wanted, not int"):
-        autograd.add_handle(3)
+        autograd.add_pullback(3)
 
 
-def test_H36_the_text_shows_handles_and_an_eval_is_read_from_it():
+def test_H36_the_text_shows_pullbacks_and_an_eval_is_read_from_it():
     text = str(staged(lambda x: x * 2))
-    assert "Handle" in text and "prim::Eval(%g0_0, %" in text
+    assert "Pullback" in text and "prim::Eval(%g0_0, %" in text
     read = jit.parse_ir(
-        "graph(%h : Handle):\n  return ()\nstage 1(%g : Tensor):\n"
+        "graph(%h : Pullback):\n  return ()\nstage 1(%g : Tensor):\n"
         "  %x : Tensor = prim::Eval(%g, %h)\n  return (%x)\n"
     )
-    with pytest.raises(TypeError, match="Handle"):
+    with pytest.raises(TypeError, match="Pullback"):
         run(read, [t(1)])
     jit.compile(read)
 

@@ -1,4 +1,4 @@
-// test/bench/hand_written.cpp: the cheapest dispatch that a hand can write, over a plain indirect call.
+// test/bench/cpp/hand_written.cpp: the cheapest dispatch that a hand can write, over a plain indirect call.
 //
 // No budget is kept here; the rows say what dispatching costs on this machine at all, so that the
 // differences of Opyard's own rows can be read on another one. Two forms:

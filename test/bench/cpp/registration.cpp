@@ -1,4 +1,4 @@
-// test/bench/registration.cpp: what registering costs, in time and memory.
+// test/bench/cpp/registration.cpp: cost of registration, in time and memory.
 #include <malloc.h>
 
 #include <string>

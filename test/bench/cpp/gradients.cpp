@@ -1,8 +1,8 @@
-// test/bench/gradients.cpp: what gradients cost: passed by, recorded, run backwards.
+// test/bench/cpp/gradients.cpp: cost of gradients: calls passed on, calls taped, runs backwards.
 //
-// A program of its own, opyard_gradients_bench, because the recorder is armed for the whole process
-// and never disarmed. The floors are operators with a fallthrough at all of their Autograd keys,
-// which goes before the recorder: their tables are as if nothing had been armed. With one at
+// A program of its own, opyard_gradients_bench, because the tape is armed for the whole process and
+// never disarmed. The floors are operators with a fallthrough at all of their Autograd keys,
+// which goes before the tape: their tables are as if nothing had been armed. With one at
 // AutogradCPU alone they would keep the layer in their mask, and a call would stop there.
 #include <ctime>
 

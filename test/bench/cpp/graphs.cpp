@@ -1,4 +1,4 @@
-// test/bench/graphs.cpp: journey 7: what a graph adds to its operators, and making one.
+// test/bench/cpp/graphs.cpp: journey 7: overhead of a graph over its operators, and making one.
 //
 // The kernels are cheap, so that what is around them is measured; the LSTM cell has those of
 // kernels/.

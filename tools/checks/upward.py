@@ -1,0 +1,115 @@
+"""tools/checks/upward.py: every door upward is in the list of doors."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import doors
+
+from . import sources
+from .exceptions import knowing_python
+from .imports import in_package
+from .orders import PLACES, is_private
+from .sources import listed, text_of
+
+# Structs of function pointers in headers that are no doors: formats of others, what is registered
+# or called back, and parts of one layer.
+NO_DOORS = {
+    "Allocator",
+    "BlockFunction",
+    "BlockRows",
+    "BlockTail",
+    "Collector",
+    "DLManagedTensor",
+    "DLManagedTensorVersioned",
+    "DLPackExchangeAPI",
+    "FusedProgram",
+    "Hooks",
+    "Kernel",
+    "Mutex",
+    "Operator",
+    "PythonRun",
+    "Record",
+    "Returner",
+    "Runtime",
+    "opyard_block",
+    "opyard_device_functions",
+    "opyard_exception",
+    "opyard_kernel",
+    "opyard_task",
+}
+
+
+# Setters of functions that no higher floor hands down: tests replace the clock.
+NO_SETTERS = {"set_test_clock"}
+FUNCTION_ALIAS = re.compile(r"^\s*(?:using (\w+) = |typedef )[^;]*?\(\*\s*(\w*)\)\s*\(", re.M)
+SETTER = re.compile(r"\b(set_\w+)\(\s*(?=\w)")
+PARAMETER = re.compile(r"(?:const )?(?:\w+::)*(\w+)(?: const)? \w+(?: = \w+)?")
+VARIABLE = re.compile(r"^extern [^;]*atomic<(?:\w+::)*(\w+)> (\w+)[^;]*;", re.M)
+
+
+def function_setters(text: str, aliases: set[str]) -> Iterator[tuple[str, str]]:
+    """What a header declares through which a function pointer is handed down: (name, alias or "").
+    A setter with such a parameter, or an atomic variable that others may see."""
+    for match in SETTER.finditer(text):
+        end, depth = match.end(), 1
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        parameter = text[match.end() : end - 1]
+        if re.search(r"\(\*\s*\w*\)\s*\(", parameter):
+            yield match[1], ""
+        elif (one := PARAMETER.fullmatch(parameter)) and one[1] in aliases:
+            yield match[1], one[1]
+    for alias, name in VARIABLE.findall(text):
+        if alias in aliases:
+            yield name, alias
+
+
+def check_setters(known: list[doors.Row], headers: list[Path]) -> Iterator[str]:
+    """A function alone is a door as well as a struct of them."""
+    aliases = {
+        using or typedef
+        for path in headers
+        for using, typedef in FUNCTION_ALIAS.findall(text_of(path))
+    }
+    for path in headers:
+        names = {door.name for door in known if str(path).endswith(f"/{door.first}")}
+        for name, alias in function_setters(text_of(path), aliases):
+            if not {name, alias} & names and name not in NO_SETTERS:
+                yield f"{path}: {name} is a door upward that is not in {doors.LIST}"
+
+
+def check_doors() -> Iterator[str]:
+    """What lets a lower floor call a higher one is in the list of doors, and what is made of that
+    list is as it says."""
+    known, hooks = doors.rows(sources.ROOT)
+    for file, text, wanted in doors.parts(sources.ROOT):
+        if text != wanted:
+            yield f"{file}: is not what {doors.LIST} says; run tools/python tools/doors.py"
+    names = {door.name for door in known}
+    struct = re.compile(
+        r"^(?:typedef )?(?:struct|class)(?: OPYARD_API)? (\w+)[^;{]*\{(.*?)^\}", re.M | re.S
+    )
+    pointer = re.compile(r"\(\*\w+\)\s*\(")
+    listener = re.compile(r"^using (\w+(?:Listener|Handler)) = \w+ \(\*\)", re.M)
+    headers = listed(*(f"{folder}/*.h" for folder in PLACES))
+    yield from check_setters(known, headers)
+    for path in headers:
+        text = text_of(path)
+        found = [name for name, body in struct.findall(text) if pointer.search(body)]
+        if not is_private(path):
+            found += listener.findall(text)
+        for name in found:
+            if name not in names | NO_DOORS:
+                yield f"{path}: {name} is a door upward that is not in {doors.LIST}"
+    for door in known:
+        header = next((p for p in listed("*.h") if str(p).endswith(f"/{door.first}")), None)
+        if header is None or door.name not in text_of(header):
+            yield f"{doors.LIST}: {door.name} is not in {door.first}"
+    asked = re.compile(r"""\bhooks\[["'](\w+)["']\]|(?:require|call|ask)_hook\([^";]*"(\w+)"\)""")
+    for path in [*in_package(".py"), *knowing_python()]:
+        for match in asked.finditer(text_of(path)):
+            name = match[1] or match[2]
+            if name not in {hook.name for hook in hooks}:
+                yield f"{path}: asks for the hook {name!r}, which is not in {doors.LIST}"
