@@ -23,6 +23,7 @@ NO_DOORS = {
     "DLManagedTensor",
     "DLManagedTensorVersioned",
     "DLPackExchangeAPI",
+    "ForeignKind",
     "FusedProgram",
     "Hooks",
     "Kernel",
