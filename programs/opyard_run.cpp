@@ -56,9 +56,9 @@ void write_profile(const std::string& path, profiler::Session& session) {
 }
 
 int run(std::span<const char* const> given) {
-  RunArguments arguments = parse_run_arguments(given);
+  ParsedArguments arguments = parse_run_arguments(given);
   if (arguments.help) {
-    std::fputs(kRunHelp, stdout);
+    std::fputs(run_help().c_str(), stdout);
     return 0;
   }
   load_library(arguments.kernels.empty() ? kernels_beside() : arguments.kernels);

@@ -1,54 +1,60 @@
 // programs/run_arguments.cpp: options may come in any order, several of one kind one by one.
 #include "run_arguments.h"
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
+#include <string_view>
 
 #include "opyard/base/error.h"
 
 namespace opyard {
 namespace {
 
-double tolerance_of(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0) ||
-      !std::isfinite(number)) {
-    fail(ErrorKind::BadArgument, "--tolerance takes a number that is not negative, not " + text);
+constexpr std::size_t kTextColumn = 24, kWidth = 92;
+
+// `  --name VALUE`, and what it does from column 24 on, in lines that end at a space.
+void append_option(std::string& help, const std::string& names, std::string_view text) {
+  std::string line = "  --" + names;
+  line.resize(std::max(kTextColumn, line.size() + 1), ' ');
+  const std::size_t room = kWidth - kTextColumn;
+  while (text.size() > room) {
+    const std::size_t end = text.rfind(' ', room);
+    help.append(line).append(text.substr(0, end)).push_back('\n');
+    text.remove_prefix(end + 1);
+    line.assign(kTextColumn, ' ');
   }
-  return number;
+  help.append(line).append(text).push_back('\n');
+}
+
+const jit::RunOption& require_option(const std::string& name) {
+  const jit::RunOption* const found =
+      name.starts_with("--") ? jit::find_run_option(name.substr(2)) : nullptr;
+  if (found != nullptr) return *found;
+  fail(ErrorKind::BadArgument, "there is no option " + name + "; see --help");
 }
 
 }  // namespace
 
-const char* const kRunHelp =
-    "usage: opyard-run MODEL [options]\n"
-    "\n"
-    "Runs a model that torch.export.save() or opyard.jit.save() wrote, without Python.\n"
-    "\n"
-    "  --input FILE.npy      an input, in the model's order; give it once for each. Without\n"
-    "                        any, those that it was exported with are taken\n"
-    "  --output FILE.npy     where an output goes, in the model's order\n"
-    "  --check FILE.npy      compare an output with this file, in the same order; the status is 1\n"
-    "                        if one differs\n"
-    "  --tolerance NUMBER    how far an element may be off, absolutely and relatively (1e-5)\n"
-    "  --time                print where the time went\n"
-    "  --profile FILE.json   write a timeline for https://ui.perfetto.dev\n"
-    "  --allow NAME          an operator that is not of aten and that the model may call\n"
-    "  --kernels FILE.so     the plugin with the operators\n"
-    "  --help                print this\n";
+std::string run_help() {
+  std::string help =
+      "usage: opyard-run MODEL [options]\n"
+      "\n"
+      "Runs a model that torch.export.save() or opyard.jit.save() wrote, without Python.\n"
+      "\n";
+  for (const jit::RunOption& option : jit::run_options()) {
+    const std::string value = option.value;
+    append_option(help, value.empty() ? option.name : option.name + (' ' + value), option.help);
+  }
+  append_option(help, "help", "print this");
+  return help;
+}
 
-RunArguments parse_run_arguments(std::span<const char* const> arguments) {
-  RunArguments parsed;
+ParsedArguments parse_run_arguments(std::span<const char* const> arguments) {
+  ParsedArguments parsed;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string name = arguments[i];
     if (name == "--help" || name == "-h") {
       parsed.help = true;
       return parsed;
-    }
-    if (name == "--time") {
-      parsed.request.times = true;
-      continue;
     }
     if (!name.starts_with("-")) {
       if (!parsed.request.model.empty())
@@ -56,20 +62,10 @@ RunArguments parse_run_arguments(std::span<const char* const> arguments) {
       parsed.request.model = name;
       continue;
     }
-    std::vector<std::string>* const list = name == "--input"    ? &parsed.request.inputs
-                                           : name == "--output" ? &parsed.request.outputs
-                                           : name == "--check"  ? &parsed.request.expected
-                                           : name == "--allow"  ? &parsed.request.options.allowed
-                                                                : nullptr;
-    const bool is_known =
-        list != nullptr || name == "--tolerance" || name == "--profile" || name == "--kernels";
-    if (!is_known) fail(ErrorKind::BadArgument, "there is no option " + name + "; see --help");
-    if (++i == arguments.size()) fail(ErrorKind::BadArgument, name + " takes a value");
-    const std::string value = arguments[i];
-    if (list != nullptr) list->push_back(value);
-    if (name == "--tolerance") parsed.request.tolerance = tolerance_of(value);
-    if (name == "--profile") parsed.profile = value;
-    if (name == "--kernels") parsed.kernels = value;
+    const jit::RunOption& option = require_option(name);
+    const bool has_value = *option.value != '\0';
+    if (has_value && ++i == arguments.size()) fail(ErrorKind::BadArgument, name + " takes a value");
+    jit::take_run_option(option, has_value ? arguments[i] : "", parsed);
   }
   if (parsed.request.model.empty()) fail(ErrorKind::BadArgument, "name a model; see --help");
   return parsed;

@@ -1,26 +1,23 @@
 // programs/run_arguments.h: command-line arguments of opyard-run.
 //
-// Depends on: models/run_files.h.
+// Depends on: models/run_options.h.
 #pragma once
 
 #include <span>
 #include <string>
 
-#include "opyard/models/run_files.h"
+#include "opyard/models/run_options.h"
 
 namespace opyard {
 
-struct RunArguments {
-  jit::RunRequest request;
-  std::string profile;  // a file, or empty
-  std::string kernels;  // the plugin with the operators, or empty: the one that belongs to this
+struct ParsedArguments : jit::RunArguments {
   bool help = false;
 };
 
 // The text of --help.
-extern const char* const kRunHelp;
+std::string run_help();
 
 // Raises BadArgument, naming what is wrong.
-RunArguments parse_run_arguments(std::span<const char* const> arguments);
+ParsedArguments parse_run_arguments(std::span<const char* const> arguments);
 
 }  // namespace opyard

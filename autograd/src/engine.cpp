@@ -29,6 +29,7 @@
 #include "opyard/interpreter/interruption.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/observe/function_listener.h"
+#include "opyard/tensor/broadcast.h"
 #include "opyard/thread/thread_context.h"
 #include "pointer_map.h"
 
@@ -87,15 +88,6 @@ struct Capture {
                    index, what));
 }
 
-bool is_expandable(IntSpan from, IntSpan to) {
-  if (from.size() > to.size()) return false;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::int64_t size = from[from.size() - 1 - i];
-    if (size != 1 && size != to[to.size() - 1 - i]) return false;
-  }
-  return true;
-}
-
 // Makes a gradient look like what it is of, or raises.
 void validate(const Function& function, std::size_t index, Tensor& gradient,
               const Expected& expected) {
@@ -107,7 +99,7 @@ void validate(const Function& function, std::size_t index, Tensor& gradient,
   const IntSpan sizes(expected.sizes);
   if (!gradient.impl()->has_policy(TensorImpl::kSymbolic) &&
       !std::ranges::equal(gradient.sizes(), sizes)) {
-    if (!is_expandable(sizes, gradient.sizes())) {
+    if (!can_expand(sizes, gradient.sizes())) {
       refuse_gradient(function, index,
                       fmt::format("got {} but expected shape compatible with {}",
                                   describe_sizes(gradient.sizes()), describe_sizes(sizes)));

@@ -11,6 +11,9 @@
 #include "opyard/detail/python/python.h"
 
 #include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "bind/c_function.h"
 #include "bind/registry.h"
@@ -21,6 +24,7 @@
 #include "opyard/detail/bind/text.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/pool/pool.h"
+#include "opyard/tensor/broadcast.h"
 #include "runtime/error_type.h"
 #include "runtime/gil.h"
 
@@ -115,7 +119,25 @@ void add_plugins(py::module_& module) {
       "why operators of libraries that were linked in are missing");
 }
 
+// An operand of a call as its refusal shows it: name, tensor as text, sizes.
+using Shown = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
+
+// Raises the sentence for the first two that do not broadcast, if there are two.
+void require_broadcast(const std::string& op, const std::vector<Shown>& operands) {
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    for (std::size_t before = 0; before < i; ++before) {
+      const auto& [name_a, text_a, a] = operands[before];
+      const auto& [name_b, text_b, b] = operands[i];
+      if (const SizeClash clash = find_clash(IntSpan(a), IntSpan(b))) {
+        refuse_broadcast(op, {name_a, text_a, a.size()}, {name_b, text_b, b.size()}, clash);
+      }
+    }
+  }
+}
+
 void add_resources(py::module_& module) {
+  module.def("require_broadcast", &require_broadcast,
+             "raises the refusal of operands (name, text, sizes) that do not broadcast");
   module.def("num_threads", &thread_count, "how many threads compute at a time");
   module.def("set_num_threads", &set_thread_count, "sets that, for what begins afterwards");
   module.def("empty_cached_memory", &empty_cached_memory,

@@ -1,26 +1,16 @@
 // tensor/strided_loop.cpp: the dimensions that a loop steps through.
 #include "opyard/tensor/strided_loop.h"
-#include "opyard/tensor/wrapped_stride.h"
 
-#include <fmt/format.h>
+#include "opyard/tensor/broadcast.h"
+#include "opyard/tensor/wrapped_stride.h"
 
 namespace opyard::detail {
 
 void broadcast_strides(const Tensor& x, IntSpan sizes, DimVector& strides) {
-  const IntSpan own = x.sizes();
-  bool fits = own.size() <= sizes.size();
-  const std::size_t added = fits ? sizes.size() - own.size() : 0;
-  strides.resize(sizes.size(), 0);
-  for (std::size_t i = 0; fits && i < own.size(); ++i) {
-    fits = own[i] == sizes[added + i] || own[i] == 1;
-    strides[added + i] = own[i] == 1 ? 0 : x.strides()[i];
+  if (const SizeClash misfit = find_misfit(x.sizes(), sizes)) {
+    refuse_misfit("transform", {"an input", x}, {"the result", sizes}, misfit);
   }
-  if (!fits) {
-    fail(ErrorKind::BadShape,
-         fmt::format("{} does not broadcast to sizes {}: each of its sizes must be 1 or equal, "
-                     "counted from the last",
-                     describe(x), describe_sizes(sizes)));
-  }
+  expand_strides(x.sizes(), x.strides(), sizes, strides);
 }
 
 // A dimension of size 1 is dropped, and one is joined with the next if every tensor goes on

@@ -1,5 +1,7 @@
 // tensor/views.cpp: views for authors of kernels, and their checks.
 #include "opyard/tensor/views.h"
+
+#include "opyard/tensor/broadcast.h"
 #include "opyard/tensor/wrapped_stride.h"
 
 #include <fmt/format.h>
@@ -103,29 +105,7 @@ Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
   return x.as_strided(sizes, strides, x.storage_offset());
 }
 
-Tensor expand(const Tensor& x, IntSpan sizes) {
-  const IntSpan own = x.sizes();
-  bool fits = sizes.size() >= own.size();
-  const std::size_t added = fits ? sizes.size() - own.size() : 0;
-  DimVector result(sizes), strides(sizes.size(), 0);
-  for (std::size_t i = 0; fits && i < sizes.size(); ++i) {
-    if (i < added) {
-      fits = sizes[i] >= 0;
-      continue;
-    }
-    const std::int64_t size = own[i - added];
-    if (sizes[i] == -1) result[i] = size;
-    fits = result[i] == size || (size == 1 && result[i] >= 0);
-    if (result[i] == size) strides[i] = x.strides()[i - added];
-  }
-  if (!fits) {
-    fail(ErrorKind::BadShape,
-         fmt::format("expand of {} to {}: each of its sizes must be 1 or equal, "
-                     "counted from the last, or -1 to keep it",
-                     describe(x), describe_sizes(sizes)));
-  }
-  return x.as_strided(result, strides, x.storage_offset());
-}
+Tensor expand(const Tensor& x, IntSpan sizes) { return expand_to("expand", x, sizes); }
 
 Tensor view(const Tensor& x, IntSpan sizes) {
   DimVector result(sizes);

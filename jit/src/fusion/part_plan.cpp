@@ -5,6 +5,7 @@
 //   3  chains
 //   4  a place for each value, and what may be in place of an input
 #include "fusion/part_plan.h"
+#include "opyard/tensor/broadcast.h"
 #include "opyard/tensor/wrapped_stride.h"
 
 #include <algorithm>
@@ -79,18 +80,9 @@ bool PartPlanner::find_loops() {
   if (full == nullptr) return false;
   sizes_ = DimVector(full->sizes());
   for (const std::uint16_t input : part_.inputs) {
-    if (!broadcasts(inputs_[input]->sizes())) return false;
+    if (!can_expand(inputs_[input]->sizes(), sizes_)) return false;
   }
   return std::ranges::all_of(part_.steps, [&](const FusedStep& step) { return find_loop(step); });
-}
-
-bool PartPlanner::broadcasts(IntSpan sizes) const {
-  if (sizes.size() > sizes_.size()) return false;
-  for (std::size_t back = 1; back <= sizes.size(); ++back) {
-    const std::int64_t size = sizes[sizes.size() - back];
-    if (size != 1 && size != sizes_[sizes_.size() - back]) return false;
-  }
-  return true;
 }
 
 // Each result has the full sizes, so that each element is computed as often as it would be.

@@ -141,7 +141,6 @@ class PartPlanner {
   bool is_number(std::uint16_t value) const;
   bool is_full(const FusedValue& one) const { return std::ranges::equal(one.sizes, sizes_); }
   bool is_in_memory(std::uint16_t value) const;
-  bool broadcasts(IntSpan sizes) const;
   bool find_loop(const FusedStep& step);
   FusedValue result_of(const FusedStep& step, DType dtype) const;
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 
+#include "common/broadcast.h"
 #include "common/symbolic_results.h"
 #include "common/walk.h"
 #include "loops/element.h"
@@ -150,15 +151,8 @@ Loop conversion_loop(DType to, DType from) {
 namespace {
 // Raises BadShape for a source that does not broadcast, Unsupported for one without elements.
 void require_readable(const char* op, const Tensor& written, const Tensor& source) {
-  const IntSpan sizes = written.sizes(), given = source.sizes();
-  bool fits = given.size() <= sizes.size();
-  for (std::size_t i = 1; fits && i <= given.size(); ++i) {
-    const std::int64_t size = given[given.size() - i];
-    fits = size == 1 || size == sizes[sizes.size() - i];
-  }
-  if (!fits) {
-    refuse(ErrorKind::BadShape, {op, ": ", written, " is to be written with ", source,
-                                 "; counted from the last, sizes must be equal or 1"});
+  if (const SizeClash misfit = find_misfit(source.sizes(), written.sizes())) {
+    refuse_misfit(op, {"the source", source}, {"what is written", written}, misfit);
   }
   if (is_meta(source) && !is_meta(written)) {
     refuse(ErrorKind::Unsupported, {op, ": ", written, " is to be written with ", source,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/ops.h"
@@ -55,7 +56,7 @@ const Operator& functional_form(const Operator& form) {
 // Calls the functional form with what is on the stack, and replaces that by what was written.
 void compute_and_copy(const Operator& form, const char* name, const char* argument, Tensor written,
                       Stack& stack) {
-  functional_form(form).call_boxed(stack);
+  call_named(form, functional_form(form), stack);
   const Tensor result = stack.pop().to_tensor();
   require_writable(name, argument, written);
   require_result_device(name, argument, written, result.device());

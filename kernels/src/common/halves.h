@@ -15,16 +15,12 @@
 #include <cstddef>
 #include <optional>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/dtypes.h"
 #include "common/ops.h"
 
 namespace opyard::kernels {
-
-struct NamedTensor {
-  const char* name;
-  const Tensor& tensor;
-};
 
 // Raises BadArgument for an undefined tensor.
 template <std::size_t count>

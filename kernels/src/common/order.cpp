@@ -2,6 +2,7 @@
 #include "common/order.h"
 
 #include "common/symbolic_results.h"
+#include "opyard/tensor/broadcast.h"
 #include "opyard/tensor/wrapped_stride.h"
 
 #include <array>
@@ -15,8 +16,7 @@ namespace {
 std::int64_t stride_along(const Laid& input, IntSpan sizes, std::size_t dim) {
   const std::size_t missing = sizes.size() - input.sizes.size();
   if (dim < missing) return 0;
-  const bool is_broadcast = input.sizes[dim - missing] == 1 && sizes[dim] != 1;
-  return is_broadcast ? 0 : input.strides[dim - missing];
+  return expanded_stride(input.sizes[dim - missing], sizes[dim], input.strides[dim - missing]);
 }
 
 // Whether dimension `inner` belongs outside of `outer`: 1 if so, -1 if not, 0 if no one says.

@@ -6,58 +6,10 @@
 #include <algorithm>
 
 namespace opyard::kernels {
-namespace {
-
-bool is_size_one(const SymInt& size) { return !size.is_symbolic() && size.expect_int() == 1; }
-
-}  // namespace
-
-bool may_be_equal(const SymInt& a, const SymInt& b) {
-  return a.is_symbolic() || b.is_symbolic() || a.expect_int() == b.expect_int();
-}
 
 std::vector<SymInt> sym_sizes_of(const Tensor& self) {
   const SymIntSpan sizes = sym_sizes(self);
   return {sizes.begin(), sizes.end()};
-}
-
-std::optional<std::vector<SymInt>> find_symbolic_broadcast(SymIntSpan a, SymIntSpan b) {
-  if (a.size() < b.size()) std::swap(a, b);
-  std::vector<SymInt> sizes(a.begin(), a.end());
-  const std::size_t added = a.size() - b.size();
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    SymInt& size = sizes[added + i];
-    if (is_size_one(b[i])) continue;
-    if (is_size_one(size)) {
-      size = b[i];
-    } else if (!may_be_equal(size, b[i])) {
-      return std::nullopt;
-    } else if (size.is_symbolic()) {
-      size = b[i].is_symbolic() ? size : b[i];
-    }
-  }
-  return sizes;
-}
-
-std::vector<SymInt> symbolic_broadcast(const char* op, std::span<const Tensor* const> inputs,
-                                       std::span<const char* const> names) {
-  std::vector<SymInt> sizes;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    auto joined = find_symbolic_broadcast(sizes, sym_sizes(*inputs[i]));
-    if (!joined) {
-      std::size_t before = 0;
-      while (before + 1 < i &&
-             find_symbolic_broadcast(sym_sizes(*inputs[before]), sym_sizes(*inputs[i]))) {
-        ++before;
-      }
-      refuse(
-          ErrorKind::BadShape,
-          {op, ": ", names[before], " is ", *inputs[before], " and ", names[i], " is ", *inputs[i],
-           "; counted from the last dimension, sizes must be equal or 1 in one of them"});
-    }
-    sizes = *std::move(joined);
-  }
-  return sizes;
 }
 
 Tensor symbolic_like(const char* op, const Tensor& self, DType dtype) {

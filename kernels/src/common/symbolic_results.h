@@ -4,23 +4,14 @@
 // and the result has the known one. A symbolic size is taken not to be 1. So nothing is decided
 // that a fake kernel cannot know.
 //
-// Depends on: common/symbolic.h.
+// Depends on: common/broadcast.h, whose header of the dispatcher has the rule for two sizes.
 #pragma once
 
-#include "common/symbolic.h"
+#include "common/broadcast.h"
 
 namespace opyard::kernels {
 
-// See [Unknown sizes].
-bool may_be_equal(const SymInt& a, const SymInt& b);
-
 std::vector<SymInt> sym_sizes_of(const Tensor& self);
-
-// The sizes that both broadcast to; nothing if they do not fit.
-std::optional<std::vector<SymInt>> find_symbolic_broadcast(SymIntSpan a, SymIntSpan b);
-// Of inputs called `names`. Raises BadShape.
-std::vector<SymInt> symbolic_broadcast(const char* op, std::span<const Tensor* const> inputs,
-                                       std::span<const char* const> names);
 
 Tensor symbolic_like(const char* op, const Tensor& self, DType dtype);
 Tensor symbolic_reduction(const char* op, const Tensor& self, const SmallVector<bool, 8>& reduced,

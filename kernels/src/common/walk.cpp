@@ -2,6 +2,7 @@
 #include "common/walk.h"
 
 #include <opyard/parallel.h>
+#include <opyard/tensor/broadcast.h>
 #include <opyard/tensor/wrapped_stride.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ void Walk::add(std::byte* data, IntSpan sizes, IntSpan strides, std::int64_t ite
   steps.resize(sizes_.size(), 0);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t from = sizes.size() - 1 - i;
-    steps[i] = sizes[from] == 1 ? 0 : wrapped_product(strides[from], item_bytes);
+    steps[i] = wrapped_product(expanded_stride(sizes[from], sizes_[i], strides[from]), item_bytes);
   }
   data_[std::size_t(count_++)] = data;
 }
@@ -198,19 +199,6 @@ void Walk::step_through(Loop loop, const void* context, std::int64_t begin,
       at[i] = 0;
     }
   }
-}
-
-std::optional<DimVector> find_broadcast(IntSpan a, IntSpan b) {
-  if (a.size() < b.size()) std::swap(a, b);
-  DimVector sizes(a);
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    std::int64_t& size = sizes[a.size() - 1 - i];
-    const std::int64_t other = b[b.size() - 1 - i];
-    if (size == other || other == 1) continue;
-    if (size != 1) return std::nullopt;
-    size = other;
-  }
-  return sizes;
 }
 
 }  // namespace opyard::kernels

@@ -62,7 +62,4 @@ class Walk {
   int count_ = 0;
 };
 
-// The sizes that two operands broadcast to, or nothing if they do not fit.
-std::optional<DimVector> find_broadcast(IntSpan a, IntSpan b);
-
 }  // namespace opyard::kernels

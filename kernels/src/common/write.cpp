@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/symbolic.h"
@@ -59,8 +60,8 @@ void require_writable(const char* op, const char* argument, const Tensor& tensor
 void require_result_sizes(const char* op, const char* argument, const Tensor& written,
                           IntSpan sizes) {
   if (!std::ranges::equal(written.sizes(), sizes)) {
-    refuse(ErrorKind::BadShape, {op, ": ", argument, " is ", written, " and the result has sizes ",
-                                 sizes, "; ", argument, " must have exactly these"});
+    refuse_target(op, {"the result", sizes}, {argument, written},
+                  find_difference(sizes, written.sizes()));
   }
 }
 

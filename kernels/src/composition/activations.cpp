@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/halves.h"
@@ -47,6 +48,7 @@ Tensor selu(const Tensor& self) {
 }
 Tensor prelu_kernel(const Tensor& self, const Tensor& weight) {
   require_float_input("aten::_prelu_kernel", self);
+  require_broadcast("aten::_prelu_kernel", {{"self", self}, {"weight", weight}});
   return where(self > 0, self, weight * self);
 }
 // With one slope, or one for each channel, which is dimension 1.

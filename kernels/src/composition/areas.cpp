@@ -2,6 +2,7 @@
 // value to the next: diff, trapezoid, trapz, cumulative_trapezoid.
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/halves.h"
@@ -87,6 +88,7 @@ Tensor trapezoid_distances(const char* op, const Tensor& y, const Tensor& x, std
     for (const std::int64_t size : x.sizes()) sizes.push_back(size);
   }
   const Tensor places = reshape(x, sizes);
+  require_broadcast(op, {{"y", y}, {"x", places}});
   return all_but_first(places, at) - all_but_last(places, at);
 }
 void require_sample_places(const char* op, const Tensor& y, const Tensor& x) {

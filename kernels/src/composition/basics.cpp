@@ -2,6 +2,7 @@
 // std, bounds by tensors, repetition and reversal, triangles, and the forms of writes that copy.
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/halves.h"
@@ -136,6 +137,9 @@ Tensor clamp_between(const Tensor& self, const MaybeTensor& min, const MaybeTens
   if (!min && !max) {
     refuse(ErrorKind::BadArgument, {kOp, ": min and max are both None; give at least one of them"});
   }
+  if (min) require_broadcast(kOp, {{"self", self}, {"min", *min}});
+  if (max) require_broadcast(kOp, {{"self", self}, {"max", *max}});
+  if (min && max) require_broadcast(kOp, {{"min", *min}, {"max", *max}});
   const Tensor raised = min ? maximum(self, *min) : self;
   return max ? minimum(raised, *max) : raised;
 }
@@ -156,6 +160,7 @@ Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   const auto [added, first, second] =
       promoted("aten::addcmul", {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}});
+  require_broadcast("aten::addcmul", {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}});
   return rounded_once([&](const Tensor& x, const Tensor& a,
                           const Tensor& b) { return plus_scaled(x, a * b, value); },
                       added, first, second);
@@ -164,6 +169,7 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   const auto [added, first, second] =
       promoted("aten::addcdiv", {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}});
+  require_broadcast("aten::addcdiv", {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}});
   return rounded_once([&](const Tensor& x, const Tensor& a,
                           const Tensor& b) { return plus_scaled(x, a / b, value); },
                       added, first, second);
@@ -176,6 +182,7 @@ Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
     refuse(ErrorKind::BadArgument,
            {kOp, ": self is ", self, " and end is ", end, "; both need one dtype"});
   }
+  require_broadcast(kOp, {{"self", self}, {"end", end}});
   return rounded_once(
       [&](const Tensor& x, const Tensor& y) {
         if (weight.to_double() < 0.5) return plus_scaled(x, y - x, weight);
@@ -193,6 +200,7 @@ Tensor lerp_by_tensor(const Tensor& self, const Tensor& end, const Tensor& weigh
     refuse(ErrorKind::BadArgument, {kOp, ": self is ", self, ", end is ", end, " and weight is ",
                                     weight, "; all need one dtype"});
   }
+  require_broadcast(kOp, {{"self", self}, {"end", end}, {"weight", weight}});
   return rounded_once(
       [&](const Tensor& x, const Tensor& y, const Tensor& by) {
         const Tensor apart = y - x;
@@ -308,9 +316,8 @@ Tensor triu(const Tensor& self, std::int64_t diagonal) {
 
 // A copy in which a part is written.
 Tensor replaced(const char* op, const Tensor& copy, const Tensor& part, const Tensor& src) {
-  if (!std::ranges::equal(part.sizes(), src.sizes())) {
-    refuse(ErrorKind::BadShape, {op, ": src is ", src, " and the part of self has sizes ",
-                                 part.sizes(), "; src must have exactly these"});
+  if (const SizeClash difference = find_difference(part.sizes(), src.sizes())) {
+    refuse_target(op, {"the part of self", part.sizes()}, {"src", src}, difference);
   }
   copy_into(part, src);
   return copy;
@@ -330,11 +337,11 @@ Tensor index_put_copy(const Tensor& self, const Indices& indices, const Tensor& 
   using Put = Tensor&(Tensor&, const Indices&, const Tensor&, bool);
   static constinit FoundOperator<Put> op("aten::index_put_");
   Tensor copy = clone(self);
-  op.call(copy, indices, values, accumulate);
+  named("aten::index_put", "aten::index_put_", [&] { op.call(copy, indices, values, accumulate); });
   return copy;
 }
 Tensor copy(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
-  require_defined("aten::copy", "self", self);
+  require_expandable("aten::copy", {"src", src}, {"self", self});
   return clone(expand(to(src, self.dtype()), self.sizes()));
 }
 Tensor fill(const Tensor& self, const Scalar& value) {

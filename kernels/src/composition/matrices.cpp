@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
@@ -21,7 +22,7 @@ Tensor linalg_matmul(const Tensor& self, const Tensor& other) {
     refuse(ErrorKind::BadArgument,
            {kOp, ": self is ", self, " and other is ", other, "; both need one dtype"});
   }
-  return matmul(self, other);
+  return named(kOp, "aten::matmul", [&] { return matmul(self, other); });
 }
 
 // Where each chain of factors is split so that the fewest numbers are multiplied. `cost` and

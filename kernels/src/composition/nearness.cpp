@@ -2,6 +2,7 @@
 // in float64: isclose, allclose, isreal, deg2rad, rad2deg, float_power.
 #include <cmath>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -50,6 +51,7 @@ Tensor isclose(const char* op, const Tensor& self, const Tensor& other, double r
     refuse(ErrorKind::BadArgument,
            {op, ": self is ", self, " and other is ", other, "; both need one dtype"});
   }
+  require_broadcast(op, {{"self", self}, {"other", other}});
   if (!(rtol >= 0) || !(atol >= 0)) {
     refuse(ErrorKind::BadValue,
            {op, ": rtol is ", rtol, " and atol is ", atol, "; accepted are 0 and more"});
@@ -81,6 +83,7 @@ Tensor float_power(const Tensor& self, const Tensor& exponent) {
   static constinit FoundOperator<Binary> power("aten::pow.Tensor_Tensor");
   require_defined(kOp, "self", self);
   require_defined(kOp, "exponent", exponent);
+  require_broadcast(kOp, {{"self", self}, {"exponent", exponent}});
   const DType wide = wide_for(is_complex(self.dtype()) || is_complex(exponent.dtype()));
   return power.call(to(self, wide), to(exponent, wide));
 }

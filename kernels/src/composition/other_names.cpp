@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/broadcast.h"
 #include "common/define.h"
 #include "opyard/library.h"
 
@@ -65,7 +66,7 @@ std::string_view operator_name(const Name& each) {
 void call_other(const Operator& op, DispatchKeySet, Stack& stack) {
   std::string own = to_string(op.name()).substr(std::string_view("aten::").size());
   const auto* const found = std::ranges::find(kNames, own, &operator_name);
-  require_operator(found->of).call_boxed(stack);
+  call_named(op, require_operator(found->of), stack);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // inner, tensordot, vecdot, cross products, the powers of numbers in a matrix.
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -133,6 +134,7 @@ Tensor vecdot(const Tensor& x, const Tensor& y, std::int64_t dim) {
                                     "aten::to.dtype converts"});
   }
   const std::int64_t at = wrap_dim(kOp, dim, std::max(x.dim(), y.dim()));
+  require_broadcast(kOp, {{"x", x}, {"y", y}});
   return sum(conj(x) * y, std::array{at});
 }
 
@@ -150,6 +152,7 @@ Tensor crossed(const char* op, const Tensor& self, const Tensor& other, std::int
     refuse(ErrorKind::BadShape, {op, ": self is ", self, " and other is ", other, "; dimension ",
                                  dim, " of both must have 3 elements"});
   }
+  require_broadcast(op, {{"self", self}, {"other", other}});
   return contiguous(turned(self, at, 1) * turned(other, at, 2) -
                     turned(self, at, 2) * turned(other, at, 1));
 }

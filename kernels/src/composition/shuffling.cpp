@@ -2,6 +2,7 @@
 // quarter turns, reversals, channels as pixels, and elements by positions.
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
@@ -186,11 +187,11 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<s
                                  "; a dimension is needed, or None for dim"});
   }
   const DimVector own(self.sizes()), others(indices.sizes());
-  const std::optional<DimVector> common =
-      find_broadcast(with_size(own, at, 1), with_size(others, at, 1));
+  const DimVector left = with_size(own, at, 1), right = with_size(others, at, 1);
+  const std::optional<DimVector> common = find_broadcast(left, right);
   if (!common) {
-    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and indices is ", indices,
-                                 "; but for dimension ", at, ", sizes must be equal or 1"});
+    refuse_broadcast(kOp, {"self", self}, {"indices", indices},
+                     find_clash(IntSpan(left), IntSpan(right)));
   }
   return gather(expand(self, with_size(*common, at, own[std::size_t(at)])), at,
                 expand(from_front(indices, own[std::size_t(at)]),

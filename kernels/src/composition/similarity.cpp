@@ -2,6 +2,7 @@
 // which length and direction are apart: norm_except_dim, _weight_norm.
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -35,11 +36,8 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, std::int64_t dim, d
            {kOp, ": x1 is ", x1, " and x2 is ", x2,
             "; they must meet in a float, to which aten::to.dtype converts"});
   }
+  require_broadcast(kOp, {{"x1", x1}, {"x2", x2}});
   const std::optional<DimVector> sizes = find_broadcast(a.sizes(), b.sizes());
-  if (!sizes) {
-    refuse(ErrorKind::BadShape,
-           {kOp, ": x1 is ", x1, " and x2 is ", x2, "; their sizes must broadcast"});
-  }
   const std::array at = {wrap_dim(kOp, dim, std::int64_t(sizes->size()))};
   return rounded_once(
       [&](const Tensor& left, const Tensor& right) {
@@ -76,6 +74,7 @@ Tensor norm_except_dim(const Tensor& v, std::int64_t pow, std::int64_t dim) {
 TwoTensors in_length(const char* op, const Tensor& v, const Tensor& g, std::int64_t dim) {
   const auto [x, length] = promoted(op, {{"v", v}, {"g", g}});
   const Tensor wide = widened(x), norm = norm_except(op, wide, 2, dim);
+  require_broadcast(op, {{"v", v}, {"g", g}});
   return {to(wide * (widened(length) / norm), x.dtype()), norm};
 }
 Tensor weight_norm(const Tensor& v, const Tensor& g, std::int64_t dim) {

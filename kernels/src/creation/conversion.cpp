@@ -5,6 +5,7 @@
 #include <opyard/library.h>
 
 #include "common/block_functions.h"
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
@@ -115,19 +116,13 @@ Tensor& copy_in_place(Tensor& self, const Tensor& src, bool /*non_blocking*/) {
   require_writable(kOp, "self", self);
   require_cpu(kOp, "src", src);
   if (has_symbolic_sizes(self) || has_symbolic_sizes(src)) {
-    const std::array<const Tensor*, 2> both = {&self, &src};
-    const std::array<const char*, 2> names = {"self", "src"};
     OPYARD_REQUIRE(is_meta(self), Unsupported, kOp, ": src is ", src,
                    " on meta, which has no elements to copy; copy from a tensor that has some");
-    static_cast<void>(symbolic_broadcast(kOp, both, names));  // refuses sizes that do not fit
+    require_expandable(kOp, {"src", src}, {"self", self});
     self.mutable_raw();
     return self;
   }
-  const std::optional<DimVector> sizes = find_broadcast(self.sizes(), src.sizes());
-  if (!sizes || *sizes != DimVector(self.sizes())) {
-    refuse(ErrorKind::BadShape, {kOp, ": src is ", src, " and self is ", self,
-                                 "; the sizes of src must broadcast to those of self"});
-  }
+  require_expandable(kOp, {"src", src}, {"self", self});
   if (is_meta(src) && !is_meta(self)) {
     refuse(ErrorKind::Unsupported,
            {kOp, ": src is ", src, " on meta, which has no elements to copy, and self is ", self,

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -106,6 +107,7 @@ Tensor normal_both(const Tensor& mean, const Tensor& std, const MaybeGenerator& 
   constexpr const char* kOp = "aten::normal.Tensor_Tensor";
   require_defined(kOp, "mean", mean);
   require_deviations(kOp, std);
+  require_broadcast(kOp, {{"mean", mean}, {"std", std}});
   const Tensor both = detach(mean) + detach(std);  // for its sizes
   return to(normal_noise(kOp, both.sizes(), mean, generator) * detach(std) + detach(mean),
             mean.dtype());
@@ -300,6 +302,8 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, MaybeBo
   return {input * to(mask, input.dtype()) * dropout_scale(p, train), mask};
 }
 Tensor native_dropout_backward(const Tensor& grad_output, const Tensor& mask, double scale) {
+  require_broadcast("aten::native_dropout_backward",
+                    {{"grad_output", grad_output}, {"mask", mask}});
   return grad_output * to(mask, grad_output.dtype()) * scale;
 }
 Tensor dropout(const Tensor& input, double p, bool train) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/broadcast.h"
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/order.h"
@@ -214,17 +215,13 @@ void expand_meta(const Operator& op, DispatchKeySet, Stack& stack) {
   if (!any_symbolic(sizes) && !has_symbolic_sizes(self)) {
     return given.give(stack, expand_to_sizes(self, plain_ints(sizes)));
   }
-  OPYARD_REQUIRE(std::int64_t(sizes.size()) >= self.dim(), BadShape, "aten::expand: self is ", self,
-                 " and size has ", sizes.size(), " dimensions; as many as self has are needed");
-  const SymIntSpan own_sizes = sym_sizes(self), own_strides = sym_strides(self);
-  const std::size_t added = sizes.size() - own_sizes.size();
-  std::vector<SymInt> strides(sizes.size(), SymInt(0));
-  for (std::size_t i = 0; i < own_sizes.size(); ++i) {
-    SymInt& size = sizes[added + i];
-    if (!size.is_symbolic() && size.expect_int() == -1) size = own_sizes[i];
-    const bool is_one = !own_sizes[i].is_symbolic() && own_sizes[i].expect_int() == 1;
-    if (!is_one) strides[added + i] = own_strides[i];
+  const SymIntSpan own = sym_sizes(self);
+  keep_sizes(sizes, own);
+  if (const SizeClash misfit = find_misfit(own, SymIntSpan(sizes))) {
+    refuse_misfit("aten::expand", {"self", self}, shown_sizes("size", sizes), misfit);
   }
+  std::vector<SymInt> strides;
+  expand_strides(own, sym_strides(self), SymIntSpan(sizes), strides);
   given.give(stack,
              symbolic_view(self, std::move(sizes), std::move(strides), sym_storage_offset(self)));
 }

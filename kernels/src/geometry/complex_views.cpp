@@ -6,6 +6,7 @@
 #include <opyard/library.h>
 #include <opyard/registry/found_operator.h>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/complex_parts.h"
 #include "common/define.h"
@@ -114,7 +115,7 @@ Tensor adjoint(const Tensor& self) {
 Tensor vdot(const Tensor& self, const Tensor& other) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> dot("aten::dot");
   require_defined("aten::vdot", "self", self);
-  return dot.call(conj_kernel(self), other);
+  return named("aten::vdot", "aten::dot", [&] { return dot.call(conj_kernel(self), other); });
 }
 
 bool is_complex_tensor(const Tensor& self) { return is_complex(self.dtype()); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
@@ -208,7 +209,7 @@ Tensor movedim_int(const Tensor& self, std::int64_t source, std::int64_t destina
 }
 
 Tensor expand_as(const Tensor& self, const Tensor& other) {
-  require_defined("aten::expand_as", "other", other);
+  require_expandable("aten::expand_as", {"self", self}, {"other", other});
   if (has_symbolic_sizes(other)) return call_expand(self, sym_sizes_of(other));
   return ops::expand(self, other.sizes());
 }
@@ -216,12 +217,13 @@ Tensor view_as(const Tensor& self, const Tensor& other) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> view("aten::view");
   require_defined("aten::view_as", "other", other);
   if (has_symbolic_sizes(other)) return call_view(self, sym_sizes_of(other));
-  return view.call(self, other.sizes());
+  return named("aten::view_as", "aten::view", [&] { return view.call(self, other.sizes()); });
 }
 Tensor reshape_as(const Tensor& self, const Tensor& other) {
   require_defined("aten::reshape_as", "other", other);
   if (has_symbolic_sizes(other)) return call_view(self, sym_sizes_of(other));
-  return ops::reshape(self, other.sizes());
+  return named("aten::reshape_as", "aten::reshape",
+               [&] { return ops::reshape(self, other.sizes()); });
 }
 Tensor unflatten(const Tensor& self, std::int64_t dim, IntSpan sizes) {
   constexpr const char* kOp = "aten::unflatten.int";

@@ -4,6 +4,7 @@
 // A view shares its storage with self and never copies. These kernels only touch sizes and
 // strides, so they serve every backend.
 #include <opyard/library.h>
+#include <opyard/tensor/broadcast.h>
 #include <opyard/tensor/shallow_copy.h>
 #include <opyard/tensor/wrapped_stride.h>
 
@@ -63,26 +64,7 @@ Tensor permute_kernel(const Tensor& self, IntSpan dims) {
 Tensor expand_to_sizes(const Tensor& self, IntSpan size) {
   constexpr const char* kOp = "aten::expand";
   require_defined(kOp, "self", self);
-  bool fits = std::int64_t(size.size()) >= self.dim();
-  const std::size_t added = fits ? size.size() - self.sizes().size() : 0;
-  DimVector sizes(size), strides(size.size(), 0);
-  for (std::size_t i = 0; fits && i < size.size(); ++i) {
-    if (i < added) {
-      fits = size[i] >= 0;
-      continue;
-    }
-    const std::int64_t own = self.sizes()[i - added];
-    if (size[i] == -1) sizes[i] = own;
-    fits = sizes[i] == own || (own == 1 && sizes[i] >= 0);
-    if (sizes[i] == own) strides[i] = self.strides()[i - added];
-  }
-  if (!fits) {
-    refuse(ErrorKind::BadShape,
-           {kOp, ": self is ", self, " and size is ", size,
-            "; counted from the last dimension, each size of self must be 1 or equal, -1 keeps "
-            "it, and dimensions in front of them need a size of 0 or more"});
-  }
-  return self.as_strided(sizes, strides, self.storage_offset());
+  return expand_to(kOp, self, size);
 }
 
 namespace {

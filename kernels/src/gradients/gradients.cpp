@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/ops.h"
@@ -67,9 +68,8 @@ Tensor sum_to_sizes(const Tensor& self, std::optional<IntSpan> sizes) {
   require_defined(kOp, "self", self);
   if (!sizes || std::ranges::equal(self.sizes(), *sizes)) return self;
   const std::size_t count = self.sizes().size();
-  if (sizes->size() > count) {
-    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and is no result of broadcasting ",
-                                 *sizes, ", which has more dimensions"});
+  if (const SizeClash misfit = find_misfit(*sizes, self.sizes())) {
+    refuse_misfit(kOp, {"size", *sizes}, {"self", self}, misfit);
   }
   const std::size_t lead = count - sizes->size();
   DimVector dims;
@@ -77,9 +77,6 @@ Tensor sum_to_sizes(const Tensor& self, std::optional<IntSpan> sizes) {
     const std::int64_t size = self.sizes()[i];
     if (i < lead || ((*sizes)[i - lead] == 1 && size != 1)) {
       dims.push_back(std::int64_t(i));
-    } else if ((*sizes)[i - lead] != size) {
-      refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and is no result of broadcasting ",
-                                   *sizes, "; counted from the last, sizes must be equal or 1"});
     }
   }
   const Tensor summed = dims.empty() ? self : sum_over(self, dims, true);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/kernels_block.h"
 #include "common/releasing.h"
@@ -165,12 +166,7 @@ Tensor& index_put(Tensor& self, const std::vector<std::optional<Tensor>>& indice
   }
   const std::vector<Positions> positions = positions_of(kOp, self, indices);
   const Selection selection(kOp, self, positions, true);
-  const std::optional<DimVector> sizes = find_broadcast(selection.sizes(), values.sizes());
-  if (!sizes || *sizes != selection.sizes()) {
-    refuse(ErrorKind::BadShape,
-           {kOp, ": values is ", values, " and the indexed part of self has sizes ",
-            selection.sizes(), "; the sizes of values must broadcast to those"});
-  }
+  require_expandable(kOp, {"values", values}, "the indexed part of self", selection.sizes());
   if (is_meta(self)) {
     self.mutable_raw();
     return self;

@@ -2,6 +2,7 @@
 // index_add.
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -56,12 +57,8 @@ void require_mask(const char* op, const Tensor& self, const Tensor& mask) {
 }
 DimVector mask_sizes(const char* op, const Tensor& self, const Tensor& mask) {
   require_mask(op, self, mask);
-  const std::optional<DimVector> sizes = find_broadcast(self.sizes(), mask.sizes());
-  if (!sizes) {
-    refuse(ErrorKind::BadShape, {op, ": self is ", self, " and mask is ", mask,
-                                 "; counted from the last, sizes must be equal or 1"});
-  }
-  return *sizes;
+  require_broadcast(op, {{"self", self}, {"mask", mask}});
+  return *find_broadcast(self.sizes(), mask.sizes());
 }
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   const DimVector sizes = mask_sizes("aten::masked_select", self, mask);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/releasing.h"
@@ -19,15 +20,19 @@
 namespace opyard::kernels {
 namespace {
 
+// Of positions that do not broadcast with each other.
+[[noreturn]] OPYARD_COLD void refuse_positions(const char* op,
+                                               const std::vector<Positions>& positions) {
+  std::vector<NamedTensor> named;
+  for (const Positions& p : positions) named.push_back({p.name.c_str(), p.index});
+  refuse_operands(op, named);
+}
+
 DimVector position_sizes(const char* op, const std::vector<Positions>& positions) {
   DimVector sizes;
   for (const Positions& p : positions) {
     const std::optional<DimVector> joined = find_broadcast(sizes, p.index.sizes());
-    if (!joined) {
-      refuse(ErrorKind::BadShape,
-             {op, ": ", p.name, " is ", p.index, ", whose sizes do not broadcast with ", sizes,
-              ", those of the indices before it; counted from the last, sizes must be equal or 1"});
-    }
+    if (!joined) refuse_positions(op, positions);
     sizes = *joined;
   }
   return sizes;

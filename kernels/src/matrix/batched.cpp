@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/complex_parts.h"
 #include "common/copy.h"
 #include "common/define.h"
@@ -50,19 +51,28 @@ void multiply_batches_of(const Tensor& result, const Tensor& a, const Tensor& b)
   });
 }
 
-[[noreturn]] OPYARD_COLD void refuse_batches(const char* op, const Tensor& self,
-                                             const Tensor& mat2) {
+// Each matrix of the first batch has as many columns as its own of the second has rows. Raises
+// BadShape.
+void require_batches(const char* op, const NamedTensor& first, const NamedTensor& second) {
+  const Tensor &a = first.tensor, &b = second.tensor;
+  if (has_symbolic_sizes(a) || has_symbolic_sizes(b)) {
+    const SymIntSpan left = sym_sizes(a), right = sym_sizes(b);
+    if (left.size() == 3 && right.size() == 3 && may_be_equal(left[0], right[0]) &&
+        may_be_equal(left[2], right[1])) {
+      return;
+    }
+  } else if (a.dim() == 3 && b.dim() == 3 && a.sizes()[0] == b.sizes()[0] &&
+             a.sizes()[2] == b.sizes()[1]) {
+    return;
+  }
   refuse(ErrorKind::BadShape,
-         {op, ": self is ", self, " and mat2 is ", mat2,
+         {op, ": ", first.name, " is ", a, " and ", second.name, " is ", b,
           "; two batches of as many matrices are needed, where the first ones have as many "
           "columns as the second ones have rows"});
 }
 
 Tensor multiply_symbolic(const char* op, const Tensor& self, const Tensor& mat2) {
   const SymIntSpan a = sym_sizes(self), b = sym_sizes(mat2);
-  if (a.size() != 3 || b.size() != 3 || !may_be_equal(a[0], b[0]) || !may_be_equal(a[2], b[1])) {
-    refuse_batches(op, self, mat2);
-  }
   return empty_on_meta(op, {a[0].is_symbolic() ? b[0] : a[0], a[1], b[2]}, self.dtype());
 }
 
@@ -94,12 +104,9 @@ Tensor multiply_batch(const Tensor& self, const Tensor& mat2) {
     return multiply_complex_batches(self, mat2);
   }
   if (!is_complex(self.dtype())) require_numbers(kOp, "self", self);
+  require_batches(kOp, {"self", self}, {"mat2", mat2});
   if (has_symbolic_sizes(self) || has_symbolic_sizes(mat2)) {
     return multiply_symbolic(kOp, self, mat2);
-  }
-  if (self.dim() != 3 || mat2.dim() != 3 || self.sizes()[0] != mat2.sizes()[0] ||
-      self.sizes()[2] != mat2.sizes()[1]) {
-    refuse_batches(kOp, self, mat2);
   }
   const std::array sizes = {self.sizes()[0], self.sizes()[1], mat2.sizes()[2]};
   Tensor result = empty_beside(is_meta(mat2) ? mat2 : self, sizes, self.dtype());
@@ -135,29 +142,16 @@ Tensor weighted_sum(const Tensor& self, const Tensor& product, Scalar beta, Scal
   return scaled + (is_number(beta, 1) ? self : self * beta);
 }
 
-void require_broadcast(const char* op, const Tensor& self, const Tensor& product) {
-  require_defined(op, "self", self);
-  const std::size_t lead =
-      product.sizes().size() - std::min(product.sizes().size(), self.sizes().size());
-  bool fits = self.dim() <= product.dim();
-  for (std::size_t i = 0; fits && i < self.sizes().size(); ++i) {
-    fits = self.sizes()[i] == 1 || self.sizes()[i] == product.sizes()[lead + i];
-  }
-  if (!fits) {
-    refuse(ErrorKind::BadShape, {op, ": self is ", self, " and the product has sizes ",
-                                 product.sizes(), "; the sizes of self must broadcast to those"});
-  }
-}
-
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                const Scalar& alpha) {
   constexpr const char* kOp = "aten::baddbmm";
   const auto [term, first, second] =
       promoted(kOp, {{"self", self}, {"batch1", batch1}, {"batch2", batch2}});
+  require_batches(kOp, {"batch1", batch1}, {"batch2", batch2});
   return rounded_once(
       [&](const Tensor& added, const Tensor& a, const Tensor& b) {
         const Tensor product = bmm(a, b);
-        require_broadcast(kOp, self, product);
+        require_expandable(kOp, {"self", self}, "the product", product.sizes());
         return weighted_sum(added, product, beta, alpha);
       },
       term, first, second);
@@ -168,11 +162,12 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
   const std::array<std::int64_t, 1> batch = {0};
   const auto [term, first, second] =
       promoted(kOp, {{"self", self}, {"batch1", batch1}, {"batch2", batch2}});
+  require_batches(kOp, {"batch1", batch1}, {"batch2", batch2});
   return rounded_once(
       [&](const Tensor& added, const Tensor& a, const Tensor& b) {
         const Tensor products = bmm(a, b);
         const Tensor product = to(sum(products, batch), products.dtype());  // a sum of ints: int64
-        require_broadcast(kOp, self, product);
+        require_expandable(kOp, {"self", self}, "the product", product.sizes());
         return weighted_sum(added, product, beta, alpha);
       },
       term, first, second);
@@ -182,31 +177,43 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
   constexpr const char* kOp = "aten::addmv";
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> mv("aten::mv");
   const auto [term, first, second] = promoted(kOp, {{"self", self}, {"mat", mat}, {"vec", vec}});
+  if (mat.dim() != 2 || vec.dim() != 1 || !may_be_equal(sym_sizes(mat)[1], sym_sizes(vec)[0])) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": mat is ", mat, " and vec is ", vec,
+            "; a matrix and a vector of as many elements as it has columns are needed"});
+  }
   return rounded_once(
       [&](const Tensor& added, const Tensor& a, const Tensor& b) {
         const Tensor product = mv.call(a, b);
-        require_broadcast(kOp, self, product);
+        require_expandable(kOp, {"self", self}, "the product", product.sizes());
         return weighted_sum(added, product, beta, alpha);
       },
       term, first, second);
 }
-Tensor outer(const Tensor& self, const Tensor& vec2) {
-  constexpr const char* kOp = "aten::outer";
-  require_defined(kOp, "self", self);
-  require_defined(kOp, "vec2", vec2);
-  require_dims(kOp, "self", self, 1, 1);
-  require_dims(kOp, "vec2", vec2, 1, 1);
+Tensor outer_product(const char* op, const Tensor& self, const Tensor& vec2) {
+  require_defined(op, "self", self);
+  require_defined(op, "vec2", vec2);
+  require_dims(op, "self", self, 1, 1);
+  require_dims(op, "vec2", vec2, 1, 1);
   return unsqueeze(self, 1) * vec2;
+}
+Tensor outer(const Tensor& self, const Tensor& vec2) {
+  return outer_product("aten::outer", self, vec2);
+}
+Tensor ger(const Tensor& self, const Tensor& vec2) {
+  return outer_product("aten::ger", self, vec2);
 }
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
   constexpr const char* kOp = "aten::addr";
   const auto [term, first, second] =
       promoted(kOp, {{"self", self}, {"vec1", vec1}, {"vec2", vec2}});
+  require_dims(kOp, "vec1", vec1, 1, 1);
+  require_dims(kOp, "vec2", vec2, 1, 1);
   return rounded_once(
       [&](const Tensor& added, const Tensor& a, const Tensor& b) {
         const Tensor product = outer(a, b);
-        require_broadcast(kOp, self, product);
+        require_expandable(kOp, {"self", self}, "the product", product.sizes());
         return weighted_sum(added, product, beta, alpha);
       },
       term, first, second);
@@ -231,7 +238,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("addmv", &addmv);
   m.impl("addr", &addr);
   m.impl("outer", &outer);
-  m.impl("ger", &outer);
+  m.impl("ger", &ger);
   define_out(m, "bmm", "out", Form::WithFormula);
   for (const char* name : {"baddbmm", "addbmm", "addmv", "addr"}) {
     define_in_place(m, name);

@@ -4,6 +4,7 @@
 #include <opyard/library.h>
 #include <opyard/parallel.h>
 
+#include "common/broadcast.h"
 #include "common/builds.h"
 #include "common/complex_parts.h"
 #include "common/copy.h"
@@ -230,17 +231,12 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
   require_dtype(f.op, "self", self, mat1.dtype());
   if (is_symbolic(f) || has_symbolic_sizes(self)) {
     const Tensor product = symbolic_product(f.op, mat1, mat2);
-    const auto joined = find_symbolic_broadcast(sym_sizes(product), sym_sizes(self));
-    OPYARD_REQUIRE(joined && joined->size() == 2, BadShape, f.op, ": self is ", self,
-                   " and the product is ", product, "; self must broadcast to that");
+    require_expandable(f.op, {"self", self}, {"the product", product});
+    const auto joined = find_broadcast(sym_sizes(product), sym_sizes(self));
     return empty_on_meta(f.op, *joined, self.dtype());
   }
   const DimVector sizes = {mat1.sizes()[0], mat2.sizes()[1]};
-  const std::optional<DimVector> joined = find_broadcast(sizes, self.sizes());
-  if (!joined || *joined != sizes) {
-    refuse(ErrorKind::BadShape, {f.op, ": self is ", self, " and the product has sizes ", sizes,
-                                 "; the sizes of self must broadcast to those"});
-  }
+  require_expandable(f.op, {"self", self}, "the product", sizes);
   if (!is_complex(self.dtype())) {
     require_real(f.op, "beta", beta);
     require_real(f.op, "alpha", alpha);

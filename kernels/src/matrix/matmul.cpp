@@ -5,6 +5,7 @@
 //   [k] x [k, m]        mm         [n, k] x [k, m]      mm
 //   [..., n, k] x [k] or [k, m]    the leading dimensions are folded into rows
 //   [..., n, k] x [..., k, m]      the leading dimensions broadcast, and are folded into one: bmm
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
@@ -50,13 +51,9 @@ Tensor as_batch(const Tensor& self, const DimVector& lead) {
 Tensor call_bmm(const char* op, const Tensor& self, const Tensor& other) {
   const Tensor left = self.dim() == 1 ? ops::unsqueeze(self, 0) : self;
   const IntSpan a = left.sizes(), b = other.sizes();
+  require_leading(op, {"self", self}, {"other", other});
   const std::optional<DimVector> lead =
       find_broadcast(a.first(a.size() - 2), b.first(b.size() - 2));
-  if (!lead) {
-    refuse(ErrorKind::BadShape,
-           {op, ": self is ", self, " and other is ", other,
-            "; the sizes before the last two must be equal or 1, counted from the last"});
-  }
   const Tensor product = ops::bmm(as_batch(left, *lead), as_batch(other, *lead));
   DimVector sizes(*lead);
   if (self.dim() > 1) sizes.push_back(a[a.size() - 2]);
@@ -85,9 +82,8 @@ Tensor multiply_symbolic_batches(const char* op, const Tensor& self, const Tenso
   const Tensor left = self.dim() == 1 ? ops::unsqueeze(self, 0) : self;
   const Tensor right = other.dim() == 1 ? ops::unsqueeze(other, 1) : other;
   const SymIntSpan a = sym_sizes(left), b = sym_sizes(right);
-  const auto lead = find_symbolic_broadcast(a.first(a.size() - 2), b.first(b.size() - 2));
-  OPYARD_REQUIRE(lead.has_value(), BadShape, op, ": self is ", self, " and other is ", other,
-                 "; the sizes before the last two must be equal or 1, counted from the last");
+  require_leading(op, {"self", self}, {"other", other});
+  const auto lead = find_broadcast(a.first(a.size() - 2), b.first(b.size() - 2));
   const Tensor product = ops::bmm(symbolic_batch(left, *lead), symbolic_batch(right, *lead));
   std::vector<SymInt> sizes(*lead);
   if (self.dim() > 1) sizes.push_back(a[a.size() - 2]);

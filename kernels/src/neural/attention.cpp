@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/broadcast.h"
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -32,6 +33,11 @@ struct Attention {
              {kOp, ": query is ", query, ", key is ", key, " and value is ", value,
               "; key needs the last size of query, and value as many rows as key"});
     }
+  }
+  void check_batches() const {
+    require_leading(kOp, {"query", query}, {"key", key});
+    require_leading(kOp, {"query", query}, {"value", value});
+    require_leading(kOp, {"key", key}, {"value", value});
   }
 };
 
@@ -61,12 +67,14 @@ Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& giv
   const bool repeats = enable_gqa && query.dim() > 2;
   const Tensor key = repeats ? repeated_heads(given_key, query) : given_key;
   const Tensor value = repeats ? repeated_heads(given_value, query) : given_value;
+  Attention{query, key, value}.check_batches();
   if (attn_mask && is_causal) {
     refuse(ErrorKind::BadArgument,
            {kOp, ": attn_mask is given and is_causal is True; give one of them"});
   }
   const double factor = scale.value_or(1 / std::sqrt(double(query.sizes().back())));
   Tensor scores = matmul(query * factor, transpose(key, -2, -1));
+  if (attn_mask) require_broadcast(kOp, {{"attn_mask", *attn_mask}, {"the scores", scores}});
   MaybeTensor refused;
   if (is_causal) {
     const Tensor rows = unsqueeze(arange(query, query.size(-2)), 1);

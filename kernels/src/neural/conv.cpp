@@ -5,6 +5,7 @@
 // the end.
 #include <string_view>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
@@ -38,10 +39,11 @@ Tensor convolve(const Call& call, const Tensor& input, const Tensor& weight,
                                  " dimensions and a weight of ", call.dims + 2, " are needed"});
   }
   const bool batched = input.dim() == call.dims + 2;
-  const Tensor result =
-      op.call(batched ? input : ops::unsqueeze(input, 0), weight, bias, call.stride, call.padding,
-              call.dilation, call.transposed,
-              call.transposed ? call.output_padding : IntSpan(kZero), call.groups);
+  const Tensor batch = batched ? input : ops::unsqueeze(input, 0);
+  const Tensor result = named(call.op, "aten::convolution", [&] {
+    return op.call(batch, weight, bias, call.stride, call.padding, call.dilation, call.transposed,
+                   call.transposed ? call.output_padding : IntSpan(kZero), call.groups);
+  });
   return batched ? result : ops::squeeze(result, 0);
 }
 

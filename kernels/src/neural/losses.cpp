@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/broadcast.h"
 #include "common/define.h"
 #include "common/dtypes.h"
 #include "common/halves.h"
@@ -24,8 +25,7 @@ Tensor reduced(const char* op, const Tensor& losses, std::int64_t reduction) {
                                "; accepted are 0 for none, 1 for the mean and 2 for the sum"});
 }
 Tensor apart(const char* op, const Tensor& self, const Tensor& target) {
-  require_defined(op, "self", self);
-  require_defined(op, "target", target);
+  require_broadcast(op, {{"self", self}, {"target", target}});
   return self - target;
 }
 
@@ -58,7 +58,7 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, std::int64_t reducti
 }
 Tensor kl_div(const Tensor& self, const Tensor& target, std::int64_t reduction, bool log_target) {
   constexpr const char* kOp = "aten::kl_div";
-  require_defined(kOp, "target", target);
+  require_broadcast(kOp, {{"self", self}, {"target", target}});
   if (log_target) return reduced(kOp, exp(target) * (target - self), reduction);
   const Tensor none = equals(target, 0);  // of a negative one the logarithm is NaN
   const Tensor entropy = masked(target * log(masked(target, none, 1)), none, 0);
@@ -75,6 +75,7 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Mayb
   }
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> each(
       "opyard::certainty_losses");
+  if (weight) require_broadcast(kOp, {{"self", self}, {"weight", *weight}});
   const Tensor losses = each.call(self, target);
   return reduced(kOp, weight ? losses * *weight : losses, reduction);
 }
@@ -83,6 +84,9 @@ Tensor with_logits(const Tensor& self, const Tensor& target, const MaybeTensor& 
   constexpr const char* kOp = "aten::binary_cross_entropy_with_logits";
   require_defined(kOp, "self", self);
   require_defined(kOp, "target", target);
+  require_broadcast(kOp, {{"self", self}, {"target", target}});
+  if (weight) require_broadcast(kOp, {{"self", self}, {"weight", *weight}});
+  if (pos_weight) require_broadcast(kOp, {{"target", target}, {"pos_weight", *pos_weight}});
   static constinit FoundOperator<Tensor(const Tensor&)> log_sigmoid("aten::log_sigmoid");
   const bool is_of_floats = is_floating_point(self.dtype());
   const Tensor missed = -log_sigmoid.call(is_of_floats ? self : to(self, kDefaultFloat));

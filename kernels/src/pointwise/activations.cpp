@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/block_functions.h"
+#include "common/broadcast.h"
 #include "common/builds.h"
 #include "common/check.h"
 #include "common/define.h"
@@ -78,6 +79,7 @@ Tensor gelu_backward(const Tensor& grad_output, const Tensor& given, std::string
   constexpr const char* kOp = "aten::gelu_backward";
   require_float_argument(kOp, "grad_output", grad_output);
   require_float_argument(kOp, "self", given);
+  require_broadcast(kOp, {{"grad_output", grad_output}, {"self", given}});
   const auto [grad, self] = promoted(kOp, {{"grad_output", grad_output}, {"self", given}});
   if (!is_by_tanh(kOp, approximate)) {
     const Tensor below = (erf(self * M_SQRT1_2) + 1) * 0.5;
@@ -93,6 +95,7 @@ Tensor silu_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::silu_backward";
   require_float_argument(kOp, "grad_output", grad_output);
   require_float_argument(kOp, "self", self);
+  require_broadcast(kOp, {{"grad_output", grad_output}, {"self", self}});
   const auto [grad, x] = promoted(kOp, {{"grad_output", grad_output}, {"self", self}});
   const Tensor gate = sigmoid(x);
   return grad * gate * (x * (1 - gate) + 1);
@@ -101,12 +104,14 @@ Tensor hardsigmoid_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::hardsigmoid_backward";
   require_float_argument(kOp, "grad_output", grad_output);
   require_float_argument(kOp, "self", self);
+  require_broadcast(kOp, {{"grad_output", grad_output}, {"self", self}});
   return masked(grad_output / 6, negation(both(self > -3, self < 3)), 0);
 }
 Tensor hardswish_backward(const Tensor& grad_output, const Tensor& self) {
   constexpr const char* kOp = "aten::hardswish_backward";
   require_float_argument(kOp, "grad_output", grad_output);
   require_float_argument(kOp, "self", self);
+  require_broadcast(kOp, {{"grad_output", grad_output}, {"self", self}});
   const auto [grad, x] = promoted(kOp, {{"grad_output", grad_output}, {"self", self}});
   const Tensor rising = where(x < 3, grad * (x / 3 + 0.5), grad);
   return masked(rising, x <= -3, 0);
@@ -116,6 +121,7 @@ Tensor leaky_relu_backward(const Tensor& grad_output, const Tensor& self,
   constexpr const char* kOp = "aten::leaky_relu_backward";
   require_float_argument(kOp, "grad_output", grad_output);
   require_float_argument(kOp, "self", self);
+  require_broadcast(kOp, {{"grad_output", grad_output}, {"self", self}});
   require_real(kOp, "negative_slope", negative_slope);
   if (self_is_result && negative_slope.to_double() < 0)
     refuse(ErrorKind::BadValue,

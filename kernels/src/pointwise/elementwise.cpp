@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "common/carried.h"
 #include "common/copy.h"
 #include "common/order.h"
 #include "common/releasing.h"
 #include "common/symbolic_results.h"
 #include "common/write.h"
+#include "pointwise/carried.h"
 
 namespace opyard::kernels {
 namespace {
@@ -17,20 +17,6 @@ namespace {
 DType dtype_of_numbers(const Computation& computation) {
   const DType dtype = computation.computed;
   return computation.exact_numbers && is_floating_point(dtype) ? carrier_of(dtype) : dtype;
-}
-
-[[noreturn]] OPYARD_COLD void refuse_shapes(const char* op, const char* name_a, const Tensor& a,
-                                            const char* name_b, const Tensor& b) {
-  const auto at = [](IntSpan sizes, std::size_t back) { return sizes[sizes.size() - back]; };
-  std::size_t back = 1;
-  while (at(a.sizes(), back) == at(b.sizes(), back) || at(a.sizes(), back) == 1 ||
-         at(b.sizes(), back) == 1) {
-    ++back;
-  }
-  refuse(ErrorKind::BadShape,
-         {op, ": ", name_a, " is ", a, " and ", name_b, " is ", b, "; dimension -", back, " is ",
-          at(a.sizes(), back), " in one and ", at(b.sizes(), back),
-          " in the other, and must be equal or 1 in one of them"});
 }
 
 // See [Small calls].
@@ -176,9 +162,16 @@ Number Elementwise::number_for(const Input& input, const Computation& computatio
   return number_in(op_, input.name, *input.number, dtype_of_numbers(computation));
 }
 
+std::vector<NamedTensor> Elementwise::named_tensors() const {
+  std::vector<NamedTensor> named;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (inputs_[i].tensor != nullptr) named.push_back({inputs_[i].name, *inputs_[i].tensor});
+  }
+  return named;
+}
+
 DimVector Elementwise::sizes() const {
   DimVector sizes;
-  const Input* before = nullptr;
   bool any = false;
   for (std::size_t i = 0; i < count_; ++i) {
     const Input& input = inputs_[i];
@@ -187,16 +180,7 @@ DimVector Elementwise::sizes() const {
     any = true;
     if (std::ranges::equal(sizes, input.tensor->sizes())) continue;
     std::optional<DimVector> joined = find_broadcast(sizes, input.tensor->sizes());
-    if (!joined) {
-      // Say which two inputs disagree: this one and the first before it that does not fit it.
-      for (before = inputs_.data();; ++before) {
-        if (before->tensor != nullptr &&
-            !find_broadcast(before->tensor->sizes(), input.tensor->sizes())) {
-          break;
-        }
-      }
-      refuse_shapes(op_, before->name, *before->tensor, input.name, *input.tensor);
-    }
+    if (!joined) refuse_operands(op_, named_tensors());
     sizes = std::move(*joined);
   }
   return sizes;
@@ -295,17 +279,7 @@ bool Elementwise::is_symbolic() const {
 
 // See symbolic_results.h [Unknown sizes].
 Tensor Elementwise::symbolic_result(DType dtype) const {
-  SmallVector<const Tensor*, 4> tensors;
-  SmallVector<const char*, 4> names;
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (inputs_[i].tensor == nullptr) continue;
-    tensors.push_back(inputs_[i].tensor);
-    names.push_back(inputs_[i].name);
-  }
-  return empty_on_meta(op_,
-                       symbolic_broadcast(op_, std::span(tensors.begin(), tensors.size()),
-                                          std::span(names.begin(), names.size())),
-                       dtype);
+  return empty_on_meta(op_, symbolic_broadcast(op_, named_tensors()), dtype);
 }
 
 // See order.h [Order].

@@ -10,11 +10,13 @@
 // result, then inputs in order. A dtype without loops of its own is carried by another
 // (loops/loop.h [Carriers]).
 //
-// Depends on: common/check.h, common/dtypes.h, common/walk.h.
+// Depends on: common/broadcast.h, common/check.h, common/dtypes.h, common/walk.h.
 #pragma once
 
 #include <array>
+#include <vector>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/dtypes.h"
 #include "common/walk.h"
@@ -75,6 +77,7 @@ class Elementwise {
   Device device() const;
   // The sizes of the result. Raises BadShape if the inputs do not broadcast.
   DimVector sizes() const;
+  std::vector<NamedTensor> named_tensors() const;
 
   Tensor run(const Computation& computation) const;
   // Writes the result to a tensor that its owner sees, bumps its version and returns it.

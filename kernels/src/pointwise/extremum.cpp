@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/block_functions.h"
+#include "common/broadcast.h"
 #include "common/builds.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
@@ -30,11 +31,11 @@ Tensor minimum_kernel(const Tensor& self, const Tensor& other) {
 }
 Tensor max_other(const Tensor& self, const Tensor& other) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::maximum");
-  return op.call(self, other);
+  return named("aten::max.other", "aten::maximum", [&] { return op.call(self, other); });
 }
 Tensor min_other(const Tensor& self, const Tensor& other) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("aten::minimum");
-  return op.call(self, other);
+  return named("aten::min.other", "aten::minimum", [&] { return op.call(self, other); });
 }
 
 // Bounds that nothing passes.

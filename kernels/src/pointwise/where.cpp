@@ -3,6 +3,7 @@
 #include <opyard/library.h>
 
 #include "common/block_functions.h"
+#include "common/broadcast.h"
 #include "common/builds.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
@@ -33,12 +34,14 @@ Tensor where_other_number(const Tensor& condition, const Tensor& self, const Sca
   constexpr const char* kOp = "aten::where.ScalarOther";
   require_defined(kOp, "condition", condition);
   require_defined(kOp, "self", self);
+  require_broadcast(kOp, {{"condition", condition}, {"self", self}});
   return ops::where(condition, self, tensor_of(other, self, condition));
 }
 Tensor where_self_number(const Tensor& condition, const Scalar& self, const Tensor& other) {
   constexpr const char* kOp = "aten::where.ScalarSelf";
   require_defined(kOp, "condition", condition);
   require_defined(kOp, "other", other);
+  require_broadcast(kOp, {{"condition", condition}, {"other", other}});
   return ops::where(condition, tensor_of(self, other, condition), other);
 }
 Tensor where_numbers(const Tensor& condition, const Scalar& self, const Scalar& other) {
@@ -66,6 +69,7 @@ Tensor masked_fill_by_tensor(const Tensor& self, const Tensor& mask, const Tenso
            {kOp, ": value is ", value, " and self is ", self,
             "; accepted is a tensor without dimensions, whose dtype has no higher category"});
   }
+  require_broadcast(kOp, {{"mask", mask}, {"self", self}});
   return ops::where(mask, ops::to(value, self.dtype()), self);
 }
 

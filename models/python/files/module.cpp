@@ -6,7 +6,7 @@
 #include "opyard/detail/bind/signatures.h"
 #include "opyard/jit/parse.h"
 #include "opyard/models/model.h"
-#include "opyard/models/run_files.h"
+#include "opyard/models/run_options.h"
 #include "opyard/models/safetensors.h"
 
 namespace opyard::model_files {
@@ -115,15 +115,28 @@ SharedModel model_of(const SharedGraph& graph) {
 }
 
 // What `python -m opyard run` does; the report's text, its table, and whether all is as expected.
-py::tuple run_files(const std::string& model, const std::vector<std::string>& inputs,
-                    const std::vector<std::string>& outputs,
-                    const std::vector<std::string>& expected, double tolerance, bool times,
-                    const std::vector<std::string>& allowed, const py::function& progress) {
-  jit::RunRequest request = {model, inputs, outputs, expected, tolerance, times};
-  request.options.allowed = allowed;
-  request.progress = [&](const std::string& step) { progress(step); };
-  const jit::RunReport report = jit::run_files(request);
+py::tuple run_files(const std::string& model,
+                    const std::vector<std::pair<std::string, std::string>>& options,
+                    const py::function& progress) {
+  jit::RunArguments arguments;
+  for (const auto& [name, value] : options) {
+    if (const jit::RunOption* const option = jit::find_run_option(name))
+      jit::take_run_option(*option, value, arguments);
+  }
+  arguments.request.model = model;
+  arguments.request.progress = [&](const std::string& step) { progress(step); };
+  const jit::RunReport report = jit::run_files(arguments.request);
   return py::make_tuple(report.text, report.times, report.as_expected);
+}
+
+// Name, value, whether it repeats, and help, of those that the command has.
+py::list run_options() {
+  py::list options;
+  for (const jit::RunOption& each : jit::run_options()) {
+    if (!each.program_only)
+      options.append(py::make_tuple(each.name, each.value, each.repeats, each.help));
+  }
+  return options;
 }
 
 void add_model(py::module_& module) {
@@ -149,9 +162,8 @@ void add_model(py::module_& module) {
   python::refuse_pickling(model);
   module.def("load_model", &load_model, py::arg("path"), py::arg("untrusted"), py::arg("allowed"),
              py::arg("mapped"));
-  module.def("run_files", &run_files, py::arg("model"), py::arg("inputs"), py::arg("outputs"),
-             py::arg("expected"), py::arg("tolerance"), py::arg("times"), py::arg("allowed"),
-             py::arg("progress"));
+  module.def("run_files", &run_files, py::arg("model"), py::arg("options"), py::arg("progress"));
+  module.def("run_options", &run_options);
   module.def("model_of", &model_of, py::arg("graph"));
 }
 

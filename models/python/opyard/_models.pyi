@@ -20,14 +20,10 @@ class Model:
 
 def run_files(
     model: bytes,
-    inputs: list[bytes],
-    outputs: list[bytes],
-    expected: list[bytes],
-    tolerance: float,
-    times: bool,
-    allowed: list[str],
+    options: list[tuple[str, bytes]],
     progress: Callable[[str], None],
 ) -> tuple[str, str, bool]: ...
+def run_options() -> list[tuple[str, str, bool, str]]: ...
 def load_model(path: bytes, untrusted: bool, allowed: Sequence[str], mapped: bool) -> Model: ...
 def model_of(graph: Graph) -> Model: ...
 def save_tensors(path: bytes, tensors: dict[str, object]) -> None: ...

@@ -19,29 +19,25 @@ def _parser() -> argparse.ArgumentParser:
         description="Runs a model that torch.export.save() or opyard.jit.save() wrote.",
     )
     parser.add_argument("model", help="a .pt2 file, or one of opyard.jit.save()")
-    for name, what in (
-        (
-            "input",
-            "an input, in the model's order; give it once for each; without any, those that it was "
-            "exported with are taken",
-        ),
-        ("output", "where an output goes, in the model's order"),
-        ("check", "compare an output with this file; the status is 1 if one differs"),
-    ):
-        parser.add_argument(f"--{name}", action="append", default=[], metavar="FILE.npy", help=what)
-    parser.add_argument(
-        "--tolerance", type=float, default=1e-5, help="how far an element may be off (1e-5)"
-    )
-    parser.add_argument("--time", action="store_true", help="print where the time went")
-    parser.add_argument("--profile", metavar="FILE.json", help="write a timeline for Perfetto")
-    parser.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an operator that may be called",
-    )
+    for name, value, repeats, what in _models.run_options():
+        if repeats:
+            parser.add_argument(f"--{name}", action="append", default=[], metavar=value, help=what)
+        elif value:
+            parser.add_argument(f"--{name}", metavar=value, help=what)
+        else:
+            parser.add_argument(f"--{name}", action="store_true", help=what)
     return parser
+
+
+def _given(asked: argparse.Namespace) -> list[tuple[str, bytes]]:
+    """The options with their values, each as often as it was given."""
+    given = []
+    for name, value, repeats, _ in _models.run_options():
+        found = getattr(asked, name)
+        if not repeats:
+            found = [] if found is None or found is False else [found if value else ""]
+        given += [(name, os.fsencode(each)) for each in found]
+    return given
 
 
 def _tell(step: str) -> None:
@@ -62,14 +58,7 @@ def main(arguments: Sequence[str]) -> None:
 
                 profile = stack.enter_context(profiler.profile())
             text, times, as_expected = _models.run_files(
-                os.fsencode(asked.model),
-                [os.fsencode(path) for path in asked.input],
-                [os.fsencode(path) for path in asked.output],
-                [os.fsencode(path) for path in asked.check],
-                asked.tolerance,
-                asked.time,
-                asked.allow,
-                _tell,
+                os.fsencode(asked.model), _given(asked), _tell
             )
         if asked.profile is not None:
             profile.export_chrome_trace(asked.profile)

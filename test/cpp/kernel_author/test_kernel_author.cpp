@@ -174,8 +174,8 @@ TEST(StridedLoops, BroadcastAndConvert) {
   EXPECT_EQ(elements(turned), (Floats{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(
       thrown_by([&] { transform(select(x, 0, 0), [](float a) { return a; }, x); }).text,
-      std::string("float32[2, 3] does not broadcast to sizes [3]: each of its sizes must be 1 or "
-                  "equal, counted from the last"));
+      std::string("transform: an input is float32[2, 3] and does not fit the result, which is [3]: "
+                  "an input has 2 dimensions, and must have at most 1"));
   EXPECT_EQ(thrown_by([&] { transform(less, [](float a) { return a; }, x); }).kind,
             ErrorKind::BadArgument);
 }

@@ -66,12 +66,13 @@ TEST(Broadcasting, FollowsSizesFromTheLast) {
 TEST(Broadcasting, NamesTheSizesThatDoNotFit) {
   EXPECT_THROWN(
       aten("add.Tensor", {f32({2, 3}, {0, 0, 0, 0, 0, 0}), f32({4}, {0, 0, 0, 0})}), BadShape,
-      "aten::add.Tensor: self is float32[2, 3] and other is float32[4]; dimension -1 is 3 "
-      "in one and 4 in the other, and must be equal or 1 in one of them");
+      "aten::add.Tensor: self is float32[2, 3] and other is float32[4], which do not broadcast: "
+      "dimension -1 is 3 in one and 4 in the other, and must be equal or 1 in one of them");
   EXPECT_THROWN(aten("where.self", {b8({3}, {true, true, true}), f32({}, {1}), f32({2}, {1, 2})}),
                 BadShape,
-                "aten::where.self: condition is bool[3] and other is float32[2]; dimension -1 is 3 "
-                "in one and 2 in the other, and must be equal or 1 in one of them");
+                "aten::where.self: condition is bool[3] and other is float32[2], which do not "
+                "broadcast: dimension -1 is 3 in one and 2 in the other, and must be equal or 1 in "
+                "one of them");
 }
 
 TEST(Strides, DoNotMatter) {
@@ -146,8 +147,8 @@ TEST(InPlace, RefusesWhatSelfCannotHold) {
                 "hold; use the operator that makes a new tensor, or convert self with "
                 "aten::to.dtype first");
   EXPECT_THROWN(aten("add_.Tensor", {x, i64({2, 2}, {1, 2, 3, 4})}), BadShape,
-                "aten::add_.Tensor: self is int64[2] and the result has sizes [2, 2]; self must "
-                "have exactly these");
+                "aten::add_.Tensor: the result is [2, 2] and does not fit self, which is int64[2]: "
+                "self has 1 dimension, and must have 2");
   EXPECT_EQ(show(x), "int64[2] 1 2");
   EXPECT_EQ(x.impl()->storage()->version(), before) << "a refused call has changed nothing";
   EXPECT_THROWN(aten("add_.Scalar", {aten_tensor("expand", {f32({1}, {1}), ints({3})}), 1}),
@@ -173,8 +174,8 @@ TEST(Out, IsWrittenAndMustHaveTheResultsSizes) {
   EXPECT_EQ(show(out), "float64[2] 2 4");
   EXPECT_EQ(aten("mul.out", {x, x, keyword("out", x)}), "float32[2] 1 4");
   EXPECT_THROWN(aten("mul.out", {x, x, keyword("out", f32({3}, {0, 0, 0}))}), BadShape,
-                "aten::mul.out: out is float32[3] and the result has sizes [2]; out must have "
-                "exactly these");
+                "aten::mul.out: the result is [2] and does not fit out, which is float32[3]: "
+                "dimension -1 of out is 3, and must be 2");
 }
 
 TEST(Numbers, ThatAreComplexAreRefusedByName) {

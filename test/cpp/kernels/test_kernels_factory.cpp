@@ -151,8 +151,8 @@ TEST(Copy, WritesConvertsAndBroadcasts) {
   const Tensor half = Tensor::empty(Sizes{2}, DType::Half);
   EXPECT_EQ(describe(aten_tensor("copy_", {half, half})), "float16[2]");
   EXPECT_THROWN(aten("copy_", {f32({2}, {0, 0}), x}), BadShape,
-                "aten::copy_: src is float32[2, 2] and self is float32[2]; the sizes of src must "
-                "broadcast to those of self");
+                "aten::copy_: src is float32[2, 2] and does not fit self, which is float32[2]: src "
+                "has 2 dimensions, and must have at most 1");
 }
 
 TEST(Fill, WritesEveryElement) {

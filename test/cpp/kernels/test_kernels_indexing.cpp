@@ -57,8 +57,9 @@ TEST(Index, NamesThePlaceOfAWrongPosition) {
                 "self, which is float32[0]; it has no elements");
   EXPECT_THROWN(
       index(matrix(), {i64({2}, {0, 1}), i64({3}, {0, 1, 0})}), BadShape,
-      "aten::index.Tensor: indices[1] is int64[3], whose sizes do not broadcast with [2], "
-      "those of the indices before it; counted from the last, sizes must be equal or 1");
+      "aten::index.Tensor: indices[0] is int64[2] and indices[1] is int64[3], which do not "
+      "broadcast: dimension -1 is 2 in one and 3 in the other, and must be equal or 1 in one of "
+      "them");
   EXPECT_THROWN(index(matrix(), {f32({1}, {0})}), BadArgument,
                 "aten::index.Tensor: indices[0] is float32[1]; accepted are bool, int64 and int32");
   EXPECT_THROWN(
@@ -105,8 +106,8 @@ TEST(IndexPut, WritesToPositionsAndMasks) {
 TEST(IndexPut, RefusesWhatDoesNotFit) {
   const Value places = Value::list({Value(i64({2}, {0, 1}))});
   EXPECT_THROWN(aten("index_put_", {matrix(), places, f32({3}, {1, 2, 3})}), BadShape,
-                "aten::index_put_: values is float32[3] and the indexed part of self has sizes "
-                "[2, 2]; the sizes of values must broadcast to those");
+                "aten::index_put_: values is float32[3] and does not fit the indexed part of self, "
+                "which is [2, 2]: dimension -1 of values is 3, and must be 2 or 1");
   EXPECT_THROWN(aten("index_put_", {matrix(), places, i64({}, {1})}), BadArgument,
                 "aten::index_put_: values is int64[]; its dtype must be float32");
 }

@@ -136,8 +136,8 @@ TEST(AddedProduct, ScalesBothTerms) {
   EXPECT_EQ(aten("addmm", {i64({}, {1}), i64({1, 1}, {2}), i64({1, 1}, {3}), keyword("beta", 5)}),
             "int64[1, 1] 11");
   EXPECT_THROWN(aten("addmm", {f32({3}, {1, 2, 3}), a, one}), BadShape,
-                "aten::addmm: self is float32[3] and the product has sizes [2, 2]; the sizes of "
-                "self must broadcast to those");
+                "aten::addmm: self is float32[3] and does not fit the product, which is [2, 2]: "
+                "dimension -1 of self is 3, and must be 2 or 1");
   EXPECT_THROWN(
       aten("addmm", {i64({}, {1}), i64({1, 1}, {2}), i64({1, 1}, {3}), keyword("beta", 0.5)}),
       BadArgument,

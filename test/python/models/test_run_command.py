@@ -5,14 +5,16 @@ Suspect models/python/opyard/_run_command.py, models/src/model/run_files.cpp, pr
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
-from built import build_folder
+from built import ROOT, build_folder
 from exported_model import MODEL
 
 import opyard
+from opyard import _models
 
 np = pytest.importorskip("numpy")
 
@@ -130,6 +132,24 @@ def test_X32_what_is_wrong_is_one_line_and_status_2(files, name):
         done = run(name, *arguments)
         assert done.returncode == 2 and said in done.stderr, (arguments, done.stderr)
     assert not (files / "y.npy").exists()
+
+
+def test_X32_the_guide_and_both_commands_have_one_list_of_options():
+    guide = (ROOT / "docs" / "guides" / "models.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| `--(\w+)(?: (\S+))?` \| (.*?)(; `opyard-run` alone .*)? \|$", guide, re.M
+    )
+    assert [(name, value, what) for name, value, what, alone in rows if not alone] == [
+        (name, value, what) for name, value, _, what in _models.run_options()
+    ]
+    shown = " ".join(run("opyard-run", "--help").stdout.split())
+    last = -1
+    for name, value, what, _ in rows:
+        at = shown.find(f"--{name} {value} {what}".replace("  ", " "))
+        assert at > last, name
+        last = at
+    shown = run("python -m opyard run", "--help").stdout
+    assert re.findall(r"^  --(\w+)", shown, re.M) == [name for name, *_ in _models.run_options()]
 
 
 def test_X32_opyard_run_has_no_python():

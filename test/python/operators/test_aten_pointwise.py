@@ -177,7 +177,7 @@ def test_forms_write_and_refuse_what_does_not_fit():
     same = aten.gelu(x).tolist()
     assert aten.gelu_(x) is x
     assert x.tolist() == same
-    with pytest.raises(ValueError, match="aten::gelu.out: out is float32\\[3\\]"):
+    with pytest.raises(ValueError, match="aten::gelu.out: the result is .* and does not fit out"):
         aten.gelu.out(x, out=opyard.zeros(3))
     with pytest.raises(TypeError, match="aten::sin_: self is int64"):
         aten.sin_(opyard.tensor([1, 2]))

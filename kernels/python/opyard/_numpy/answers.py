@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _C
+from .. import _C, _bind
 from .._bind import parse
 from .._core.ops import ops
 
@@ -141,6 +141,7 @@ class Kernel:
         self._order = "K" if function in _keeping else "C"
         self._array = _array_in_own_dtype if function in _in_own_dtype else _array
         positional = [each for each in parsed.arguments if not each.kwarg_only]
+        self._names = [each.name for each in positional]
         self._defaults = [each.default_value for each in positional]
         self._by_name = {
             each.name: each.default_value for each in parsed.arguments if each.kwarg_only
@@ -164,6 +165,16 @@ class Kernel:
 
     def _named(self, error: Exception, values: list[Any]) -> Exception:
         """The error with the operator's name; also LinAlgError, AxisError and others of NumPy."""
+        if "operands could not be broadcast" in str(error):
+            tensors = [
+                (name, shown(value), list(value.shape))
+                for name, value in zip(self._names, values, strict=False)
+                if isinstance(value, _C.Tensor)
+            ]
+            try:
+                _bind.require_broadcast(self.name, tensors)
+            except ValueError as refusal:
+                return refusal
         kinds = (IndexError, TypeError, OverflowError, ValueError)
         kind = next(each for each in kinds if isinstance(error, each))
         call = f"{self.name}({', '.join(map(shown, values))})"

@@ -1,5 +1,5 @@
-// kernels/common/carried.cpp: elements on their way to the dtype that carries them, and back.
-#include "common/carried.h"
+// kernels/pointwise/carried.cpp: elements on their way to the dtype that carries them, and back.
+#include "pointwise/carried.h"
 
 #include <algorithm>
 
