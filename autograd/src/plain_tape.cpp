@@ -14,6 +14,7 @@
 
 #include "formula_function.h"
 #include "opyard/autograd.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 #include "tell.h"
 
 namespace opyard::autograd {
@@ -202,7 +203,8 @@ Tensor with_own_history(const Tensor& result, bool is_view) {
 }
 
 void note_base(const Tensor& view, const Tensor& of) {
-  if (view.impl()->storage().get() != of.impl()->storage().get()) {
+  const bool is_wrapper = ExportedTensor::is_without_memory(*view.impl());
+  if (is_wrapper || view.impl()->storage().get() != of.impl()->storage().get()) {
     // A copy after all; but of a wrapper no one can tell, so that it must not be written.
     if (!view.keys().has(DispatchKey::Python)) return;
     TensorImpl& impl = *view.impl();

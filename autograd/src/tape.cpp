@@ -136,9 +136,9 @@ struct Call {
 
   // See [Versions].
   void run_counted() {
-    const DeclaredWrites counted(op.schema(), arguments());
+    DeclaredWrites counted(op.schema(), arguments());
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
-    run_below(op, keys, stack);
+    counted.unless_raised([&] { run_below(op, keys, stack); });
   }
 
   void pass() {
