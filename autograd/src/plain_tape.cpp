@@ -9,6 +9,8 @@
 // and whether a result is one of them, is noted before.
 #include "plain_tape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -173,7 +175,8 @@ class PlainCall {
       return note_viewed(position, result);
     }
     // A kernel gave a tensor of its own that has a history: it keeps that.
-    if (result.impl()->gradient_state()) value = Value(with_own_history(result, is_view));
+    if (result.impl()->gradient_state())
+      value = Value(with_own_history(*plan_.op, result, is_view));
     set_history(value.tensor_unchecked(), std::move(history));
     note_viewed(position, value.tensor_unchecked());
   }
@@ -196,10 +199,17 @@ class PlainCall {
 
 }  // namespace
 
-Tensor with_own_history(const Tensor& result, bool is_view) {
+Tensor with_own_history(const Operator& op, const Tensor& result, bool is_view) {
   if (!is_view) return detached(result);
   // Another handle of a wrapper would not be of its class.
-  return result.keys().has(DispatchKey::Python) ? result : another_handle(result);
+  if (!result.keys().has(DispatchKey::Python)) return another_handle(result);
+  const TensorState* const state = find_state(result);
+  if (state == nullptr || !(state->history || state->required.load())) return result;
+  fail(ErrorKind::BadReturn,
+       fmt::format("{}: a handler gave {} as a view, which has a history already, or requires a "
+                   "gradient: it would lose that. Let the handler give another wrapper of the "
+                   "inner tensor each time",
+                   to_string(op.name()), describe(result)));
 }
 
 void note_base(const Tensor& view, const Tensor& of) {

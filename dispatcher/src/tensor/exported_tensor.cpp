@@ -13,6 +13,7 @@
 #include <bit>
 #include <memory>
 
+#include "opyard/keys/gradient_mode.h"
 #include "tensor/keys_on.h"
 
 namespace opyard {
@@ -163,7 +164,8 @@ void ExportedTensor::share_versions(TensorImpl& view, const TensorImpl& of,
   if (own.device() != of.storage_->device()) return;
   view.storage_ = of.storage_;
   if (is_detached) return view.detach();
-  view.marks_ = std::uint8_t(view.marks_ | (of.marks_ & TensorImpl::kDetached));
+  if (is_inference()) view.marks_ |= TensorImpl::kMadeWithoutGradients;
+  view.marks_ |= of.marks_;
   view.detached_group_ = of.detached_group_;
 }
 
