@@ -41,9 +41,7 @@ void tell(const std::string& step) {
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", step.c_str());
 }
 
-void write_profile(const std::string& path, profiler::Session& session) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) fail(ErrorKind::BadValue, path + " cannot be written");
+bool write_trace(std::FILE* file, profiler::Session& session) {
   bool is_written = true;
   profiler::ExportOptions options;
   options.process_name = "opyard-run";
@@ -51,8 +49,23 @@ void write_profile(const std::string& path, profiler::Session& session) {
   profiler::write_chrome(profiler::replay(session.end()), options, [&](std::string_view text) {
     is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && is_written;
   });
+  return is_written;
+}
+
+// Beside its place until it is whole. What is no regular file, such as a pipe, is written itself.
+void write_profile(const std::string& path, profiler::Session& session) {
+  const bool is_special = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
+  const std::string beside = is_special ? path : path + "." + std::to_string(getpid()) + ".part";
+  std::FILE* const file = std::fopen(beside.c_str(), "wb");
+  if (file == nullptr) fail(ErrorKind::BadValue, path + " cannot be written");
+  bool is_written = write_trace(file, session);
   is_written = std::fclose(file) == 0 && is_written;
-  if (!is_written) fail(ErrorKind::BadValue, path + " cannot be written whole");
+  if (is_special) {
+    if (!is_written) fail(ErrorKind::BadValue, path + " cannot be written whole");
+  } else if (!is_written || std::rename(beside.c_str(), path.c_str()) != 0) {
+    std::remove(beside.c_str());
+    fail(ErrorKind::BadValue, path + " cannot be written whole");
+  }
 }
 
 int run(std::span<const char* const> given) {

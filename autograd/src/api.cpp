@@ -130,21 +130,24 @@ const Tensor& require_gradient(const Tensor& tensor, bool required) {
   if (!required) {
     const TensorState* const state = find_state(tensor);
     if (state == nullptr) return tensor;
-    OPYARD_CHECK(is_leaf(tensor), BadValue,
-                 "you can only change requires_grad flags of leaf variables. If you want to use a "
-                 "computed variable in a subgraph that doesn't require differentiation use "
-                 "var_no_grad = var.detach().");
+    OPYARD_CHECK_GRADIENT(
+        is_leaf(tensor), BadValue,
+        "you can only change requires_grad flags of leaf variables. If you want to use a "
+        "computed variable in a subgraph that doesn't require differentiation use "
+        "var_no_grad = var.detach().");
     require_state(tensor).required.store(false);
     if (Accumulate* const known = state->accumulate.get()) known->set_wanted(false);
     return tensor;
   }
-  OPYARD_CHECK(is_floating_point(tensor.dtype()) || is_complex(tensor.dtype()), BadArgument,
-               "only Tensors of floating point and complex dtype can require gradients, and this "
-               "one is " +
-                   describe(tensor));
-  OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference) || is_inference(), BadValue,
-               "an inference tensor cannot require a gradient; it was made under inference_mode: "
-               "clone() it first");
+  OPYARD_CHECK_GRADIENT(
+      is_floating_point(tensor.dtype()) || is_complex(tensor.dtype()), BadArgument,
+      "only Tensors of floating point and complex dtype can require gradients, and this "
+      "one is " +
+          describe(tensor));
+  OPYARD_CHECK_GRADIENT(
+      !tensor.impl()->has_mark(TensorImpl::kInference) || is_inference(), BadValue,
+      "an inference tensor cannot require a gradient; it was made under inference_mode: "
+      "clone() it first");
   arm();
   if (requires_gradient(tensor)) return tensor;
   TensorState& state = require_state(tensor);
@@ -171,14 +174,14 @@ void set_gradient(const Tensor& tensor, const Tensor& gradient) {
     if (state != nullptr && state->accumulate) state->accumulate.get()->set_gradient({});
     return;
   }
-  OPYARD_CHECK(std::ranges::equal(gradient.sizes(), tensor.sizes()), BadShape,
-               fmt::format("the gradient of {} has its sizes, and not those of {}",
-                           describe(tensor), describe(gradient)));
-  OPYARD_CHECK(gradient.dtype() == tensor.dtype() && gradient.device() == tensor.device(),
-               BadArgument,
-               fmt::format("the gradient of {} has its dtype and device, and not those of {}",
-                           describe(tensor), describe(gradient)));
-  OPYARD_CHECK(!gradient.same(tensor), BadValue, "a tensor cannot be its own gradient");
+  OPYARD_CHECK_GRADIENT(std::ranges::equal(gradient.sizes(), tensor.sizes()), BadShape,
+                        fmt::format("the gradient of {} has its sizes, and not those of {}",
+                                    describe(tensor), describe(gradient)));
+  OPYARD_CHECK_GRADIENT(
+      gradient.dtype() == tensor.dtype() && gradient.device() == tensor.device(), BadArgument,
+      fmt::format("the gradient of {} has its dtype and device, and not those of {}",
+                  describe(tensor), describe(gradient)));
+  OPYARD_CHECK_GRADIENT(!gradient.same(tensor), BadValue, "a tensor cannot be its own gradient");
   arm();  // who asks for the gradient of a tensor asks nobody before
   require_accumulate(tensor).set_gradient(gradient);
 }
@@ -187,8 +190,8 @@ void retain_gradient(const Tensor& tensor) {
   require_defined(tensor, "retain_grad");
   const Edge history = history_of(tensor);
   if (!history) {
-    OPYARD_CHECK(requires_gradient(tensor), BadValue,
-                 "can't retain_grad on Tensor that has requires_grad=False");
+    OPYARD_CHECK_GRADIENT(requires_gradient(tensor), BadValue,
+                          "can't retain_grad on Tensor that has requires_grad=False");
     return;  // a leaf keeps it anyway
   }
   auto held = CountedPtr<Accumulate>::share(&require_accumulate(tensor));
@@ -208,7 +211,8 @@ bool retains_gradient(const Tensor& tensor) {
 std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook, Hooks::Held held) {
   require_defined(tensor, "register_hook");
   const Edge edge = edge_of(tensor);
-  OPYARD_CHECK(edge, BadValue, "cannot register a hook on a tensor that doesn't require gradient");
+  OPYARD_CHECK_GRADIENT(edge, BadValue,
+                        "cannot register a hook on a tensor that doesn't require gradient");
   return edge.function->hooks().add(edge.input, std::move(hook), std::move(held));
 }
 

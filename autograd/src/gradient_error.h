@@ -11,6 +11,14 @@
 
 #include "opyard/interpreter/error_class.h"
 
+// OPYARD_CHECK for a call that PyTorch refuses with RuntimeError.
+#define OPYARD_CHECK_GRADIENT(condition, kind, message)                      \
+  do {                                                                       \
+    if (__builtin_expect(!(condition), 0)) {                                 \
+      ::opyard::autograd::fail_gradient(::opyard::ErrorKind::kind, message); \
+    }                                                                        \
+  } while (false)
+
 namespace opyard::autograd {
 
 inline Error gradient_error(const Error& error) {

@@ -9,11 +9,14 @@
 // and whether a result is one of them, is noted before.
 #include "plain_tape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
 #include "formula_function.h"
 #include "opyard/autograd.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 #include "tell.h"
 
 namespace opyard::autograd {
@@ -172,7 +175,8 @@ class PlainCall {
       return note_viewed(position, result);
     }
     // A kernel gave a tensor of its own that has a history: it keeps that.
-    if (result.impl()->gradient_state()) value = Value(with_own_history(result, is_view));
+    if (result.impl()->gradient_state())
+      value = Value(with_own_history(*plan_.op, result, is_view));
     set_history(value.tensor_unchecked(), std::move(history));
     note_viewed(position, value.tensor_unchecked());
   }
@@ -195,14 +199,22 @@ class PlainCall {
 
 }  // namespace
 
-Tensor with_own_history(const Tensor& result, bool is_view) {
+Tensor with_own_history(const Operator& op, const Tensor& result, bool is_view) {
   if (!is_view) return detached(result);
   // Another handle of a wrapper would not be of its class.
-  return result.keys().has(DispatchKey::Python) ? result : another_handle(result);
+  if (!result.keys().has(DispatchKey::Python)) return another_handle(result);
+  const TensorState* const state = find_state(result);
+  if (state == nullptr || !(state->history || state->required.load())) return result;
+  fail(ErrorKind::BadReturn,
+       fmt::format("{}: a handler gave {} as a view, which has a history already, or requires a "
+                   "gradient: it would lose that. Let the handler give another wrapper of the "
+                   "inner tensor each time",
+                   to_string(op.name()), describe(result)));
 }
 
 void note_base(const Tensor& view, const Tensor& of) {
-  if (view.impl()->storage().get() != of.impl()->storage().get()) {
+  const bool is_wrapper = ExportedTensor::is_without_memory(*view.impl());
+  if (is_wrapper || view.impl()->storage().get() != of.impl()->storage().get()) {
     // A copy after all; but of a wrapper no one can tell, so that it must not be written.
     if (!view.keys().has(DispatchKey::Python)) return;
     TensorImpl& impl = *view.impl();

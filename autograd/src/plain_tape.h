@@ -16,7 +16,7 @@ enum class Taped {
 Taped tape_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack);
 
 // A result that a kernel gave and kept, which has a history: another tensor, for that of this call.
-Tensor with_own_history(const Tensor& result, bool is_view);
+Tensor with_own_history(const Operator& op, const Tensor& result, bool is_view);
 // The tensor of which a taped view was made: its base, in the state of the view.
 void note_base(const Tensor& view, const Tensor& of);
 

@@ -10,26 +10,6 @@
 namespace opyard::autograd {
 namespace {
 
-// The alias sets of a result, or of the tensors in its list.
-const std::vector<std::string>& sets_of(const AliasInfo& alias) {
-  const bool of_items = alias.before.empty() && !alias.contained.empty();
-  return of_items ? alias.contained.front().before : alias.before;
-}
-
-// The argument with which a result shares memory, or kNone.
-int sharing_argument(const Schema& schema, const Argument& result) {
-  if (!result.alias || sets_of(*result.alias).empty()) return kNone;
-  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-    const Argument& argument = schema.arguments[i];
-    if (!argument.alias || argument.is_write()) continue;
-    for (const std::string& set : argument.alias->before) {
-      const auto& sets = sets_of(*result.alias);
-      if (std::find(sets.begin(), sets.end(), set) != sets.end()) return int(i);
-    }
-  }
-  return kNone;
-}
-
 bool is_list(const Type& type) {
   return type.kind() == TypeKind::List ||
          (type.kind() == TypeKind::Optional && is_list(type.element()));
@@ -46,12 +26,13 @@ void read_schema(Plan& plan, const Schema& schema) {
     if (argument.is_write()) plan.written.push_back(i);
     if (argument.is_out()) plan.has_out = true;
   }
+  plan.view_of = viewed_arguments(schema);
+  plan.is_view = !plan.view_of.empty();
+  plan.view_of.resize(schema.results.size(), kNone);
   for (const Argument& result : schema.results) {
-    plan.view_of.push_back(sharing_argument(schema, result));
-    if (plan.view_of.back() != kNone) plan.is_view = true;
     lists = lists || result.type->kind() != TypeKind::Tensor;
   }
-  plan.is_detach = schema.name.name == "aten::detach" || schema.name.name == "aten::detach_";
+  plan.is_detach = is_detach(schema.name);
   plan.is_plain =
       !lists && plan.written.empty() && !schema.results.empty() && plan.tensors.size() <= 64;
 }

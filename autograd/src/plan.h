@@ -18,10 +18,11 @@
 #include <vector>
 
 #include "opyard/autograd/derivative.h"
+#include "opyard/detail/schema/declared_writes.h"
 
 namespace opyard::autograd {
 
-inline constexpr int kNone = -1;
+inline constexpr int kNone = kNoArgument;
 
 // What a call saves if these of its tensors need a gradient. Immutable.
 struct Needs {

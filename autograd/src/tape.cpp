@@ -24,6 +24,7 @@
 #include "opyard/autograd/pullback.h"
 #include "opyard/autograd/write.h"
 #include "opyard/detail/schema/declared_writes.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 #include "plain_tape.h"
 #include "tell.h"
 
@@ -83,7 +84,8 @@ void run_below(const Operator& op, DispatchKeySet keys, Stack& stack) {
 void note_untaped_view(const Value& value) {
   if (!value.is_tensor() || !value.tensor_unchecked().defined()) return;
   const TensorImpl& impl = *value.tensor_unchecked().impl();
-  if (impl.is_unshared() && !impl.gradient_state()) {
+  const bool is_fresh = impl.is_unshared() || ExportedTensor::is_without_memory(impl);
+  if (is_fresh && !impl.gradient_state()) {
     const_cast<TensorImpl&>(impl).set_marks(
         std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
   }
@@ -136,9 +138,9 @@ struct Call {
 
   // See [Versions].
   void run_counted() {
-    const DeclaredWrites counted(op.schema(), arguments());
+    DeclaredWrites counted(op.schema(), arguments());
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
-    run_below(op, keys, stack);
+    counted.unless_raised([&] { run_below(op, keys, stack); });
   }
 
   void pass() {
@@ -387,7 +389,8 @@ class TapedCall {
     if (is_argument(result)) return;  // handed through: its history is right as it is
     const int viewed = plan_.view_of[position];
     // A kernel gave a tensor of its own that has a history: it keeps that.
-    if (result.impl()->gradient_state()) value = Value(with_own_history(result, viewed != kNone));
+    if (result.impl()->gradient_state())
+      value = Value(with_own_history(op_, result, viewed != kNone));
     const Tensor& fresh = value.tensor_unchecked();
     set_history(fresh, {function_, input});
     if (viewed != kNone && arguments()[std::size_t(viewed)].is_tensor()) {

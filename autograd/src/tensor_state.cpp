@@ -6,9 +6,11 @@
 #include <mutex>
 
 #include "calls.h"
+#include "gradient_error.h"
 #include "locks.h"
 #include "opyard/autograd/hooks.h"
 #include "opyard/detail/base/free_list.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 
 namespace opyard::autograd {
 namespace {
@@ -142,6 +144,16 @@ bool is_of_another_dtype(const Tensor& tensor) {
   return storage != nullptr && storage->history && storage->dtype != row_dtype(tensor.dtype());
 }
 
+// A view of a wrapper, which its class gave and of which no one has the geometry.
+[[noreturn]] OPYARD_COLD void refuse_view_of_wrapper(const Tensor& tensor) {
+  fail_gradient(
+      ErrorKind::BadValue,
+      describe(tensor) +
+          " is a view that the class of a wrapper gave, and what it is a view of has been "
+          "modified in place with gradients on since: how it shows that history is not "
+          "known. Make the view after the write, or write to a clone()");
+}
+
 // How often the memory was written so far, with gradients on, by tensors of the group.
 std::uint32_t generation_of_memory(const TensorImpl& impl) noexcept {
   auto* state = static_cast<StorageState*>(impl.storage()->gradient_state().get());
@@ -155,6 +167,7 @@ void refuse_written_view(const Tensor& tensor) {
   const TensorState* const state = find_state(tensor);
   if (state == nullptr || !state->history) return;
   if (state->storage_generation == generation_of_memory(*tensor.impl())) return;
+  if (ExportedTensor::is_without_memory(*tensor.impl())) refuse_view_of_wrapper(tensor);
   fail(ErrorKind::BadValue,
        fmt::format("{} is a view of an argument, given by {}, and the argument, or another view of "
                    "it, has been modified in place since: what {} would give as its gradient is "
@@ -171,6 +184,7 @@ void refresh(const Tensor& tensor) {
   const std::uint32_t generation = storage->generation.load(std::memory_order_acquire);
   TensorState* state = find_state(tensor);
   if (state != nullptr && state->storage_generation == generation) return;
+  if (ExportedTensor::is_without_memory(*tensor.impl())) refuse_view_of_wrapper(tensor);
   if (row_dtype(tensor.dtype()) != storage->dtype)
     OfAnotherDType::refuse(describe(tensor), storage->dtype);
   state = &require_state(tensor);
@@ -224,6 +238,7 @@ bool is_early_view(const Tensor& tensor, const StorageState& storage) noexcept {
 
 void note_leaf(const Tensor& tensor) {
   if (tensor.impl()->storage()->owner_count() == 1) return;
+  if (ExportedTensor::is_without_memory(*tensor.impl())) return;
   TensorState& state = require_state(tensor);
   if (state.leaf) return;
   StorageState& storage = require_storage_state(tensor);

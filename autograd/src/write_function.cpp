@@ -1,7 +1,13 @@
 // autograd/write_function.cpp: in-place writes: which are refused, and taking the others down.
+//
+// [Wrappers] A tensor without memory has the history of its last write itself. Views that its class
+// gave of it are on its storage, to count the same writes; their geometry is what the class says,
+// and not where they are in a row. So they are not taken anew after a write: asking for the history
+// of one raises, see refresh() in tensor_state.cpp.
 #include "opyard/autograd/write.h"
 
 #include "calls.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/tensor/places.h"
 
 namespace opyard::autograd {
@@ -54,6 +60,26 @@ class WriteRow final : public Function {
  private:
   const Geometry geometry_;
 };
+
+// What a storage has for a history whose tensors are wrappers: they are found to be written, and no
+// gradient goes that way. See [Wrappers].
+class WrittenWrapper final : public Function {
+ public:
+  WrittenWrapper() { add_input(); }
+  Gradients apply(Gradients) override { return {}; }
+  std::string name() const override { return "WrittenWrapperBackward"; }
+};
+
+// See [Wrappers].
+void record_write_of_wrapper(const Tensor& written, Edge call) {
+  const Storage& memory = *written.impl()->storage();
+  if (memory.owner_count() != 1 || memory.gradient_state()) {
+    StorageState& storage = require_storage_state(written);
+    if (!storage.history) storage.history = {make_counted<WrittenWrapper>(), 0};
+    storage.generation.fetch_add(1, std::memory_order_acq_rel);
+  }
+  set_history(written, std::move(call));
+}
 
 bool is_alone(const Tensor& tensor) {
   const Storage& storage = *tensor.impl()->storage();
@@ -114,7 +140,7 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
 }
 
 bool begin_write(const Tensor& written) {
-  if (is_alone(written)) return false;
+  if (is_alone(written) || ExportedTensor::is_without_memory(*written.impl())) return false;
   StorageState& storage = require_storage_state(written);
   if (storage.history) return true;
   const TensorState* const state = find_state(written);
@@ -127,6 +153,9 @@ bool begin_write(const Tensor& written) {
 
 void tape_write(const Tensor& written, FunctionPtr function, std::uint32_t input) {
   Edge call{std::move(function), input};
+  if (ExportedTensor::is_without_memory(*written.impl())) {
+    return record_write_of_wrapper(written, std::move(call));
+  }
   StorageState* const storage = find_storage_state(written);
   if (storage == nullptr) return set_history(written, std::move(call));
   if (storage->dtype != row_dtype(written.dtype())) {

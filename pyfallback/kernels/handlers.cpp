@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "kernels/aliased_results.h"
 #include "kernels/call_arguments.h"
 #include "kernels/results.h"
 #include "objects/tensor/tensor.h"
@@ -318,31 +319,6 @@ HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
   refuse(call.op, classes);
 }
 
-// [Returned] A result that the schema says is an argument is that argument, whatever a handler
-// gives for it: one that unwraps, calls and wraps gives a new wrapper each time, and callers, such
-// as C++ code that gets a reference, go on with what they gave. These are the arguments, by result.
-class ReturnedArguments {
- public:
-  ReturnedArguments(const Schema& schema, std::span<const Value> values) {
-    const auto writes = [](const Argument& result) { return result.alias && result.is_write(); };
-    if (std::ranges::none_of(schema.results, writes)) return;
-    positions_ = returned_arguments(schema);
-    for (const int position : positions_) {
-      values_.push_back(position == kNoArgument ? Value() : Value(values[std::size_t(position)]));
-    }
-  }
-  void put(Stack& stack) {
-    const std::span<Value> results = stack.top(positions_.size());
-    for (std::size_t i = 0; i < positions_.size(); ++i) {
-      if (positions_[i] != kNoArgument) results[i] = std::move(values_[i]);
-    }
-  }
-
- private:
-  std::vector<int> positions_;
-  std::vector<Value> values_;
-};
-
 // With the GIL held.
 void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
   const Schema& schema = op.schema();
@@ -361,12 +337,14 @@ void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
                    tuple_of(runtime, classes),
                    args_of(runtime, schema, values),
                    kwargs_of(runtime, schema, values)};
-  const DeclaredWrites counted(schema, values);
+  DeclaredWrites counted(schema, values);
   ReturnedArguments returned(schema, values);
-  const HandlerAnswer answer = ask_all(call, classes);
+  const ViewedArguments viewed(op, values);
+  const HandlerAnswer answer = counted.unless_raised([&] { return ask_all(call, classes); });
   stack.drop(values.size());
   push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
   returned.put(stack);
+  viewed.share(stack);
 }
 
 Owned tuple_of_args(PyObject* const* args, std::size_t count) {

@@ -152,6 +152,8 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   }
   for (const Argument& result : schema.results) results_.push_back(ready_for(*result.type));
   returned_ = returned_arguments(schema);
+  viewed_ = viewed_arguments(schema);
+  aliases_ = !returned_.empty() || !viewed_.empty();
   possible_ = !schema.variadic_arguments && !schema.variadic_results &&
               parameters_.size() <= kMostParameters;
 }
@@ -434,7 +436,28 @@ PyObject* DirectCall::given_for(std::size_t position, PyObject* const* args, std
   return found;
 }
 
-// What a handler answered, with the arguments that results are: see kernels/handlers.cpp,
+// See kernels/aliased_results.h, [Views].
+void DirectCall::share_versions(const Runtime& runtime, PyObject* answer, PyObject* const* args,
+                                std::size_t count, PyObject* names) const {
+  for (std::size_t i = 0; i < viewed_.size(); ++i) {
+    if (viewed_[i] == kNoArgument) continue;
+    PyObject* const given = given_for(std::size_t(viewed_[i]), args, count, names);
+    if (given == nullptr || !is_tensor(runtime, given)) continue;
+    PyObject* const result = viewed_.size() == 1 ? answer : PyTuple_GET_ITEM(answer, Py_ssize_t(i));
+    const auto share = [&](PyObject* view) {
+      if (!is_tensor(runtime, view)) return;
+      ExportedTensor::share_versions(*tensor_unchecked(view).impl(),
+                                     *tensor_unchecked(given).impl(), is_detach(op_.name()));
+    };
+    if (!PyList_Check(result)) {
+      share(result);
+      continue;
+    }
+    for (Py_ssize_t j = 0; j < PyList_GET_SIZE(result); ++j) share(PyList_GET_ITEM(result, j));
+  }
+}
+
+// What a handler answered, with the arguments that results are: see kernels/aliased_results.h,
 // [Returned].
 PyObject* DirectCall::with_arguments(Owned answer, PyObject* const* args, std::size_t count,
                                      PyObject* names) const {
@@ -508,7 +531,8 @@ PyObject* DirectCall::with_arguments(Owned answer, PyObject* const* args, std::s
   const HandlerCalls& handlers = *runtime.handler_calls;
   DeclaredWrites counted;
   if (__builtin_expect(writes_, 0)) add_writes(counted, args, count, names);
-  HandlerAnswer answer = handlers.ask(runtime, overload, args, count, names);
+  HandlerAnswer answer =
+      counted.unless_raised([&] { return handlers.ask(runtime, overload, args, count, names); });
   if (!answer.object) {
     counted.drop();  // the way through the stack counts for itself
     return nullptr;
@@ -516,7 +540,8 @@ PyObject* DirectCall::with_arguments(Owned answer, PyObject* const* args, std::s
   if (__builtin_expect(!result_is_ready(runtime, answer.object.get()), 0)) {
     answer.object = handlers.convert_answer(runtime, op_, answer);
   }
-  if (__builtin_expect(writes_, 0)) {
+  if (__builtin_expect(aliases_, 0)) {
+    share_versions(runtime, answer.object.get(), args, count, names);
     return with_arguments(std::move(answer.object), args, count, names);
   }
   return answer.object.release();

@@ -22,6 +22,7 @@
 #include "operators/cpp_calls.h"
 #include "operators/python_function.h"
 #include "opyard/detail/schema/declared_writes.h"
+#include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::python {
@@ -60,6 +61,8 @@ class DirectCall {
                   PyObject* names) const;
   PyObject* given_for(std::size_t position, PyObject* const* args, std::size_t count,
                       PyObject* names) const;
+  void share_versions(const Runtime& runtime, PyObject* answer, PyObject* const* args,
+                      std::size_t count, PyObject* names) const;
   PyObject* with_arguments(Owned answer, PyObject* const* args, std::size_t count,
                            PyObject* names) const;
   bool result_is_ready(const Runtime& runtime, PyObject* result) const;
@@ -86,7 +89,9 @@ class DirectCall {
   std::vector<Parameter> parameters_;
   std::vector<Ready> results_;
   std::vector<int> returned_;         // see returned_arguments()
+  std::vector<int> viewed_;           // see viewed_arguments()
   bool writes_ = false;               // an argument
+  bool aliases_ = false;              // a result is an argument, or a view of one
   bool possible_ = true;              // false for variadic schemas and for more than 64 arguments
   bool only_tensors_ = true;          // by position
   Py_ssize_t least_ = 0;              // how many have to be given by position,

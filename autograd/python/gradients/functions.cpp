@@ -242,7 +242,11 @@ py::object call_function(const SharedFunction& self, const py::args& args) {
     const PythonTable& known = table();
     Gradients gradients;
     for (const py::handle each : args) gradients.push_back(optional_tensor(known, each.ptr()));
-    gradients.resize(std::max(gradients.size(), self.function->input_count()));
+    if (const std::size_t wanted = self.function->input_count(); gradients.size() != wanted) {
+      fail(ErrorKind::BadArgument, self.function->name() + ": expected " + std::to_string(wanted) +
+                                       " arguments, got " + std::to_string(gradients.size()) +
+                                       " instead; it takes a gradient, or None, for each result");
+    }
     const Gradients results = self.function->apply(std::move(gradients));
     return results.size() == 1 ? to_object_or_none(known, results[0]) : to_tuple(known, results);
   });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "opyard/detail/schema/declared_writes.h"
 #include "schema/base_types.h"
 
 namespace opyard::ffi {
@@ -104,24 +105,12 @@ std::string find_argument(const Argument& argument, CPart& part) {
   return {};
 }
 
-// The argument that a result is, by its alias sets; -1 if there is none.
-int find_written_argument(const Schema& schema, const Argument& result) {
-  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-    const Argument& argument = schema.arguments[i];
-    if (argument.alias && argument.alias->is_write && equal(*argument.type, *result.type) &&
-        argument.alias->before == result.alias->before) {
-      return int(i);
-    }
-  }
-  return -1;
-}
-
 std::string find_result(const Schema& schema, const Argument& result, CPart& part) {
   std::string reason = find_shape(*result.type, part);
   if (!reason.empty()) return reason;
   if (result.alias) {
-    part.alias_of = result.alias->is_write ? find_written_argument(schema, result) : -1;
-    if (part.alias_of >= 0) return {};
+    part.alias_of = result.alias->is_write ? returned_argument(schema, result) : kNoArgument;
+    if (part.alias_of != kNoArgument) return {};
     return "it is a view of an argument, whose memory a C function cannot keep; return a tensor of "
            "its "
            "own, or the argument that is written to, as in (Tensor(a!) x) -> Tensor(a!)";

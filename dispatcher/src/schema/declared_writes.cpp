@@ -1,4 +1,4 @@
-// schema/declared_writes.cpp: reading the writes of a schema, and counting those of a call.
+// schema/declared_writes.cpp: reading writes and views of a schema, and counting writes of a call.
 #include "opyard/detail/schema/declared_writes.h"
 
 #include <algorithm>
@@ -20,7 +20,9 @@ bool is_same_argument(const Argument& argument, const Argument& result) {
   });
 }
 
-int position_of_set(const Schema& schema, const Argument& result) {
+}  // namespace
+
+int returned_argument(const Schema& schema, const Argument& result) {
   if (!result.alias || !result.is_write()) return kNoArgument;
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
     const Argument& argument = schema.arguments[i];
@@ -29,14 +31,37 @@ int position_of_set(const Schema& schema, const Argument& result) {
   return kNoArgument;
 }
 
-}  // namespace
+namespace {
 
-std::vector<int> returned_arguments(const Schema& schema) {
+int position_of_viewed(const Schema& schema, const Argument& result) {
+  if (!result.alias) return kNoArgument;
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (!argument.alias || argument.is_write()) continue;
+    for (const std::string& set : argument.alias->before) {
+      const std::vector<std::string>& sets = sets_of(result);
+      if (std::ranges::find(sets, set) != sets.end()) return int(i);
+    }
+  }
+  return kNoArgument;
+}
+
+template <typename Position>
+std::vector<int> by_result(const Schema& schema, const Position& position) {
   std::vector<int> found;
-  for (const Argument& result : schema.results) found.push_back(position_of_set(schema, result));
+  for (const Argument& result : schema.results) found.push_back(position(schema, result));
   const auto is_none = [](int argument) { return argument == kNoArgument; };
   if (std::ranges::all_of(found, is_none)) found.clear();
   return found;
+}
+
+}  // namespace
+
+std::vector<int> returned_arguments(const Schema& schema) {
+  return by_result(schema, returned_argument);
+}
+std::vector<int> viewed_arguments(const Schema& schema) {
+  return by_result(schema, position_of_viewed);
 }
 
 void DeclaredWrites::add(const Tensor& tensor) {

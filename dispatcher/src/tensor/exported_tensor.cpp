@@ -13,6 +13,7 @@
 #include <bit>
 #include <memory>
 
+#include "opyard/keys/gradient_mode.h"
 #include "tensor/keys_on.h"
 
 namespace opyard {
@@ -152,6 +153,20 @@ void ExportedTensor::change(TensorImpl& tensor, CountedPtr<Storage> storage, Dim
   tensor.strides_ = std::move(strides);
   tensor.numel_ = numel;
   tensor.contiguous_ = contiguous || numel == 0;
+}
+
+void ExportedTensor::share_versions(TensorImpl& view, const TensorImpl& of,
+                                    bool is_detached) noexcept {
+  if (&view == &of || view.storage_ == of.storage_) return;
+  if (!is_without_memory(view) || !is_without_memory(of)) return;
+  const Storage& own = *view.storage_;
+  if (!own.is_unshared() || own.gradient_state_ || own.second_ || own.is_second_) return;
+  if (own.device() != of.storage_->device()) return;
+  view.storage_ = of.storage_;
+  if (is_detached) return view.detach();
+  if (is_inference()) view.marks_ |= TensorImpl::kMadeWithoutGradients;
+  view.marks_ |= of.marks_;
+  view.detached_group_ = of.detached_group_;
 }
 
 bool ExportedTensor::stand_for(void* data, IntSpan sizes, const std::int64_t* strides, DType dtype,

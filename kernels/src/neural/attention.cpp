@@ -59,6 +59,15 @@ Tensor repeated_heads(const Tensor& x, const Tensor& query) {
   return reshape(expand(unsqueeze(x, std::int64_t(at) + 1), spread), joined);
 }
 
+// Which rows a mask of numbers has masked off, all of them; the derivative of the softmax of such a
+// row is no number.
+MaybeTensor whole_rows_without(const Tensor& scores) {
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, bool)> amax("aten::amax");
+  if (scores.sizes().back() == 0) return std::nullopt;
+  const std::int64_t last = -1;
+  return equals(amax.call(detach(scores), IntSpan(&last, 1), true), kNothing);
+}
+
 Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& given_value,
                  const MaybeTensor& attn_mask, double dropout_p, bool is_causal,
                  std::optional<double> scale, bool enable_gqa) {
@@ -83,7 +92,11 @@ Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& giv
     refused = negation(*attn_mask);
   }
   if (refused) scores = masked(scores, *refused, kNothing);
-  if (attn_mask && !refused) scores = scores + *attn_mask;
+  if (attn_mask && !refused) {
+    scores = scores + *attn_mask;
+    refused = whole_rows_without(scores);
+    if (refused) scores = masked(scores, *refused, 0);
+  }
   Tensor weights = softmax(scores, -1);
   if (refused) weights = masked(weights, *refused, 0);
   if (dropout_p > 0) {

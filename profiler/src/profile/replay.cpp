@@ -80,6 +80,9 @@ class ThreadReplay {
     }
   }
 
+  // Whether something ended in it that had not begun.
+  bool has_dropped_exits() const noexcept { return has_dropped_exits_; }
+
   // Up to a switch, which is taken from the slice with what is before it; whether there is one.
   bool read(Slice& slice, const TickConverter& converter, std::int64_t origin, Payload& to) {
     const Event* const events = slice.block->events;
@@ -180,6 +183,7 @@ class ThreadReplay {
   void exit(std::int64_t time, SpanKind kind, std::uint32_t key) {
     if (!open_[int(kind)].has(key)) {
       quality_.dropped_exits += is_before_ ? 0 : 1;
+      has_dropped_exits_ = has_dropped_exits_ || !is_before_;
       return;
     }
     for (;;) {
@@ -208,6 +212,7 @@ class ThreadReplay {
   const bool of_ring_;
   bool is_known_ = false;   // the call that is entered next, see [Known]
   bool is_before_ = false;  // the event that is being read
+  bool has_dropped_exits_ = false;
   std::int64_t last_ = 0;
   std::int64_t last_raw_ = std::numeric_limits<std::int64_t>::min();
 };
@@ -227,15 +232,16 @@ class StreamReplay {
   }
 
   void close_all(std::int64_t end) {
+    std::uint64_t begun_before = 0;
     for (Stack& stack : stacks_) {
+      const bool is_greenlet = &stack != &stacks_.front();
+      begun_before += is_greenlet && !of_ring_ && stack.replay.has_dropped_exits() ? 1 : 0;
       stack.replay.close_all(end);
       profile_.tracks.push_back(std::move(stack.track));
     }
-    if (mixed_ != 0) {
-      Quality more;
-      more.notes.emplace_back("greenlets whose calls are mixed with those of others", mixed_);
-      profile_.quality.add(more);
-    }
+    note("greenlets whose calls are mixed with those of others", mixed_);
+    note("greenlets that began before the profile, without the calls that were open in them",
+         begun_before);
   }
 
  private:
@@ -254,6 +260,13 @@ class StreamReplay {
 
   ThreadReplay& add(Track track) {
     return stacks_.emplace_back(std::move(track), profile_.quality, of_ring_).replay;
+  }
+
+  void note(const char* text, std::uint64_t count) {
+    if (count == 0) return;
+    Quality more;
+    more.notes.emplace_back(text, count);
+    profile_.quality.add(more);
   }
 
   // Words of the greenlet that it comes from, and of the one that it goes on with.

@@ -22,6 +22,7 @@ from typing import Any
 from .. import _C
 from . import ops as _ops
 from .layout import Layout
+from .whole_file import whole_file
 
 _HEAD = """\
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
@@ -290,7 +291,8 @@ def _write(folder: Path, files: "dict[str, str]") -> None:
         path = folder / name
         if not path.exists() or path.read_text("utf-8") != text:
             path.parent.mkdir(exist_ok=True)
-            path.write_text(text, "utf-8")
+            with whole_file(path) as file:
+                file.write(text.encode())
 
 
 def main(arguments: "Sequence[str]") -> None:

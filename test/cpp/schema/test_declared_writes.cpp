@@ -33,6 +33,38 @@ TEST(DeclaredWrites, G11_OtherResultsAreNone) {
   }
 }
 
+TEST(DeclaredWrites, G11_AResultIsAViewOfTheArgumentOfItsSet) {
+  using Positions = std::vector<int>;
+  const auto viewed_by = [](const char* schema) { return viewed_arguments(parse_schema(schema)); };
+  EXPECT_EQ(viewed_by("t::f(int n, Tensor(a) x) -> Tensor(a)"), Positions{1});
+  EXPECT_EQ(viewed_by("t::f(Tensor(a) x) -> (Tensor, Tensor(a)[])"), (Positions{kNoArgument, 0}));
+  for (const char* schema : {"t::f(Tensor x) -> Tensor", "t::f(Tensor(a!) x) -> Tensor(a!)"}) {
+    EXPECT_TRUE(viewed_by(schema).empty()) << schema;
+  }
+}
+
+TEST(DeclaredWrites, G11_WhatCountsItselfAndRaisesHasMadeNoOtherWrites) {
+  const Schema schema = parse_schema("t::f(Tensor(a!) x, Tensor(b!) y) -> ()");
+  const Tensor x = Tensor::empty(std::array{std::int64_t{2}});
+  const Tensor y = Tensor::empty(std::array{std::int64_t{2}});
+  const std::vector<Value> arguments = {Value(x), Value(y)};
+  try {
+    DeclaredWrites counted(schema, arguments);
+    counted.unless_raised([&] {
+      static_cast<void>(x.mutable_raw());
+      fail(ErrorKind::BadValue, "refused");
+    });
+  } catch (const Error&) {
+  }
+  EXPECT_EQ(x.impl()->storage()->version(), 1u);
+  EXPECT_EQ(y.impl()->storage()->version(), 0u);
+  {
+    DeclaredWrites counted(schema, arguments);
+    counted.unless_raised([] {});
+  }
+  EXPECT_EQ(y.impl()->storage()->version(), 1u);
+}
+
 Tensor made() { return Tensor::empty(std::array{std::int64_t{2}}); }
 
 TEST(DeclaredWrites, G11_EachMemoryIsCountedOnceUnlessItWasCounted) {

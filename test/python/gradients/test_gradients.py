@@ -537,6 +537,12 @@ def test_G18_anomaly_mode_shows_the_call_and_finds_nan():
     assert "test_gradients.py" in str(raised.value)
 
 
+def test_G18_anomaly_mode_warns_that_it_is_slow():
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled") as given:
+        autograd.detect_anomaly()
+    assert given[0].filename == __file__
+
+
 def test_G19_what_is_accumulated_is_no_one_elses():
     x = leaf([1.0, 2.0])
     seed = opyard.tensor([1.0, 1.0], dtype=opyard.float64)

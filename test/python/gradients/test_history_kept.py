@@ -293,3 +293,68 @@ def test_F57_a_result_with_a_history_is_no_array(make):
     assert x.grad is not None
     with autograd.no_grad():
         assert type(aten.mul(np.ones((2, 2), np.float32), x)) is np.ndarray
+
+
+CACHED = {
+    "a history": lambda other: other * 3,
+    "a view's history": lambda other: (other * 3).view(2),
+    "a leaf": lambda other: other,
+}
+
+
+@pytest.mark.parametrize("make", CACHED.values(), ids=CACHED)
+def test_E22_a_wrapper_that_has_a_history_is_no_new_view(answers, make):
+    x = Wrapped.of(opyard.tensor([1.0, 2.0]), requires_grad=True)
+    other = Wrapped.of(opyard.tensor([1.0, 2.0]), requires_grad=True)
+    cached = make(other)
+    answers["aten::view"] = lambda self, size: cached
+    answers["aten::unbind.int"] = lambda self, dim=0: [cached, cached]
+    for call in (lambda: x.view(2), lambda: x.unbind(0)):
+        with pytest.raises(RuntimeError, match="as a view, which has a history already, or req"):
+            call()
+    cached.sum().backward()
+    assert x.grad is None and other.grad is not None
+
+
+def test_E22_a_view_that_is_given_twice_is_refused_the_second_time(answers):
+    x = Wrapped.of(opyard.tensor([1.0, 2.0]), requires_grad=True)
+    cached = Wrapped.of(x.inner)
+    answers["aten::view"] = lambda self, size: cached
+    assert x.view(2) is cached
+    with pytest.raises(RuntimeError, match="another wrapper of the inner tensor each time"):
+        x.view(2)
+    with autograd.no_grad():
+        assert x.view(2) is cached
+
+
+@pytest.mark.parametrize("make", CACHED.values(), ids=CACHED)
+def test_E22_a_wrapper_that_is_no_view_keeps_its_history_beside_that_of_the_call(answers, make):
+    x = Wrapped.of(opyard.tensor([1.0, 2.0]), requires_grad=True)
+    other = Wrapped.of(opyard.tensor([1.0, 2.0]), requires_grad=True)
+    cached = make(other)
+    answers["aten::neg"] = lambda self: cached
+    y = -x
+    assert y is not cached and y.grad_fn.name() == "NegBackward"
+    answers.clear()
+    (y.sum() + cached.sum()).backward()
+    assert x.grad.inner.tolist() == [-1.0, -1.0] and other.grad is not None
+
+
+@pytest.mark.parametrize("mode", [autograd.no_grad, autograd.inference_mode])
+def test_G11_a_view_without_gradients_of_a_wrapper_that_was_written_has_none(mode):
+    x = Wrapped.of(opyard.ones(2), requires_grad=True)
+    base = Wrapped.of(opyard.ones(2))
+    first = base[:1]
+    base.mul_(x)
+    with mode():
+        view = base[:1]
+    assert not view.requires_grad and not view.sum().requires_grad and first._version == 1
+
+
+def test_E22_a_view_of_a_view_that_was_made_without_gradients_is_not_written_with_them():
+    x = Wrapped.of(opyard.ones(2), requires_grad=True)
+    with autograd.no_grad():
+        view = x[:1]
+    for again in (view, view[:1], view.unsqueeze(0)):
+        with pytest.raises(ValueError, match="a view that was made under no_grad"):
+            again.mul_(x[:1])

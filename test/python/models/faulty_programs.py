@@ -15,6 +15,7 @@ import functools
 import gzip
 import json
 import os
+import pathlib
 import shutil
 import sys
 
@@ -65,8 +66,18 @@ class Scenario:
     def check(self, result):
         pass
 
+    def check_failed(self):
+        pass
 
-class Export(Scenario):
+
+class Writing(Scenario):
+    def check_failed(self):
+        """The file is whole, or it is not there."""
+        if any(os.path.exists(self.path(name)) for name in self.files):
+            self.check(None)
+
+
+class Export(Writing):
     ending = ""
 
     def __init__(self, folder):
@@ -89,7 +100,62 @@ def export_of(ending):
     return type("ExportOf" + ending, (Export,), {"ending": ending})
 
 
-class MemoryTimeline(Scenario):
+class ExportOver(Export):
+    """A file that was there is there as it was, or as it is written."""
+
+    ending = ".json"
+
+    def prepare(self):
+        with open(self.path("trace.json"), "w", encoding="utf-8") as file:
+            file.write("old")
+
+    def check_failed(self):
+        with open(self.path("trace.json"), encoding="utf-8") as file:
+            text = file.read()
+        if text != "old":
+            self.check(None)
+
+
+class FlameGraph(Writing):
+    files = frozenset({"picture.svg"})
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.difference = recorded().diff(recorded())
+
+    def act(self):
+        self.difference.flame_graph(self.path("picture.svg"))
+
+    def check(self, _):
+        with open(self.path("picture.svg"), encoding="utf-8") as file:
+            assert file.read().rstrip().endswith("</svg>")
+
+
+class Stubs(Scenario):
+    """Those of one namespace, for type checkers."""
+
+    files = frozenset({"stubs"})
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        from opyard._core import stub_files
+
+        self.stub_files = stub_files
+
+    def act(self):
+        self.stub_files._write(pathlib.Path(self.path("stubs")), {"aten.pyi": "x: int\n" * 2000})
+
+    def check(self, _):
+        with open(self.path("stubs/aten.pyi"), encoding="utf-8") as file:
+            assert file.read() == "x: int\n" * 2000
+        assert os.listdir(self.path("stubs")) == ["aten.pyi"]
+
+    def check_failed(self):
+        if os.path.isdir(self.path("stubs")) and os.listdir(self.path("stubs")):
+            self.check(None)
+
+
+class MemoryTimeline(Writing):
     files = frozenset({"memory.json"})
 
     def act(self):
@@ -102,7 +168,7 @@ class MemoryTimeline(Scenario):
             assert json.load(file)
 
 
-class FlightDump(Scenario):
+class FlightDump(Writing):
     files = frozenset({"last.json"})
 
     def act(self):
@@ -195,7 +261,7 @@ class MapTensors(LoadTensors):
     mapped = True
 
 
-class SaveGraph(Scenario):
+class SaveGraph(Writing):
     files = frozenset({"graph.safetensors"})
 
     def act(self):
@@ -250,6 +316,9 @@ class LoadPlugin(Scenario):
 SCENARIOS = {
     **{f"export {ending}": export_of(ending) for ending in (".json", ".json.gz", ".pftrace")},
     **{f"export {e}": export_of(e) for e in (".speedscope.json", ".folded", ".pstats", ".html")},
+    "export over a file": ExportOver,
+    "flame graph": FlameGraph,
+    "stubs": Stubs,
     "memory timeline": MemoryTimeline,
     "flight dump": FlightDump,
     "recording": Recording,
@@ -293,8 +362,7 @@ def attempt(scenario, call, at, number):
     if error is not None:
         assert count >= at, f"failed though no call did: {error!r}"
         assert str(error), "an error says nothing"
-        with contextlib.suppress(AttributeError):
-            scenario.check_failed()
+        scenario.check_failed()
     else:
         scenario.check(result)
     del result

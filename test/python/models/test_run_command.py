@@ -6,6 +6,7 @@ Suspect models/python/opyard/_run_command.py, models/src/model/run_files.cpp, pr
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 
@@ -28,15 +29,22 @@ def command(name):
     return [sys.executable, "-m", "opyard", "run"]
 
 
-def run(name, *arguments):
+def run(name, *arguments, most_bytes=None):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     if name == "opyard-run":  # which needs none of it
         environment = {"PATH": os.environ["PATH"]}
         for variable in ("LD_PRELOAD", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS"):
             if variable in os.environ:
                 environment[variable] = os.environ[variable]
+    limit = (most_bytes, most_bytes)  # of a file
     return subprocess.run(
-        [*command(name), *arguments], capture_output=True, text=True, check=False, env=environment
+        [*command(name), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        preexec_fn=most_bytes and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)),
+        restore_signals=False,  # so that a file past the limit is an error, and no signal
     )
 
 
@@ -222,3 +230,13 @@ def test_a_number_is_read_to_its_last_digit_or_refused(tmp_path, name):
         done = run(name, model, "--input", tmp_path / file)
         assert done.returncode != 0
         assert f"{file}: the model takes another kind of number here" in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_X32_a_profile_that_cannot_be_written_whole_leaves_no_file(files, name):
+    trace = files / "trace.json"
+    trace.write_text("old")
+    done = run(name, *inputs(files), "--profile", trace, most_bytes=1000)
+    assert done.returncode == 2 and str(trace) in done.stderr, done.stderr
+    assert trace.read_text() == "old"
+    assert [path.name for path in files.iterdir() if "trace" in path.name] == ["trace.json"]

@@ -520,3 +520,33 @@ def test_the_gradients_of_no_groups_are_refused():
     x, mean = opyard.ones(1, 2, 2), opyard.ones(1, 1)
     with pytest.raises(ValueError, match="native_group_norm_backward: .*number of groups is 0"):
         aten.native_group_norm_backward(x, x, mean, mean, None, 1, 2, 2, 0, [True, True, True])
+
+
+def test_attention_to_nothing_is_zero_as_are_its_gradients():
+    allowed = opyard.tensor([[True, True], [False, False], [True, False]])
+    bias = opyard.zeros(3, 2, dtype=opyard.float64).masked_fill(~allowed, -math.inf)
+
+    def run(mask):
+        parts = [[[1.0, 0.0], [0.5, 2.0], [1.0, 1.0]], [[1.0, 0.3], [0.5, 2.0]], [[1.0, 2.0]] * 2]
+        given = [
+            opyard.tensor([[part]], dtype=opyard.float64, requires_grad=True) for part in parts
+        ]
+        result = aten.scaled_dot_product_attention(*given, mask)
+        weights = opyard.arange(6, dtype=opyard.float64).reshape(3, 2)
+        wanted = [*given, mask] if mask.requires_grad else given
+        first = autograd.grad((result * result * weights).sum(), wanted, create_graph=True)
+        second = autograd.grad(sum((one * one).sum() for one in first), given)
+        return [each.detach().numpy() for each in (result, *first[:3], *second)], first[3:]
+
+    by_bool, _ = run(allowed)
+    assert by_bool[0][0, 0, 1].tolist() == [0.0, 0.0] and np.isfinite(np.concatenate(
+        [each.ravel() for each in by_bool])).all()  # fmt: skip
+    for one, other in zip(run(bias)[0], by_bool, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-14)
+    _, (of_mask,) = run(bias.requires_grad_())
+    assert of_mask.isfinite().all() and of_mask[1].tolist() == [0.0, 0.0]
+    none = opyard.zeros(3, 0)
+    empty = aten.scaled_dot_product_attention(
+        opyard.ones(3, 2), opyard.ones(0, 2), opyard.ones(0, 2), none
+    )
+    assert empty.tolist() == [[0.0, 0.0]] * 3

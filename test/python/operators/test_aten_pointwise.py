@@ -389,3 +389,40 @@ def test_rests_and_floored_quotients_have_the_bits_of_numpy(kind, dtype):
                 whole = ~np.isnan(wanted)
                 signs = np.signbit(np.asarray(result)[whole])
                 np.testing.assert_array_equal(signs, np.signbit(wanted[whole]))
+
+
+# Of PyTorch 2.13: polygamma(n, x).
+DERIVED = {
+    2: [-16.8287966442343, -0.236204051641727, -0.828796644234],
+    3: [97.4090910340024, 0.2239058488172522, 193.409091034002],
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_derivatives_of_digamma_have_their_known_values(n):
+    derived = opyard.ops.opyard.derived_digamma
+    x = opyard.tensor([0.5, 1.0, 2.5, 12.0, -0.5, -3.25], dtype=opyard.float64)
+    if n == 1:
+        np.testing.assert_allclose(derived(1, x), opyard.ops.opyard.trigamma(x), rtol=1e-12)
+    if n in DERIVED:
+        found = derived(n, opyard.tensor([0.5, 2.5, -0.5], dtype=opyard.float64))
+        np.testing.assert_allclose(found, DERIVED[n], rtol=1e-12)
+    # f(x + 1) = f(x) + (-1)^n n! / x^(n + 1)
+    step = (-1) ** n * math.factorial(n) / x ** (n + 1)
+    np.testing.assert_allclose(derived(n, x + 1), derived(n, x) + step, rtol=1e-9, atol=1e-9)
+    assert derived(n, opyard.tensor([0.0, -2.0])).tolist() == [math.inf] * 2
+    with pytest.raises(ValueError, match="n is 0; accepted is 1 or more"):
+        derived(0, x)
+
+
+@pytest.mark.parametrize("name", ["digamma", "lgamma"])
+def test_digamma_and_lgamma_have_gradients_of_any_order(name):
+    x = opyard.tensor([0.5, 1.0, 2.5], dtype=opyard.float64, requires_grad=True)
+    values = getattr(aten, name)(x)
+    orders = [values]
+    for _ in range(4):
+        (values,) = autograd.grad(values.sum(), x, create_graph=True)
+        orders.append(values)
+    derived = opyard.ops.opyard.derived_digamma
+    first = 4 if name == "digamma" else 3
+    np.testing.assert_allclose(orders[-1].detach(), derived(first, x.detach()), rtol=1e-12)

@@ -7,6 +7,8 @@ test/torch/numpy_answers.py compares all answers with PyTorch's.
 import importlib
 
 import pytest
+from built import plugin_path
+from processes import run
 
 import opyard
 from opyard import dispatch
@@ -422,3 +424,33 @@ def test_what_an_answer_refuses_it_refuses_on_meta():
     )
     with pytest.raises(NotImplementedError, match="aten::_unique2 has no kernel at Meta"):
         aten._unique2(aten.empty([3], device="meta"))
+
+
+BEFORE = """
+import sys
+import warnings
+import opyard
+from opyard import dispatch
+
+def values(name):
+    one, other = opyard.tensor([1.0, 5.0]), opyard.tensor([3.0, 2.0])
+    return getattr(opyard.ops.aten, name)(one, other).tolist()
+
+if sys.argv[2] == "before":
+    opyard.load_library(sys.argv[1])
+    assert values("fmax") == values("fmin") == [1.0, 5.0], (values("fmax"), values("fmin"))
+    meta = opyard.ops.aten.fmax(*[opyard.empty(2, device="meta")] * 2)
+    assert meta.shape == (2,)
+else:
+    warnings.simplefilter("ignore")  # the kernel of NumPy is replaced, and it says so
+    assert values("fmax") == [3.0, 5.0] and values("fmin") == [1.0, 2.0]
+    opyard.load_library(sys.argv[1])
+    assert values("fmax") == [1.0, 5.0]
+assert "answered_plugin.cpp" in dispatch.provenance("aten::fmax", "CPU")
+"""
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_a_kernel_of_a_plugin_stays_whichever_comes_first(order):
+    done = run(BEFORE, plugin_path("opyard_answered_plugin"), order)
+    assert (done.code, done.stderr) == (0, ""), done.stderr

@@ -106,6 +106,20 @@ def test_a_flight_recorder_keeps_them_apart_too():
     expect_stacks_of_their_own(dumped)
 
 
+def test_one_that_began_before_is_told_of_in_the_quality():
+    note = "greenlets that began before the profile, without the calls that were open in them"
+    main = greenlet.getcurrent()
+    before = greenlet.greenlet(outer)
+    before.switch(main)
+    with profile() as prof:
+        before.switch()
+        take_turns()
+    assert prof.data_quality()[note] == 1
+    with profile() as prof:
+        take_turns()
+    assert note not in prof.data_quality()
+
+
 def test_a_package_that_is_imported_within_is_heard(tmp_path):
     path = tmp_path / "trace.json"
     ended = run(

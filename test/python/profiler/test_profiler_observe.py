@@ -301,3 +301,33 @@ def test_nothing_is_left_by_an_observer(x):
     del told
     gc.collect()
     assert kept() is None
+
+
+def test_nothing_runs_at_the_death_of_one_that_was_stopped():
+    """An interrupt in it would be lost."""
+    observer = observe()
+    observer.start()
+    observer.stop()
+    seen = []
+
+    def trace(frame, event, _):
+        seen.append((frame.f_code.co_name, event))
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        del observer
+    finally:
+        sys.settrace(former)
+    assert seen == []
+
+
+def test_one_that_could_not_begin_is_not_on(monkeypatch):
+    def refuse(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(opyard._tracer, "begin_observer", refuse)
+    observer = observe()
+    with pytest.raises(KeyboardInterrupt):
+        observer.start()
+    assert observer not in opyard.profiler.active_observers() and not observer._kept

@@ -6,6 +6,7 @@ takes it along.
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar
@@ -169,10 +170,15 @@ class inference_mode(_Mode):
 class detect_anomaly:
     """Functions note where their call was made, and a gradient with a NaN raises; for one process.
 
-    For looking into a fault: it is slow.
+    For looking into a fault: it is slow, and says so in a warning.
     """
 
     def __init__(self, check_nan: bool = True) -> None:
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            stacklevel=2,
+        )
         self.check_nan = check_nan
         self._former: Any = None  # what was there, with what was before the blocks around it
 

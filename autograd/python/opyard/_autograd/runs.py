@@ -5,10 +5,19 @@ from typing import Any, Literal, overload
 
 from .. import _C, _gradients
 from .._core import ops as _ops
-from . import errors as _errors  # noqa: F401 - the engine raises them by name
+from .errors import GradientTypeError
 
 # What the engine raises by this name when backwards are nested too deep.
 _C.register_error("RecursionError", RecursionError)
+
+
+def _keeps(retain_graph: Any, keep_graph: Any, create_graph: bool) -> bool:
+    """Whether what was saved is kept for another run. Raises TypeError."""
+    given = [one for one in (retain_graph, keep_graph) if one is not None]
+    for one in given:
+        if not isinstance(one, int):
+            raise TypeError(f"retain_graph is True, False or None, not {one!r}")
+    return any(given) if given else bool(create_graph)
 
 
 def _tensors(what: str, given: Any, *, none: bool = False) -> list:
@@ -22,7 +31,8 @@ def _tensors(what: str, given: Any, *, none: bool = False) -> list:
     for item in items:
         if isinstance(item, _C.Tensor) or (none and item is None):
             continue
-        raise TypeError(f"{what}: a Tensor is wanted, not an object of {type(item).__name__}")
+        kind = type(item).__name__
+        raise GradientTypeError(f"{what}: a Tensor is wanted, not an object of {kind}")
     return items
 
 
@@ -41,15 +51,13 @@ def backward(
     run is taped itself. `inputs` are the only tensors to accumulate for.
     """
     _ops.load_aten()
-    keep = (
-        create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
-    )
+    keep = _keeps(retain_graph, keep_graph, create_graph)
     if inputs is not None and not (wanted := _tensors("backward: inputs", inputs)):
         raise RuntimeError("'inputs' argument to backward cannot be empty.")
     _gradients.backward(
         _tensors("backward", tensors),
         _tensors("backward: gradients", grad_tensors, none=True),
-        bool(keep),
+        keep,
         create_graph,
         [] if inputs is None else wanted,
     )
@@ -108,15 +116,13 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads gives zeros where allow_unused=False raises")
     _ops.load_aten()
-    keep = (
-        create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
-    )
+    keep = _keeps(retain_graph, keep_graph, create_graph)
     wanted = _tensors("grad: inputs", inputs)
     found = _gradients.grad_of(
         _tensors("grad", outputs),
         wanted,
         _tensors("grad: gradients", grad_outputs, none=True),
-        bool(keep),
+        keep,
         create_graph,
         bool(allow_unused) or materialize_grads,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import _C, _gradients
 from .._core import ops as _ops
+from .errors import GradientError, GradientTypeError
 from .functions import Node, RemovableHandle
 from .modes import enable_grad
 from .runs import backward as _backward
@@ -23,7 +24,9 @@ def get(tensor: "_C.Tensor", name: str) -> Any:
 def set_(tensor: "_C.Tensor", name: str, value: Any) -> None:
     if name == "requires_grad":
         if not isinstance(value, bool):
-            raise TypeError(f"requires_grad is True or False, not {value!r}")
+            raise GradientTypeError(f"requires_grad is True or False, not {value!r}")
+        if value and not tensor.is_leaf:
+            raise GradientError("you can only change requires_grad flags of leaf variables.")
         _gradients.set_requires_grad(tensor, value)
     elif value is None or isinstance(value, _C.Tensor):
         _gradients.set_grad(tensor, value)
@@ -32,7 +35,12 @@ def set_(tensor: "_C.Tensor", name: str, value: Any) -> None:
 
 
 def _requires_grad_(tensor: "_C.Tensor", requires_grad: bool = True) -> "_C.Tensor":
-    _gradients.set_requires_grad(tensor, bool(requires_grad))
+    if not isinstance(requires_grad, bool):
+        raise TypeError(
+            "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+            + type(requires_grad).__name__
+        )
+    _gradients.set_requires_grad(tensor, requires_grad)
     return tensor
 
 
@@ -65,7 +73,7 @@ def _register_post_accumulate_grad_hook(
     if not callable(hook):
         raise TypeError(f"a hook is a function, not an object of {type(hook).__name__}")
     if not (tensor.is_leaf and tensor.requires_grad):
-        raise ValueError(
+        raise GradientError(
             "register_post_accumulate_grad_hook: the tensor is no leaf that requires a gradient, "
             "and none is accumulated for it; see retain_grad() and register_hook()"
         )

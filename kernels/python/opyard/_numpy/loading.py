@@ -12,10 +12,16 @@ import warnings
 
 from .. import _C
 from .._core import ops as _ops
+from .._core import queries as _queries
 from .names import MODULES
 
 _SWITCH = "OPYARD_NUMPY"
 _BY_SCIPY = "special"
+_ALIASES = (
+    "CompositeExplicitAutogradNonFunctional",
+    "CompositeExplicitAutograd",
+    "CompositeImplicitAutograd",
+)
 _module_of = {name: module for module, names in MODULES.items() for name in names.split()}
 _loaded: dict[str, object] = {}  # by module its library, or None if it cannot be imported
 _lock = threading.RLock()
@@ -104,19 +110,27 @@ def _define(module: str) -> object:
         made._define_at(provenance, schema, False, tags, "")
         kernel = Kernel(schema, function)
         full = f"{name}.{overload}" if overload else name
-        made._target().impl(full, kernel, "CPU", 0, 1, provenance)
-        if full not in by_hand and function not in depending:
+        if not _is_served(full, "CPU"):
+            made._target().impl(full, kernel, "CPU", 0, 1, provenance)
+        if full not in by_hand and function not in depending and not _is_served(full, "Meta"):
             made._target().impl(full, meta_kernel(kernel), "Meta", 0, 1, provenance)
         answered.add(full)
     for name, function in meta.get(f"{__package__}.{module}", ()):
-        if name in answered:
+        if name in answered and not _is_served(name, "Meta"):
             made._target().impl(name, function, "Meta", 0, 1, provenance)
     for schema, function in compositions.get(f"{__package__}.{module}", ()):
         name = schema.partition("(")[0]
         if "default" not in _overloads(name):
             made._define_at(provenance, schema, False, (), "")
-            made._target().impl(name, function, "CompositeImplicitAutograd", 0, 1, provenance)
+            if not _is_served(name, "CompositeImplicitAutograd"):
+                made._target().impl(name, function, "CompositeImplicitAutograd", 0, 1, provenance)
     return made
+
+
+def _is_served(name: str, key: str) -> bool:
+    """Whether the operator has a kernel at the key, or at an alias of it: one that was registered
+    before the operator was defined here, as by a plugin, stays."""
+    return any(_queries.has_kernel(f"aten::{name}", one) for one in (key, *_ALIASES))
 
 
 def _overloads(name: str) -> list[str]:

@@ -40,15 +40,15 @@ class Active:
         return [recorder for one in self._weak if (recorder := one()) is not None]
 
 
-def warn_of_dropped(what: str, lost: str, how: str, level: int = 4) -> None:
-    """To be called by the function that add() got, or by a __del__(), at level 3."""
+def warn_of_dropped(what: str, lost: str, how: str) -> None:
+    """To be called by the function that add() got."""
     import warnings
 
     warnings.warn(
         f"{what} was dropped while it was on. It was stopped{lost}: keep it and call stop(), or "
         f"use `{how}`",
         RuntimeWarning,
-        stacklevel=level,
+        stacklevel=4,
     )
 
 

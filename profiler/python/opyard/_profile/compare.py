@@ -11,6 +11,7 @@ import sys
 import zlib
 from typing import TYPE_CHECKING
 
+from .._core.whole_file import whole_file
 from .averages import cut, format_time, lines_of_table
 
 if TYPE_CHECKING:
@@ -275,8 +276,8 @@ class Difference(str):
 
     def flame_graph(self, path: str | os.PathLike[str]) -> None:
         """Writes an SVG picture: red is what takes longer than before, blue what takes less."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(flame_graph(self._after, self._before))
+        with whole_file(path) as file:
+            file.write(flame_graph(self._after, self._before).encode())
 
 
 def compare_files(given: list[str]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
 
+from .._core.whole_file import whole_file
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, BinaryIO
 
     from .events import MemoryEvent
@@ -45,12 +49,17 @@ def program_name() -> str:
     return " ".join(sys.argv) or "python"
 
 
-def _open(path: str) -> BinaryIO:
-    if path.endswith(".gz"):
+@contextlib.contextmanager
+def _open(path: str) -> Iterator[BinaryIO]:
+    with whole_file(path) as file:
+        if not path.endswith(".gz"):
+            yield file
+            return
         import gzip
 
-        return gzip.open(path, "wb", compresslevel=6)  # type: ignore[return-value]
-    return open(path, "wb")
+        name = os.path.basename(path)
+        with gzip.GzipFile(name, "wb", compresslevel=6, fileobj=file) as packed:
+            yield packed  # type: ignore[misc]
 
 
 def export(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _functools import partial
+
 from .. import _tracer
 from .active import Active, warn_of_dropped
 
@@ -56,8 +58,13 @@ class observe:
         """Begins on this thread."""
         if self._kept:
             raise RuntimeError("the observer is on already; it ends before it begins again")
-        _tracer.begin_observer(self._kept, *self._options)
-        _active.add(self)
+        _active.add(self, partial(_dropped, self._kept))
+        try:
+            _tracer.begin_observer(self._kept, *self._options)
+        except BaseException:
+            if not self._kept:
+                _active.discard(self)
+            raise
 
     def stop(self) -> None:
         """Ends, on the thread that began it, and after all that began later."""
@@ -91,14 +98,15 @@ class observe:
         if self._kept:
             self.stop()
 
-    def __del__(self, drop: Callable[[object], bool] = _tracer.drop_observer) -> None:
-        """Nobody could stop it any more; while Python ends, when names are gone, it may be."""
-        if self._kept and drop(self._kept[0]):
-            self._kept.clear()
-            warn_of_dropped("an observer", "", "with observe(...):", level=3)
-
 
 _active = Active()
+
+
+def _dropped(kept: list[object]) -> None:
+    """Nobody could stop it any more; while Python ends it may be."""
+    if kept and _tracer.drop_observer(kept[0]):
+        kept.clear()
+        warn_of_dropped("an observer", "", "with observe(...):")
 
 
 def active_observers() -> list[observe]:

@@ -1,4 +1,4 @@
-// opyard/detail/schema/declared_writes.h: declared writes, and counting them.
+// opyard/detail/schema/declared_writes.h: declared writes and views, and counting writes.
 //
 // A kernel in C++ or C counts a write when it asks for memory that it may write. One that writes by
 // other means, as a function in Python by NumPy, counts nothing, and a saved tensor that it changed
@@ -8,7 +8,9 @@
 //   … the kernel runs
 //
 // At its end, also by an exception, each memory that the schema says is written and that no one has
-// counted is counted once. Calls of kernels in C++ that write nothing do not come here.
+// counted is counted once. Calls of kernels in C++ that write nothing do not come here. What only
+// calls others that count, as a handler or the tape, is run by unless_raised(): a call that refuses
+// its arguments is no write.
 //
 // Depends on: schema/schema.h, tensor/tensor.h, base/few.h.
 #pragma once
@@ -26,9 +28,17 @@ namespace opyard {
 
 inline constexpr int kNoArgument = -1;
 
-// For each result the position of the written argument that it is, by their alias sets, or
-// kNoArgument. Empty if no result is an argument.
+// The position of the written argument that a result is, by their alias sets, or kNoArgument.
+OPYARD_API int returned_argument(const Schema& schema, const Argument& result);
+// The same for each result. Empty if no result is an argument.
 OPYARD_API std::vector<int> returned_arguments(const Schema& schema);
+// For each result the position of the argument that it is a view of, or kNoArgument; an argument
+// that is written is none. Empty if no result is a view.
+OPYARD_API std::vector<int> viewed_arguments(const Schema& schema);
+// The view of an operator of this name has a history of its own.
+inline bool is_detach(const OperatorName& name) noexcept {
+  return name.name == "aten::detach" || name.name == "aten::detach_";
+}
 
 class DeclaredWrites {
  public:
@@ -48,6 +58,16 @@ class DeclaredWrites {
   OPYARD_API void add(const Tensor& tensor);
   // No kernel has run after all.
   void drop() noexcept { written_.clear(); }
+  // Of what counts its own writes: if it raises it has made no others.
+  template <typename Body>
+  auto unless_raised(const Body& body) {
+    try {
+      return body();
+    } catch (...) {
+      drop();
+      throw;
+    }
+  }
 
  private:
   struct Written {

@@ -99,6 +99,15 @@ class OPYARD_API ExportedTensor {
   static void put_on(TensorImpl& tensor, CountedPtr<Storage> storage) noexcept {
     tensor.storage_ = std::move(storage);
   }
+  // Whether a class is all that there is of the tensor: without memory, on a device that has some.
+  static bool is_without_memory(const TensorImpl& tensor) noexcept {
+    return tensor.storage_->data() == nullptr && tensor.keys_.has(DispatchKey::Python) &&
+           tensor.storage_->device().backend != Backend::Meta;
+  }
+  // A tensor without memory that a class gave as a view of another one: from here on both count the
+  // same writes. It is in the other's group, or, if it is detached, in one of its own. Nothing for
+  // other tensors, and for one on whose storage there is something already.
+  static void share_versions(TensorImpl& view, const TensorImpl& of, bool is_detached) noexcept;
   // Whether the memory of a storage is Opyard's own, or of this deleter, and no second storage has
   // it.
   static bool has_own_memory(const Storage& storage, Storage::Deleter or_by) noexcept;
