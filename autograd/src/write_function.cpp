@@ -71,7 +71,7 @@ class WrittenWrapper final : public Function {
 };
 
 // See [Wrappers].
-void record_write_of_wrapper(const Tensor& written, Edge call) {
+void tape_write_of_wrapper(const Tensor& written, Edge call) {
   const Storage& memory = *written.impl()->storage();
   if (memory.owner_count() != 1 || memory.gradient_state()) {
     StorageState& storage = require_storage_state(written);
@@ -154,7 +154,7 @@ bool begin_write(const Tensor& written) {
 void tape_write(const Tensor& written, FunctionPtr function, std::uint32_t input) {
   Edge call{std::move(function), input};
   if (ExportedTensor::is_without_memory(*written.impl())) {
-    return record_write_of_wrapper(written, std::move(call));
+    return tape_write_of_wrapper(written, std::move(call));
   }
   StorageState* const storage = find_storage_state(written);
   if (storage == nullptr) return set_history(written, std::move(call));

@@ -11,7 +11,6 @@
 #include "common/copy.h"
 #include "common/ops.h"
 #include "common/write.h"
-#include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/value/cast.h"
 
 namespace opyard::kernels {
@@ -54,10 +53,10 @@ const Operator& functional_form(const Operator& form) {
   return require_operator(overload.empty() ? name : name + '.' + overload);
 }
 
-// What is written by copy_, which the class of a tensor without memory handles.
-void require_writable_by_copy(const char* name, const char* argument, const Tensor& written) {
-  if (written.defined() && ExportedTensor::is_without_memory(*written.impl())) return;
-  require_writable(name, argument, written);
+// Whether a class is all that there is of a tensor: its copy_ is that of the class.
+bool is_written_by_class(const Tensor& tensor) {
+  return tensor.defined() && tensor.keys().has(DispatchKey::Python) &&
+         tensor.impl()->storage()->data() == nullptr && tensor.device().backend != Backend::Meta;
 }
 
 // Calls the functional form with what is on the stack, and replaces that by what was written.
@@ -65,7 +64,7 @@ void compute_and_copy(const Operator& form, const char* name, const char* argume
                       Stack& stack) {
   call_named(form, functional_form(form), stack);
   const Tensor result = stack.pop().to_tensor();
-  require_writable_by_copy(name, argument, written);
+  if (!is_written_by_class(written)) require_writable(name, argument, written);
   require_result_device(name, argument, written, result.device());
   require_storable(name, argument, written, result.dtype());
   require_result_sizes(name, argument, written, result.sizes());
@@ -138,7 +137,7 @@ void write_result_of_composition(const Operator& op, DispatchKeySet keys, Stack&
   if (op.name().name.back() != '_') return write_result(op, keys, stack);
   const std::string name = to_string(op.name());
   Tensor written = stack.top(count)[0].to_tensor();
-  require_writable_by_copy(name.c_str(), "self", written);
+  if (!is_written_by_class(written)) require_writable(name.c_str(), "self", written);
   stack.top(count)[0] = Value(ops::clone(written));
   compute_and_copy(op, name.c_str(), "self", std::move(written), stack);
 }
