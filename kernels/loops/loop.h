@@ -73,9 +73,15 @@ constexpr int computed_index(DType dtype) {
       return 4;
     case DType::ComplexDouble:
       return 5;
-    default:
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::Int32:
+    case DType::Half:
+    case DType::BFloat16:
       return -1;
   }
+  return -1;
 }
 
 // See [Carriers].

@@ -65,9 +65,15 @@ inline std::string element_text(DType dtype, const std::byte* at) {
       return std::to_string(*reinterpret_cast<const std::int32_t*>(at));
     case DType::UInt8:
       return std::to_string(*reinterpret_cast<const std::uint8_t*>(at));
-    default:
-      return "?";
+    case DType::Int8:
+    case DType::Int16:
+    case DType::Half:
+    case DType::BFloat16:
+    case DType::ComplexFloat:
+    case DType::ComplexDouble:
+      break;
   }
+  return "?";
 }
 
 // "float32[2, 2] 1 2 3 4": dtype, sizes, elements in row-major order.

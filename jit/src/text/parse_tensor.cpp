@@ -35,8 +35,14 @@ void store(DType dtype, void* memory, std::size_t index, T number) {
     case DType::Float64:
       static_cast<double*>(memory)[index] = double(number);
       break;
-    default:
+    case DType::Float32:
       static_cast<float*>(memory)[index] = float(number);
+      break;
+    case DType::Half:
+    case DType::BFloat16:
+    case DType::ComplexFloat:
+    case DType::ComplexDouble:
+      fail(ErrorKind::Internal, "an element of a dtype that is not written as a number");
   }
 }
 

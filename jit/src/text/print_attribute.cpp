@@ -31,9 +31,13 @@ std::string number_text(const Tensor& tensor) {
       return float_text(double(*static_cast<const float*>(at)));
     case DType::Float64:
       return float_text(*static_cast<const double*>(at));
-    default:
+    case DType::Half:
+    case DType::BFloat16:
+    case DType::ComplexFloat:
+    case DType::ComplexDouble:
       return {};
   }
+  return {};
 }
 
 std::string tensor_text(const Tensor& tensor) {

@@ -107,9 +107,19 @@ decltype(auto) visit_computed(DType dtype, Body&& body) {
       return body(std::int64_t());
     case DType::Float32:
       return body(float());
-    default:
-      return body(double());
+    case DType::Float64:
+    // which require_computed() refuses:
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::Int32:
+    case DType::Half:
+    case DType::BFloat16:
+    case DType::ComplexFloat:
+    case DType::ComplexDouble:
+      break;
   }
+  return body(double());
 }
 
 }  // namespace opyard::kernels

@@ -155,11 +155,17 @@ std::int64_t last_whole(DType dtype) {
       return 1 << 24;
     case DType::Float64:
       return std::int64_t{1} << 53;
-    default: {
-      const int bits = 8 * int(item_size(dtype)) - (dtype == DType::UInt8 ? 0 : 1);
-      return bits >= 63 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1;
-    }
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::Int32:
+    case DType::Int64:
+    case DType::ComplexFloat:
+    case DType::ComplexDouble:
+      break;
   }
+  const int bits = 8 * int(item_size(dtype)) - (dtype == DType::UInt8 ? 0 : 1);
+  return bits >= 63 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1;
 }
 // From `low` on, `range` numbers; a `range` of 0 means 2^64.
 Tensor& random_whole(const char* op, Tensor& self, std::int64_t low, std::uint64_t range,

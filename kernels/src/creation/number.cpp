@@ -29,9 +29,14 @@ Scalar local_scalar_dense(const Tensor& self) {
     case DType::Float32:
     case DType::Float64:
       return *converted(kOp, self, DType::Float64).data<double>();
-    default:
-      return *converted(kOp, self, DType::Int64).data<std::int64_t>();
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::Int32:
+    case DType::Int64:
+      break;
   }
+  return *converted(kOp, self, DType::Int64).data<std::int64_t>();
 }
 
 Scalar item(const Tensor& self) {

@@ -135,10 +135,17 @@ void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
       return add(Complex64{});
     case DType::ComplexDouble:
       return add(Complex128{});
-    default:
-      refuse(ErrorKind::Unsupported, {op, ": the gradient is ", tensor,
-                                      "; accepted are floats, int64, complex64 and complex128"});
+    case DType::Bool:
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::Int16:
+    case DType::Int32:
+    case DType::Half:
+    case DType::BFloat16:
+      break;
   }
+  refuse(ErrorKind::Unsupported, {op, ": the gradient is ", tensor,
+                                  "; accepted are floats, int64, complex64 and complex128"});
 }
 
 // Sizes or strides as of a tensor with at least one dimension.

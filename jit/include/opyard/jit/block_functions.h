@@ -103,9 +103,17 @@ struct BlockFunction {
         return 2;
       case DType::Float64:
         return 3;
-      default:
+      case DType::UInt8:
+      case DType::Int8:
+      case DType::Int16:
+      case DType::Int32:
+      case DType::Half:
+      case DType::ComplexFloat:
+      case DType::ComplexDouble:
+      case DType::BFloat16:
         return -1;
     }
+    return -1;
   }
 
   const char* name;      // "aten::add"
