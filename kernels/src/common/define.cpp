@@ -52,12 +52,20 @@ const Operator& functional_form(const Operator& form) {
   return require_operator(overload.empty() ? name : name + '.' + overload);
 }
 
+// What is written by copy_, which the class of a tensor without memory handles.
+void require_writable_by_copy(const char* name, const char* argument, const Tensor& written) {
+  const bool is_wrapper = written.defined() && written.keys().has(DispatchKey::Python) &&
+                          written.impl()->storage()->data() == nullptr;
+  if (is_wrapper) return;
+  require_writable(name, argument, written);
+}
+
 // Calls the functional form with what is on the stack, and replaces that by what was written.
 void compute_and_copy(const Operator& form, const char* name, const char* argument, Tensor written,
                       Stack& stack) {
   functional_form(form).call_boxed(stack);
   const Tensor result = stack.pop().to_tensor();
-  require_writable(name, argument, written);
+  require_writable_by_copy(name, argument, written);
   require_result_device(name, argument, written, result.device());
   require_storable(name, argument, written, result.dtype());
   require_result_sizes(name, argument, written, result.sizes());
@@ -130,7 +138,7 @@ void write_result_of_composition(const Operator& op, DispatchKeySet keys, Stack&
   if (op.name().name.back() != '_') return write_result(op, keys, stack);
   const std::string name = to_string(op.name());
   Tensor written = stack.top(count)[0].to_tensor();
-  require_writable(name.c_str(), "self", written);
+  require_writable_by_copy(name.c_str(), "self", written);
   stack.top(count)[0] = Value(ops::clone(written));
   compute_and_copy(op, name.c_str(), "self", std::move(written), stack);
 }

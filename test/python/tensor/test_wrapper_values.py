@@ -124,3 +124,41 @@ def test_a_mode_whose_handler_is_a_class_method_is_refused():
 
     with pytest.raises(TypeError, match="of the mode Wrong is a classmethod"), Wrong():
         pass
+
+
+WRITES = {
+    "addcdiv_": lambda x, y: x.addcdiv_(y, y),
+    "addcmul_": lambda x, y: x.addcmul_(y, y, value=2),
+    "baddbmm_": lambda x, y: x.unsqueeze(0).baddbmm_(y.unsqueeze(0), y.unsqueeze(0)),
+    "index_fill_": lambda x, y: x.index_fill_(0, opyard.tensor([1]), 4.0),
+    "index_add_": lambda x, y: x.index_add_(0, opyard.tensor([1, 0]), y),
+    "lerp_": lambda x, y: x.lerp_(y, 0.25),
+    "square_": lambda x, y: x.square_(),
+    "tril_": lambda x, y: x.tril_(),
+    "out": lambda x, y: aten.addcmul.out(y, y, y, out=x),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_composition_writes_a_wrapper_by_what_its_class_copies(write):
+    values = [[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [-1.0, 2.0]]
+    plain, other = map(opyard.tensor, values)
+    held = opyard.tensor(values[0])
+    w = Wrapper(held)
+    write(plain, other)
+    before = w._version
+    write(w, Wrapper(other))
+    assert held.tolist() == plain.tolist() != values[0]
+    assert w._version == before + 1
+
+
+def test_a_composition_that_writes_a_wrapper_is_recorded():
+    def gradient_of(make):
+        x = make(opyard.tensor([1.0, 2.0])).requires_grad_()
+        y = x * 2
+        y.addcmul_(x, x)
+        y.square_()
+        y.sum().backward()
+        return x.grad.tolist()
+
+    assert gradient_of(Wrapper) == gradient_of(lambda values: values) == [24.0, 96.0]
