@@ -295,3 +295,30 @@ def test_G16_a_gradient_of_what_is_no_tensor_is_refused():
 
     with pytest.raises(RuntimeError, match="different than None at position 2"):
         Scaled.apply(leaf([1.0]), 2.0).backward()
+
+
+class Through(autograd.Function):
+    @staticmethod
+    def forward(ctx, x, is_written):
+        if is_written:
+            x.mul_(3)
+            ctx.mark_dirty(x)
+        return x, x.detach() * 2
+
+    @staticmethod
+    def backward(ctx, one, other):
+        return one, None
+
+
+@pytest.mark.parametrize("mode", [autograd.no_grad, autograd.inference_mode])
+@pytest.mark.parametrize("is_written", [False, True])
+def test_G13_an_input_that_is_handed_through_without_gradients_requires_none(mode, is_written):
+    for x in (opyard.ones(2, requires_grad=True), opyard.ones(2, requires_grad=True) * 1):
+        with mode():
+            given, other = Through.apply(x, is_written)
+        assert x.requires_grad and not given.requires_grad and not other.requires_grad
+        assert given.data_ptr() == x.data_ptr() and given.tolist() == x.tolist()
+        assert not (given * 2).requires_grad
+    plain = opyard.ones(2)
+    with mode():
+        assert Through.apply(plain, is_written)[0] is plain

@@ -285,7 +285,7 @@ class Function(metaclass=_FunctionMeta):
         for one in ctx._dirty:
             _gradients.count_write(one)
         if not records:
-            return results
+            return _without_history(given, results) if any_needs else results
         return _record(cls, ctx, given, results)
 
 
@@ -328,6 +328,20 @@ def _holds_tensor(item: object) -> bool:
     if isinstance(item, (list, tuple, set, frozenset)):
         return any(_holds_tensor(one) for one in item)
     return isinstance(item, _C.Tensor) or _C.tensor_for(item) is not None
+
+
+def _without_history(args: tuple, results: Any) -> Any:
+    """The results of a forward without gradients: inputs that it hands through are given as views,
+    which require none."""
+
+    def each(output: object) -> object:
+        if not isinstance(output, _C.Tensor) or not _same(output, args):
+            return output
+        return _ops.ops.aten.alias(output) if output.requires_grad else output
+
+    if isinstance(results, tuple):
+        return tuple(each(output) for output in results)
+    return each(results)
 
 
 def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) -> Any:
