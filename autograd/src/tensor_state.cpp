@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <mutex>
+#include <utility>
 
 #include "calls.h"
 #include "gradient_error.h"
@@ -22,8 +23,10 @@ constinit __thread detail::FreeList spare_states __attribute__((tls_model("initi
 class FromStorage final : public Function {
  public:
   FromStorage(const Tensor& tensor, const StorageState& storage)
-      : geometry_(tensor), count_(storage.numel) {
-    add_input(Expected(tensor));
+      : FromStorage(Expected(tensor), Geometry(tensor), storage) {}
+  FromStorage(Expected of, Geometry geometry, const StorageState& storage)
+      : geometry_(std::move(geometry)), count_(storage.numel) {
+    add_input(std::move(of));
     add_edge(storage.history);
   }
   Gradients apply(Gradients gradients) override {
@@ -61,26 +64,27 @@ class OfAnotherDType final : public Function {
   const DType dtype_;
 };
 
-// Takes the gradient of a view to that of the leaf whose memory it shows. See [Early views].
-class OfLeaf final : public Function {
+// Takes the gradient of a view to that of a tensor whose memory it shows. See [Early views] and
+// [Whole].
+class OfViewed final : public Function {
  public:
-  OfLeaf(const Tensor& view, const StorageLeaf& leaf, Edge to)
+  OfViewed(const Tensor& view, const Geometry& viewed, DType row, Edge to)
       : geometry_(view),
-        of_leaf_(leaf.geometry),
-        count_(std::int64_t(view.impl()->storage()->bytes() / item_size(leaf.dtype))) {
+        viewed_(viewed),
+        count_(std::int64_t(view.impl()->storage()->bytes() / item_size(row))) {
     add_input(Expected(view));
     add_edge(std::move(to));
   }
   Gradients apply(Gradients gradients) override {
     if (!gradients[0].defined()) return {};
     return {
-        calls::gather_strided(calls::scatter_strided(gradients[0], count_, geometry_), of_leaf_)};
+        calls::gather_strided(calls::scatter_strided(gradients[0], count_, geometry_), viewed_)};
   }
   std::string name() const override { return "AsStridedBackward"; }
 
  private:
   const Geometry geometry_;
-  const Geometry of_leaf_;
+  const Geometry viewed_;
   const std::int64_t count_;
 };
 
@@ -135,7 +139,7 @@ void take_from_leaf(const Tensor& tensor, const StorageState& storage) {
   if (leaf->dtype != row_dtype(tensor.dtype()))
     OfAnotherDType::refuse(describe(tensor), leaf->dtype);
   TensorState& own = require_state(tensor);
-  own.history = {make_counted<OfLeaf>(tensor, *leaf, std::move(to)), 0};
+  own.history = {make_counted<OfViewed>(tensor, leaf->geometry, leaf->dtype, std::move(to)), 0};
   own.shown.reset();
 }
 
@@ -176,6 +180,54 @@ void refuse_written_view(const Tensor& tensor) {
                    state->history.function->name()));
 }
 
+std::int64_t elements_of_row(const Geometry& geometry) noexcept {
+  std::int64_t count = 1;
+  for (const std::int64_t size : geometry.sizes) count *= size;
+  return count;
+}
+
+// That of a tensor with this geometry, which is all of the storage. See [Whole].
+Edge require_whole(StorageState& storage, const Geometry& geometry, Expected of) {
+  const std::uint32_t generation = storage.generation.load(std::memory_order_acquire);
+  const auto find = [&] {
+    const bool is_there =
+        storage.whole_generation == generation && storage.whole_geometry == geometry;
+    return is_there ? storage.whole.lock() : FunctionPtr();
+  };
+  FunctionPtr known, fresh;  // die without the lock
+  {
+    const std::lock_guard lock(gradients_lock());
+    known = find();
+  }
+  if (known) return {std::move(known), 0};
+  const std::size_t parts = geometry.is_of_complex ? 1 : 0;  // the last dimension of a complex one
+  of.sizes = DimVector(IntSpan(geometry.sizes).first(geometry.sizes.size() - parts));
+  fresh = make_counted<FromStorage>(std::move(of), geometry, storage);
+  WeakPtr<Function> watched(fresh);
+  const std::lock_guard lock(gradients_lock());
+  known = find();
+  if (known) return {std::move(known), 0};
+  std::swap(storage.whole, watched);
+  storage.whole_geometry = geometry;
+  storage.whole_generation = generation;
+  return {std::move(fresh), 0};
+}
+
+// The history of a tensor of written memory. See [Whole]: which tensor a view was made of is known
+// if that was recorded, and a tensor that is no view has had a history before.
+Edge taken_from_storage(const Tensor& tensor, const TensorState& state, StorageState& storage) {
+  const Geometry own(tensor);
+  const Geometry& whole = state.base != nullptr ? state.base->geometry : own;
+  const bool is_known = state.base != nullptr || state.history;
+  if (!is_known || whole.is_of_complex != own.is_of_complex ||
+      elements_of_row(whole) != storage.numel) {
+    return {make_counted<FromStorage>(tensor, storage), 0};
+  }
+  Edge to = require_whole(storage, whole, Expected(tensor));
+  if (state.base == nullptr) return to;
+  return {make_counted<OfViewed>(tensor, whole, storage.dtype, std::move(to)), 0};
+}
+
 // Takes the history anew if the storage has a newer one.
 void refresh(const Tensor& tensor) {
   StorageState* const storage = find_storage_state(tensor);
@@ -189,7 +241,7 @@ void refresh(const Tensor& tensor) {
     OfAnotherDType::refuse(describe(tensor), storage->dtype);
   state = &require_state(tensor);
   const Edge former = state->history;
-  state->history = {make_counted<FromStorage>(tensor, *storage), 0};
+  state->history = taken_from_storage(tensor, *state, *storage);
   state->required.store(false, std::memory_order_relaxed);
   state->storage_generation = generation;
   state->shown.reset();

@@ -220,3 +220,51 @@ def test_G11_a_write_through_a_view_of_a_view_keeps_what_the_first_view_leaves_o
     y[1:][0].mul_(3)
     y.sum().backward()
     assert x.grad.tolist() == [1, 3, 1]
+
+
+def view_and_write(write):
+    x = opyard.ones(2, dtype=opyard.float64, requires_grad=True)
+    base = x * 1
+    view = base[:1]
+    write(base, view)
+    return x, base, view
+
+
+# What is written, and whether that is before a view is used.
+WRITTEN = {
+    "the base": lambda base, view: base.mul_(3),
+    "the view": lambda base, view: view.mul_(3),
+    "both": lambda base, view: (base.mul_(3), view.mul_(1)),
+    "nothing": lambda base, view: None,
+}
+
+
+@pytest.mark.parametrize("write", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("base_first", [True, False])
+def test_the_gradient_of_a_base_has_the_part_of_its_views(write, base_first):
+    def loss_of(base, view):
+        parts = [base.sum(), (view * view).sum()]
+        return parts[0] + parts[1] if base_first else parts[1] + parts[0]
+
+    x, base, view = view_and_write(write)
+    of_base, of_view, of_x = autograd.grad(loss_of(base, view), [base, view, x])
+    value = view.item()
+    assert of_base.tolist() == [1 + 2 * value, 1.0] and of_view.tolist() == [2 * value]
+    slope = [value, 3.0 if base[1].item() == 3.0 else 1.0]
+    assert of_x.tolist() == [slope[0] * (1 + 2 * value), slope[1]]
+
+    x, base, view = view_and_write(write)
+    seen = []
+    base.retain_grad()
+    base.register_hook(lambda gradient: seen.append(gradient.tolist()))
+    loss_of(base, view).backward()
+    assert base.grad.tolist() == [1 + 2 * value, 1.0] and seen == [[1 + 2 * value, 1.0]]
+
+
+def test_a_base_that_is_used_by_a_view_alone_is_used():
+    x, base, view = view_and_write(WRITTEN["the base"])
+    assert autograd.grad((view * view).sum(), base)[0].tolist() == [6.0, 0.0]
+    x, base, view = view_and_write(WRITTEN["the base"])
+    (first,) = autograd.grad((view * view * view).sum(), base, create_graph=True)
+    (second,) = autograd.grad(first.sum(), x)
+    assert first.tolist() == [27.0, 0.0] and second.tolist() == [54.0, 0.0]

@@ -9,6 +9,11 @@
 // tensor and its views have a history of their own there, that of the writes among themselves. A
 // view that was made without gradients of what had a history never looks there.
 //
+// [Whole] What a recorded view adds to the gradient of the tensor that it was made of goes through
+// that tensor's function, so that it is in what is captured or retained for it. So if that tensor
+// is all of the storage, its function at a generation is made once, for it and for its views, which
+// own it: the storage's `whole`.
+//
 // [Given views] A Function's result that is on the memory of an argument has the Function's history
 // for good, and is no longer right when the memory is written: then asking for it raises.
 //
@@ -23,6 +28,7 @@
 // Depends on: autograd/{accumulate,hooks}.h.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -31,6 +37,7 @@
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/function.h"
 #include "opyard/autograd/hooks.h"
+#include "opyard/base/weak.h"
 #include "opyard/detail/base/set_once.h"
 #include "opyard/tensor/wrapped_stride.h"
 
@@ -50,6 +57,11 @@ struct Geometry {
   DimVector strides;
   std::int64_t offset = 0;
   bool is_of_complex = false;
+
+  bool operator==(const Geometry& other) const noexcept {
+    return offset == other.offset && is_of_complex == other.is_of_complex &&
+           std::ranges::equal(sizes, other.sizes) && std::ranges::equal(strides, other.strides);
+  }
 
   Geometry() = default;
   explicit Geometry(const Tensor& tensor)
@@ -121,6 +133,11 @@ class OPYARD_API StorageState final : public Counted {
   DType dtype = DType::Float32;  // of the row
   std::int64_t numel = 0;
   std::atomic<std::uint32_t> generation{0};
+  // See [Whole]; of one generation, and of tensors with this geometry. Guarded by the library's
+  // lock.
+  WeakPtr<Function> whole;
+  Geometry whole_geometry;
+  std::uint32_t whole_generation = 0;
   // See [Early views]. The list is guarded by the library's lock.
   std::atomic<bool> has_leaves{false};
   std::vector<CountedPtr<StorageLeaf>> leaves;
