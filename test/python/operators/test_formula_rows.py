@@ -156,6 +156,8 @@ def rows_of_all_files():
     pointwise = test_aten_pointwise
     for name in [*pointwise.FLOATS, *pointwise.ACTIVATIONS, "digamma", "lgamma", "frac", "square"]:
         yield getattr(aten, name), [t(pointwise.ABOVE_ONE)]
+    yield ours.trigamma, [t(pointwise.ABOVE_ONE)]
+    yield lambda x: ours.derived_digamma(2, x), [t(pointwise.ABOVE_ONE)]
     for name in [*pointwise.PAIRS, "xlogy"]:
         yield getattr(aten, name), [t(pointwise.SMALL), t([1.1, 0.8, 1.7])]
     for _, fn, inputs in test_complex_gradients.CASES:
