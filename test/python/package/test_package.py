@@ -27,7 +27,7 @@ PUBLIC = {
     """,
     "opyard.autograd": """
         Function FunctionCtx GradcheckError GradientError GradientTypeError Node RemovableHandle
-        add_handle backward check_formulas check_formulas_at_registration
+        add_pullback backward check_formulas check_formulas_at_registration
         create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck
         increment_version inference_mode is_grad_enabled is_inference_mode_enabled no_grad
         once_differentiable queue_callback set_grad_enabled
