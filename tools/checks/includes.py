@@ -8,7 +8,9 @@ from .circles import circle_in
 from .orders import NEEDS_ONLY, PLACES, idea_of, is_private, is_without_python, layer_of, place_of
 from .sources import is_text, listed, text_of
 
-ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
+ONLY_PYFALLBACK = re.compile(
+    r"""[<"](python3[.\w]*/)?(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?[>"]"""
+)
 # What users read and write, which needs no header below opyard/detail/.
 FOR_USERS = ["README.md", "docs/README.md", "docs/guides/*", "examples/*", "kernels/*"]
 INNER_INCLUDE = re.compile(r'#\s*include\s+([<"]opyard/detail/[^>"]+[>"])')
@@ -62,6 +64,9 @@ def check_layers() -> Iterator[str]:
             if name.startswith("fmt/") and path.suffix == ".h" and "include" in path.parts:
                 yield f"{path}: includes {included}; fmt stays in .cpp files"
             header = includes.find(path, name)
+            private = header is not None and layer_of(header) in PLACES and is_private(header)
+            if path.parts[0] == "programs" and private:
+                yield f"{path}: includes {included}, which {layer_of(header)}/ keeps to itself"
             if place is None or header is None or name == "opyard/version.h":
                 continue
             other = place_of(header)

@@ -20,18 +20,22 @@ NO_DOORS = {
     "BlockRows",
     "BlockTail",
     "Collector",
+    "CppCallSite",
     "DLManagedTensor",
     "DLManagedTensorVersioned",
     "DLPackExchangeAPI",
     "ForeignKind",
     "FusedProgram",
+    "GilWait",
     "Hooks",
+    "Instruction",
     "Kernel",
     "Mutex",
     "Operator",
     "PythonRun",
     "Record",
     "Returner",
+    "Rows",
     "Runtime",
     "opyard_block",
     "opyard_device_functions",
@@ -67,13 +71,22 @@ def function_setters(text: str, aliases: set[str]) -> Iterator[tuple[str, str]]:
             yield name, alias
 
 
-def check_setters(known: list[doors.Row], headers: list[Path]) -> Iterator[str]:
-    """A function alone is a door as well as a struct of them."""
-    aliases = {
+def all_in(members: list[str], aliases: set[str]) -> bool:
+    """Whether a struct has members, and each is a function by an alias."""
+    return bool(members) and aliases.issuperset(members)
+
+
+def function_aliases(headers: list[Path]) -> set[str]:
+    return {
         using or typedef
         for path in headers
         for using, typedef in FUNCTION_ALIAS.findall(text_of(path))
     }
+
+
+def check_setters(known: list[doors.Row], headers: list[Path]) -> Iterator[str]:
+    """A function alone is a door as well as a struct of them."""
+    aliases = function_aliases(headers)
     for path in headers:
         names = {door.name for door in known if str(path).endswith(f"/{door.first}")}
         for name, alias in function_setters(text_of(path), aliases):
@@ -96,9 +109,15 @@ def check_doors() -> Iterator[str]:
     listener = re.compile(r"^using (\w+(?:Listener|Handler)) = \w+ \(\*\)", re.M)
     headers = listed(*(f"{folder}/*.h" for folder in PLACES))
     yield from check_setters(known, headers)
+    aliases = function_aliases(headers)
+    member = re.compile(r"^\s+(?:const )?(?:\w+::)*(\w+)(?: const)? \w+(?: = [^;]*|\{\})?;", re.M)
     for path in headers:
         text = text_of(path)
-        found = [name for name, body in struct.findall(text) if pointer.search(body)]
+        found = [
+            name
+            for name, body in struct.findall(text)
+            if pointer.search(body) or all_in(member.findall(body), aliases)
+        ]
         if not is_private(path):
             found += listener.findall(text)
         for name in found:

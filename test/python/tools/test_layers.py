@@ -165,13 +165,23 @@ def test_the_plugin_sees_nothing_that_a_layer_keeps_to_itself(copy, plant):
 
 def test_only_what_is_for_python_knows_it(copy, plant):
     plant("dispatcher/src/keys/planted.cpp", "#include <Python.h>\n")
-    plant("kernels/src/planted.cpp", "#include <pybind11/pybind11.h>\n")
+    plant("jit/src/planted.cpp", '#include "Python.h"\n')
+    plant("kernels/src/planted.cpp", '#include "pybind11/pybind11.h"\n')
+    plant("models/src/planted.cpp", "#include <python3.11/Python.h>\n")
     plant("profiler/python/planted.cpp", "#include <Python.h>\n")
     faults = [fault for fault in check_layers() if "<layer>/python/ do" in fault]
     assert [fault.partition(":")[0] for fault in faults] == [
         "dispatcher/src/keys/planted.cpp",
+        "jit/src/planted.cpp",
         "kernels/src/planted.cpp",
+        "models/src/planted.cpp",
     ]
+
+
+def test_a_program_sees_nothing_that_a_layer_keeps_to_itself(copy, plant):
+    plant("programs/planted.cpp", '#include "exported/zip.h"\n#include "run_arguments.h"\n')
+    fault = 'programs/planted.cpp: includes "exported/zip.h", which models/ keeps to itself'
+    assert [one for one in check_layers() if "planted" in one] == [fault]
 
 
 def test_files_in_a_circle_are_refused(copy, plant):
@@ -270,14 +280,15 @@ def test_a_door_upward_that_is_not_in_the_list_is_refused(copy, plant):
     plant(
         "dispatcher/include/opyard/tensor/planted.h",
         "struct PlantedFunctions {\n  void (*call)(int number);\n};\n"
-        "using PlantedListener = void (*)(bool begins) noexcept;\n",
+        "using PlantedListener = void (*)(bool begins) noexcept;\n"
+        "struct PlantedRow {\n  PlantedListener begin = nullptr;\n  PlantedListener end;\n};\n",
     )
     plant("pyfallback/vtable/planted.cpp", 'auto* f = require_hook(runtime, "planted");\n')
     plant("pyfallback/opyard/_library/planted.py", 'hooks["other"]()\n')
     plant("dispatcher/include/opyard/detail/doors.def", 'OPYARD_HOOK(new, "a", "b", "", "c")\n')
     faults = sorted(check_doors())
     words = [fault.partition(": ")[2].partition(" ")[0] for fault in faults if "planted" in fault]
-    assert words == ["PlantedFunctions", "PlantedListener", "asks", "asks"]
+    assert words == ["PlantedFunctions", "PlantedListener", "PlantedRow", "asks", "asks"]
     assert [fault for fault in faults if "docs/concepts/layers.md: is not what" in fault]
 
 
