@@ -13,7 +13,7 @@
 #include "opyard/jit/passes.h"
 #include "opyard/schema/relations.h"
 #include "passes/pass.h"
-#include "passes/peephole_rules.h"
+#include "passes/peephole_containers.h"
 
 namespace opyard::jit {
 namespace {

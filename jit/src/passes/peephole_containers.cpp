@@ -1,5 +1,5 @@
-// passes/peephole_rules.cpp: lists and dicts that were made here, and chains of ints.
-#include "passes/peephole_rules.h"
+// passes/peephole_containers.cpp: lists and dicts that were made here, and chains of ints.
+#include "passes/peephole_containers.h"
 
 #include <algorithm>
 #include <vector>

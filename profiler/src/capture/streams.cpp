@@ -1,4 +1,4 @@
-// profiler/capture/capture.cpp: streams, their blocks, and windows over them.
+// profiler/capture/streams.cpp: streams, their blocks, and windows over them.
 //
 // [Positions] A stream's thread publishes each event by storing `next_`. A thread that begins or
 // ends a window reads it under the lock, under which alone a stream changes its block; so block and

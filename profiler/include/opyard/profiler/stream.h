@@ -44,7 +44,7 @@ struct BlockData {
 static_assert(sizeof(BlockData) == 1 << 16);
 
 // One in memory has its data behind it; that of one in a file is part of the map, see [Files] in
-// capture.cpp.
+// streams.cpp.
 struct Block {
   static constexpr std::size_t kEvents = BlockData::kEvents;
 
