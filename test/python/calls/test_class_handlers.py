@@ -10,6 +10,7 @@ import threading
 import weakref
 
 import pytest
+from processes import clear_caches
 
 import opyard
 from opyard import Tensor
@@ -506,17 +507,14 @@ def test_a_class_that_takes_no_attributes_still_has_its_handler(f, x):
 
 def test_handlers_are_found_after_cpython_forgot_the_versions_of_types(f, x):
     """On 3.10 it counts anew then, so that a type gets a number that another had."""
-    clear = getattr(sys, "_clear_type_cache", None)
-    if clear is None:
-        pytest.skip("this CPython has no sys._clear_type_cache")
     for n in range(300):
-        clear()
+        clear_caches()
         cls = type(Tensor)(f"Class{n}", (Base,), {"answer": x})
         a = cls(x)
         f(a)
         f(a)
         cls.__opyard_dispatch__ = classmethod(lambda cls, *rest, n=n: calls.append(n))
-        clear()
+        clear_caches()
         f(a)
         assert calls == [cls.__name__, cls.__name__, n]
         calls.clear()

@@ -77,7 +77,9 @@ class Raiser:
         if self.rule_breaker:
             # By C code, which checks the result in every version; a call in Python does not.
             list(map(self.rule_breaker, [None]))
-        # Its traceback would grow with every round.
+        # Its traceback and the notes that CPython adds would grow with every round.
+        if hasattr(self.error, "__notes__"):
+            del self.error.__notes__
         raise self.error.with_traceback(None)
 
     def is_it(self, error: "BaseException | None") -> bool:

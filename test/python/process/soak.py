@@ -33,7 +33,10 @@ LIBC.mallinfo2.restype = Info
 
 def in_use():
     gc.collect()
-    sys._clear_type_cache()
+    if sys.version_info >= (3, 14):
+        sys._clear_internal_caches()
+    else:
+        sys._clear_type_cache()
     info = LIBC.mallinfo2()
     return info.uordblks + info.hblkhd
 
