@@ -49,6 +49,8 @@ struct CallKeys {
   py::object tensor, parameter, module;  // the types
   py::tuple plain;                       // types of values that are known by their texts
   py::object compiled;                   // the type of compiled functions
+  // Of re, whose objects never change.
+  py::object pattern = py::module_::import("re").attr("Pattern");
   py::str module_key = py::str("__module__"), package = py::str("opyard.");
 };
 
@@ -185,7 +187,7 @@ class Description {
            type == &PyClassMethodDescr_Type || type == &PyGetSetDescr_Type ||
            type == &PyMemberDescr_Type || type == &PyProperty_Type ||
            type == &PyStaticMethod_Type || type == &PyClassMethod_Type ||
-           type == &PyBaseObject_Type || (is_ours(type) && !slots_of(type));
+           type == &PyBaseObject_Type || reinterpret_cast<PyObject*>(type) == types_.pattern.ptr() || (is_ours(type) && !slots_of(type));
   }
   bool is_ours(PyTypeObject* type) const {
     if (std::string_view(type->tp_name).starts_with("opyard.")) return true;
@@ -206,12 +208,37 @@ class Description {
       return add_parts(object, depth) && add_sequence(object, false, depth, where);
     }
     if (type == &PySet_Type || type == &PyFrozenSet_Type) return add_items(object, depth, where);
+    if (type == &PyContextVar_Type) return add_context_variable(object, depth, where);
+    if (type == &PyDictProxy_Type) return add_read_only_dict(object, depth, where);
     if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object)) {
       return add_number_of_class(object, depth, where);
     }
     if (slots_of(type)) return add_state(object, depth);
     return refuse(where + " is of the class " + type->tp_name +
                   ", whose state compile() does not look into");
+  }
+
+  // What it holds in the context of this call.
+  bool add_context_variable(PyObject* object, int depth, const std::string& where) {
+    PyObject* value = nullptr;
+    if (PyContextVar_Get(object, nullptr, &value) < 0) throw py::error_already_set();
+    add_opaque(object);
+    bytes += value == nullptr ? 'n' : 'v';
+    const auto held = py::reinterpret_steal<py::object>(value);
+    return !held || add(held.ptr(), false, depth + 1, where);
+  }
+  // A view of a dictionary that others may change. All that it refers to is its mapping.
+  bool add_read_only_dict(PyObject* object, int depth, const std::string& where) {
+    PyObject* mapping = nullptr;
+    const auto visit = [](PyObject* referred, void* found) {
+      *static_cast<PyObject**>(found) = referred;
+      return 0;
+    };
+    Py_TYPE(object)->tp_traverse(object, visit, &mapping);
+    if (mapping == nullptr || !PyDict_CheckExact(mapping)) {
+      return refuse(where + " is a mappingproxy of no dict, which compile() does not look into");
+    }
+    return add_dict(mapping, false, depth + 1, where);
   }
 
   bool add_function(PyObject* object, int depth) {
@@ -299,8 +326,11 @@ class Description {
   }
   // Functions and other descriptors of C are of the class's version.
   bool add_class_values(PyTypeObject* type, int depth) {
+    // No class of Python's has this flag; static types of C need not.
     const auto is_fixed = [](const PyTypeObject* kind) {
-      return kind->tp_descr_get != nullptr && (kind->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
+      const bool is_of_c = (kind->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 ||
+                           (kind->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
+      return kind->tp_descr_get != nullptr && is_of_c;
     };
     const auto attributes = py::reinterpret_borrow<py::object>(type->tp_dict);
     Py_ssize_t at = 0;

@@ -26,7 +26,7 @@ GRAPHS = """
     a_field_of_a_dataclass a_property a_method_of_an_object a_callable_object an_item_of_a_list
     a_setting_of_an_optimizer a_member_of_an_enum a_function_in_a_dict a_compiled_function
     an_attribute_of_the_class_of_a_module the_forward_of_a_class a_global_name_of_a_hook
-    settings_of_a_module tensors_of_an_object
+    settings_of_a_module tensors_of_an_object a_context_variable a_read_only_dict
 """.split()
 
 

@@ -246,6 +246,13 @@ def a_field_of_a_dataclass():
 
 
 @case
+def a_read_only_dict():
+    numbers = {"one": 1.0}
+    shown = types.MappingProxyType(numbers)
+    return lambda x: x * shown["one"], lambda value: numbers.update(one=value)
+
+
+@case
 def a_property():
     class Held:
         @property

@@ -145,6 +145,8 @@ def test_a_plugin_of_the_environment_is_loaded_from_such_a_folder(folder):
 
 def test_python_s_own_name_of_the_package_need_not_be_utf8(folder):
     """The package itself is in such a folder, as a link."""
+    if sys.version_info >= (3, 14):
+        pytest.skip("CPython 3.14 loads no extension module from there: UnicodeEncodeError")
     import opyard
 
     os.symlink(Path(opyard.__file__).parent, folder + b"/opyard")

@@ -38,6 +38,7 @@ _SETTLED = (_PACKAGE, "_collections_abc", "abc", "builtins", "enum", "functools"
 _NAMING = ("__dict__", "attrgetter", "getattr", "vars")  # ways to attributes of any name
 # Methods that Python calls by itself, and that no function with a graph needs.
 _NOT_CALLED = (
+    *("__annotate__", "__annotate_func__"),  # from CPython 3.14 on, for annotations
     *("__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__"),
     *("__init__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__replace__"),
     *("__repr__", "__set_name__", "__setstate__", "__sizeof__", "__str__", "__subclasshook__"),
