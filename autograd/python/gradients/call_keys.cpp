@@ -187,7 +187,9 @@ class Description {
            type == &PyClassMethodDescr_Type || type == &PyGetSetDescr_Type ||
            type == &PyMemberDescr_Type || type == &PyProperty_Type ||
            type == &PyStaticMethod_Type || type == &PyClassMethod_Type ||
-           type == &PyBaseObject_Type || reinterpret_cast<PyObject*>(type) == types_.pattern.ptr() || (is_ours(type) && !slots_of(type));
+           type == &PyBaseObject_Type ||
+           reinterpret_cast<PyObject*>(type) == types_.pattern.ptr() ||
+           (is_ours(type) && !slots_of(type));
   }
   bool is_ours(PyTypeObject* type) const {
     if (std::string_view(type->tp_name).starts_with("opyard.")) return true;
@@ -227,18 +229,13 @@ class Description {
     const auto held = py::reinterpret_steal<py::object>(value);
     return !held || add(held.ptr(), false, depth + 1, where);
   }
-  // A view of a dictionary that others may change. All that it refers to is its mapping.
+  // A view of a dictionary that others may change.
   bool add_read_only_dict(PyObject* object, int depth, const std::string& where) {
-    PyObject* mapping = nullptr;
-    const auto visit = [](PyObject* referred, void* found) {
-      *static_cast<PyObject**>(found) = referred;
-      return 0;
-    };
-    Py_TYPE(object)->tp_traverse(object, visit, &mapping);
-    if (mapping == nullptr || !PyDict_CheckExact(mapping)) {
-      return refuse(where + " is a mappingproxy of no dict, which compile() does not look into");
+    PyObject* const mapping = mapping_of(object);
+    if (mapping != nullptr && PyDict_CheckExact(mapping)) {
+      return add_dict(mapping, false, depth + 1, where);
     }
-    return add_dict(mapping, false, depth + 1, where);
+    return refuse(where + " is a mappingproxy of no dict, which compile() does not look into");
   }
 
   bool add_function(PyObject* object, int depth) {
@@ -326,11 +323,8 @@ class Description {
   }
   // Functions and other descriptors of C are of the class's version.
   bool add_class_values(PyTypeObject* type, int depth) {
-    // No class of Python's has this flag; static types of C need not.
     const auto is_fixed = [](const PyTypeObject* kind) {
-      const bool is_of_c = (kind->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 ||
-                           (kind->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
-      return kind->tp_descr_get != nullptr && is_of_c;
+      return kind->tp_descr_get != nullptr && is_of_c(kind);
     };
     const auto attributes = py::reinterpret_borrow<py::object>(type->tp_dict);
     Py_ssize_t at = 0;

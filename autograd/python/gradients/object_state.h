@@ -21,6 +21,23 @@ inline py::object dictionary_of(PyObject* object) {
   return found;
 }
 
+// What a mappingproxy shows: all that it refers to. Runs no code.
+inline PyObject* mapping_of(PyObject* proxy) {
+  PyObject* mapping = nullptr;
+  const auto visit = [](PyObject* referred, void* found) {
+    *static_cast<PyObject**>(found) = referred;
+    return 0;
+  };
+  Py_TYPE(proxy)->tp_traverse(proxy, visit, &mapping);
+  return mapping;
+}
+
+// Whether a type is one of C: no class of Python's has the flag, and static types need not.
+inline bool is_of_c(const PyTypeObject* type) {
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 ||
+         (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
+}
+
 // Places of the slots of a class of Python, or nothing if its objects have more than slots and
 // attributes, as those of classes of C have.
 inline std::optional<std::vector<Py_ssize_t>> slots_of(PyTypeObject* type) {
