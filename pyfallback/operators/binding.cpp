@@ -119,8 +119,8 @@ bool CallPlan::push_converted(PythonCall& call, std::size_t position, PyObject* 
 
 // The ints from a place on, as one list. Null if one of them is none.
 Owned CallPlan::spread_ints(const PythonCall& call, std::size_t first) const {
-  const Py_ssize_t count = call.given.count - Py_ssize_t(first);
-  PyObject* const* const ints = call.given.values + first;
+  const Py_ssize_t count = call.given().count - Py_ssize_t(first);
+  PyObject* const* const ints = call.given().values + first;
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!is_int_like(call.runtime, ints[i])) return {};
   }
@@ -142,7 +142,7 @@ bool CallPlan::is_number_for_tensor(const Runtime& runtime, std::size_t position
 PyObject* CallPlan::tensor_for_number(PythonCall& call, std::size_t position,
                                       PyObject* given) const {
   if (!is_number_for_tensor(call.runtime, position, given)) return nullptr;
-  PyObject* const other = promoting_tensor(call.runtime, call.given.by_position());
+  PyObject* const other = promoting_tensor(call.runtime, call.given().by_position());
   if (other == nullptr) return nullptr;
   if (call.numbers == nullptr) call.numbers = std::make_unique<std::vector<Owned>>();
   call.numbers->push_back(number_beside(call.runtime, given, tensor_unchecked(other)));
@@ -154,10 +154,10 @@ PyObject* CallPlan::tensor_for_number(PythonCall& call, std::size_t position,
 bool CallPlan::push(PythonCall& call, std::size_t position, PyObject* given, Ways ways,
                     ArgumentMismatch& mismatch) const {
   const bool is_last = ends_in_ints_ && Py_ssize_t(position) + 1 == positional_;
-  if (!is_last || call.given.count <= positional_) {
+  if (!is_last || call.given().count <= positional_) {
     if (push_converted(call, position, given, ways, mismatch)) return true;
   }
-  if (Py_ssize_t(position) >= call.given.count) return false;
+  if (Py_ssize_t(position) >= call.given().count) return false;
   ArgumentMismatch other;
   if ((ways & kSpread) != 0 && is_last) {
     const Owned list = spread_ints(call, position);
@@ -169,7 +169,7 @@ bool CallPlan::push(PythonCall& call, std::size_t position, PyObject* given, Way
 }
 
 bool CallPlan::may_fit(const PythonCall& call, Ways way) const noexcept {
-  const GivenArguments& given = call.given;
+  const GivenArguments& given = call.given();
   if (way == kSpread) return ends_in_ints_ && given.count >= positional_;
   if (!takes_numbers_ || given.count > positional_) return false;
   bool any = false;
@@ -181,7 +181,7 @@ bool CallPlan::may_fit(const PythonCall& call, Ways way) const noexcept {
 
 // Pushes one value a parameter. If one of them does not fit nothing is pushed.
 bool CallPlan::push_all(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) const {
-  const GivenArguments& given = call.given;
+  const GivenArguments& given = call.given();
   const Py_ssize_t by_position = std::min(given.count, positional_);
   Py_ssize_t keywords_left = given.named();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -217,7 +217,7 @@ bool CallPlan::push_all(PythonCall& call, Ways ways, ArgumentMismatch& mismatch)
 }
 
 bool CallPlan::bind(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) const {
-  const bool too_many = call.given.count > positional_;
+  const bool too_many = call.given().count > positional_;
   if (!too_many || (ends_in_ints_ && (ways & kSpread) != 0)) {
     call.arrays.begin();
     if (push_all(call, ways, mismatch)) {
@@ -226,7 +226,7 @@ bool CallPlan::bind(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) con
     }
   }
   if (too_many) {
-    mismatch = {ArgumentMismatch::Kind::TooMany, std::size_t(call.given.count), nullptr, nullptr,
+    mismatch = {ArgumentMismatch::Kind::TooMany, std::size_t(call.given().count), nullptr, nullptr,
                 ""};
   }
   return false;
@@ -236,7 +236,7 @@ bool CallPlan::bind(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) con
 [[gnu::noinline]] void CallPlan::require(PythonCall& call) const {
   ArgumentMismatch mismatch;
   if (!bind(call, kOnlyCandidate | kSpread | kNumbers, mismatch))
-    refuse(mismatch, call.given.names);
+    refuse(mismatch, call.given().names);
 }
 
 bool CallPlan::some_need_conversion(const Runtime& runtime,

@@ -20,11 +20,20 @@ OverloadObject& overload_of(PyObject* self) { return *reinterpret_cast<OverloadO
 const Operator& op_of(PyObject* self) { return overload_of(self).plan->op(); }
 Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime; }
 
-PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, const GivenArguments& given) {
+// These two have what they need of the C stack in frames of their own (test_depth.py).
+[[gnu::noinline]] PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan,
+                                               PyObject* const* args, Py_ssize_t count,
+                                               PyObject* names) {
   const CalledFromPython called(runtime);
-  PythonCall call(runtime, given);
+  PythonCall call(runtime, {args, count, names});
   plan.require(call);
   return plan.call(call);
+}
+
+[[noreturn]] OPYARD_COLD void name_refusal(const Operator& op, const Error& error,
+                                           PyObject* const* args, Py_ssize_t count,
+                                           PyObject* names) {
+  rethrow_named(op, error, {args, count, names});
 }
 
 // See operators/direct_call.cpp, [Places].
@@ -33,13 +42,13 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, const Given
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
-    const GivenArguments given{args, PyVectorcall_NARGS(flags), names};
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
     try {
       if (PyObject* const result = plan.direct().try_call(runtime, self, args, flags, names))
         return result;
-      return call_through_stack(runtime, plan, given);
+      return call_through_stack(runtime, plan, args, count, names);
     } catch (const Error& error) {
-      rethrow_named(plan.op(), error, given);
+      name_refusal(plan.op(), error, args, count, names);
     }
   });
 }
@@ -47,7 +56,7 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, const Given
 // op._call_boxed(*args, **kwargs): always through the stack, for tests that compare both ways.
 PyObject* call_boxed(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return enter_from_python([&] {
-    return call_through_stack(runtime_of_overload(self), plan_of(self), {args, count, names});
+    return call_through_stack(runtime_of_overload(self), plan_of(self), args, count, names);
   });
 }
 

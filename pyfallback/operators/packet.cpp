@@ -139,7 +139,7 @@ PyObject* closest(std::span<PyObject* const> overloads,
   const std::optional<std::size_t> chosen = choose_overload(
       overloads.size(),
       [&](std::size_t i) {
-        return plan_of(overloads[i]).needs_conversion(call.runtime, call.given);
+        return plan_of(overloads[i]).needs_conversion(call.runtime, call.given());
       },
       [&](std::size_t i) {
         return plan_of(overloads[i]).bind(call, CallPlan::kAsTheyAre, mismatches[i]);
@@ -154,7 +154,7 @@ PyObject* closest(std::span<PyObject* const> overloads,
       }
     }
   }
-  refuse_all(overloads, mismatches, call.given.names);
+  refuse_all(overloads, mismatches, call.given().names);
 }
 
 // Whether the overload that is asked first would convert an argument, so that others go before it.
@@ -196,21 +196,23 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
 }
 
 // With a frame of its own: calls without a stack of values take no C stack for it (test_depth.py).
-[[gnu::noinline]] PyObject* call_packet_through_stack(PyObject* self, const GivenArguments& given) {
+[[gnu::noinline]] PyObject* call_packet_through_stack(PyObject* self, PyObject* const* args,
+                                                      Py_ssize_t count, PyObject* names) {
   Runtime& runtime = *packet_of(self).runtime;
   const CalledFromPython called(runtime);
-  PythonCall call(runtime, given);
+  PythonCall call(runtime, {args, count, names});
   const Owned overload = choose(self, call);
   return plan_of(overload.get()).call(call);
 }
 
 // Looks again which overload the arguments led to: calls that succeed need not hold it.
 [[noreturn]] OPYARD_COLD void refuse_named(PyObject* self, const Error& error,
-                                           const GivenArguments& given) {
+                                           PyObject* const* args, Py_ssize_t count,
+                                           PyObject* names) {
   if (!is_unnamed_refusal(error)) throw;
-  PythonCall call(*packet_of(self).runtime, given);
+  PythonCall call(*packet_of(self).runtime, {args, count, names});
   const Owned overload = choose(self, call);
-  rethrow_named(plan_of(overload.get()).op(), error, given);
+  rethrow_named(plan_of(overload.get()).op(), error, call.given());
 }
 
 PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
@@ -218,9 +220,9 @@ PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, 
     try {
       if (PyObject* const result = try_first(self, args, flags, names)) return result;
       if (PyObject* const result = try_behind_first(self, args, flags, names)) return result;
-      return call_packet_through_stack(self, {args, PyVectorcall_NARGS(flags), names});
+      return call_packet_through_stack(self, args, PyVectorcall_NARGS(flags), names);
     } catch (const Error& error) {
-      refuse_named(self, error, {args, PyVectorcall_NARGS(flags), names});
+      refuse_named(self, error, args, PyVectorcall_NARGS(flags), names);
     }
   });
 }

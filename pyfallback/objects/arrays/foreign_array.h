@@ -14,9 +14,8 @@
 
 #include "runtime/runtime.h"
 
-#include <span>
-
 #include "objects/arrays/beyond_memory.h"
+#include "objects/arrays/given_arguments.h"
 #include "objects/values/refusals.h"
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/schema/schema.h"
@@ -31,8 +30,8 @@ struct ExportedOrTaken;
 // The arrays among the arguments of one call, from binding to result.
 class ForeignArguments {
  public:
-  // All objects that were given, which outlive this.
-  explicit ForeignArguments(std::span<PyObject* const> given) noexcept : given_(given) {}
+  // The objects that were given outlive this.
+  explicit ForeignArguments(const GivenArguments& given) noexcept : given_(given) {}
   ForeignArguments(const ForeignArguments&) = delete;
   ForeignArguments& operator=(const ForeignArguments&) = delete;
   ~ForeignArguments() {
@@ -78,8 +77,7 @@ class ForeignArguments {
   PyObject* first() const noexcept { return first_; }
   // The array that this tensor stands for; null if none does.
   PyObject* find_array(const TensorImpl* tensor) const noexcept;
-  // All arguments, as they were given.
-  std::span<PyObject* const> given() const noexcept { return given_; }
+  const GivenArguments& given() const noexcept { return given_; }
 
  private:
   struct Item {
@@ -96,7 +94,7 @@ class ForeignArguments {
   OPYARD_COLD void finish_conversion(Runtime& runtime, const std::string& op);
   void drop() noexcept;
 
-  const std::span<PyObject* const> given_;
+  const GivenArguments given_;
   bool written_ = false;
   bool any_written_ = false;
   bool code_ran_ = false;

@@ -104,7 +104,7 @@ PyObject* find_argument(Runtime& runtime, const ForeignArguments& arguments, con
   const auto is_it = [&](PyObject* object) {
     return is_tensor(runtime, object) && tensor_unchecked(object).same(tensor);
   };
-  for (PyObject* const given : arguments.given()) {
+  for (PyObject* const given : arguments.given().all()) {
     if (PyObject* const found = find_in(given, is_it)) return found;
   }
   return nullptr;
