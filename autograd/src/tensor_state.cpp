@@ -186,31 +186,37 @@ std::int64_t elements_of_row(const Geometry& geometry) noexcept {
   return count;
 }
 
-// That of a tensor with this geometry, which is all of the storage. See [Whole].
+// That of a tensor with this geometry, which is all of the storage. See [Whole]. Weak pointers are
+// followed, and functions die, without the lock.
 Edge require_whole(StorageState& storage, const Geometry& geometry, Expected of) {
   const std::uint32_t generation = storage.generation.load(std::memory_order_acquire);
-  const auto find = [&] {
-    const bool is_there =
-        storage.whole_generation == generation && storage.whole_geometry == geometry;
-    return is_there ? storage.whole.lock() : FunctionPtr();
-  };
-  FunctionPtr known, fresh;  // die without the lock
-  {
+  FunctionPtr fresh;
+  WeakPtr<Function> watched;
+  for (;;) {
+    WeakPtr<Function> seen;
+    std::uint32_t changes = 0;
+    {
+      const std::lock_guard lock(gradients_lock());
+      changes = storage.whole_changes;
+      if (storage.whole_generation == generation && storage.whole_geometry == geometry) {
+        seen = storage.whole;
+      }
+    }
+    if (FunctionPtr known = seen.lock()) return {std::move(known), 0};
+    if (!fresh) {
+      const std::size_t parts = geometry.is_of_complex ? 1 : 0;  // the last dimension of a complex
+      of.sizes = DimVector(IntSpan(geometry.sizes).first(geometry.sizes.size() - parts));
+      fresh = make_counted<FromStorage>(std::move(of), geometry, storage);
+      watched = WeakPtr<Function>(fresh);
+    }
     const std::lock_guard lock(gradients_lock());
-    known = find();
+    if (storage.whole_changes != changes) continue;  // another thread made one meanwhile
+    std::swap(storage.whole, watched);
+    storage.whole_geometry = geometry;
+    storage.whole_generation = generation;
+    ++storage.whole_changes;
+    return {std::move(fresh), 0};
   }
-  if (known) return {std::move(known), 0};
-  const std::size_t parts = geometry.is_of_complex ? 1 : 0;  // the last dimension of a complex one
-  of.sizes = DimVector(IntSpan(geometry.sizes).first(geometry.sizes.size() - parts));
-  fresh = make_counted<FromStorage>(std::move(of), geometry, storage);
-  WeakPtr<Function> watched(fresh);
-  const std::lock_guard lock(gradients_lock());
-  known = find();
-  if (known) return {std::move(known), 0};
-  std::swap(storage.whole, watched);
-  storage.whole_geometry = geometry;
-  storage.whole_generation = generation;
-  return {std::move(fresh), 0};
 }
 
 // The history of a tensor of written memory. See [Whole]: which tensor a view was made of is known

@@ -1,4 +1,6 @@
 // kernels/composition/one_hot.cpp: one_hot: classes as rows of zeros with a 1 at the class.
+#include <limits>
+
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
@@ -21,7 +23,12 @@ std::int64_t number_of_classes(const char* op, const Tensor& self) {
            {op, ": self is ", self,
             " on meta, whose elements would say the number of classes; give num_classes"});
   }
-  return item.call(max.call(self)).to_int() + 1;
+  const std::int64_t last = item.call(max.call(self)).to_int();
+  if (last == std::numeric_limits<std::int64_t>::max()) {
+    refuse(ErrorKind::BadValue,
+           {op, ": the largest class is ", last, ", and there are no numbers for so many classes"});
+  }
+  return last + 1;
 }
 
 // A class that is not among them raises BadIndex, from scatter.

@@ -84,7 +84,10 @@ constexpr Loops kDerivedLoops = unary_loops<DerivedDigamma, float, double>();
 
 Tensor derived_digamma(std::int64_t n, const Tensor& self) {
   constexpr const char* kOp = "opyard::derived_digamma";
-  if (n < 1) refuse(ErrorKind::BadValue, {kOp, ": n is ", n, "; accepted is 1 or more"});
+  constexpr std::int64_t kMost = 170;  // its factorial is the last one that a double holds
+  if (n < 1 || n > kMost) {
+    refuse(ErrorKind::BadValue, {kOp, ": n is ", n, "; accepted is 1 to 170"});
+  }
   const Elementwise call(kOp, self);
   const DType dtype = float_for(call.common());
   return call.run({call.choose(kDerivedLoops, dtype), dtype, dtype, Number::of(n)});

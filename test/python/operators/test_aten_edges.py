@@ -158,3 +158,14 @@ def test_nansum_counts_no_nan_whatever_it_gives(dtype):
     made = aten.nansum(x, dtype=getattr(opyard, dtype))
     assert (made.item(), made.dtype) == (3, getattr(opyard, dtype))
     assert aten.nansum(aten.to(x, opyard.float16), [0], True).tolist() == [3]
+
+
+def test_one_hot_of_the_largest_int_is_refused():
+    with pytest.raises(ValueError, match="no numbers for so many classes"):
+        aten.one_hot(opyard.tensor([2**63 - 1]))
+
+
+@pytest.mark.parametrize("order", [0, 171, 2**63 - 1])
+def test_an_order_of_digamma_that_no_float_holds_is_refused(order):
+    with pytest.raises(ValueError, match="accepted is 1 to 170"):
+        opyard.ops.opyard.derived_digamma(order, opyard.ones(1))

@@ -138,6 +138,7 @@ class OPYARD_API StorageState final : public Counted {
   WeakPtr<Function> whole;
   Geometry whole_geometry;
   std::uint32_t whole_generation = 0;
+  std::uint32_t whole_changes = 0;  // how often it was made anew
   // See [Early views]. The list is guarded by the library's lock.
   std::atomic<bool> has_leaves{false};
   std::vector<CountedPtr<StorageLeaf>> leaves;
