@@ -138,7 +138,7 @@ bool CallPlan::is_number_for_tensor(const Runtime& runtime, std::size_t position
          is_number(given) && fits_64_bits(given);
 }
 
-// A number that stands for a tensor, as one; null if it does not. The call keeps it.
+// A number given for a tensor, as a tensor that the call keeps; null if it is not accepted so.
 PyObject* CallPlan::tensor_for_number(PythonCall& call, std::size_t position,
                                       PyObject* given) const {
   if (!is_number_for_tensor(call.runtime, position, given)) return nullptr;
@@ -232,7 +232,7 @@ bool CallPlan::bind(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) con
   return false;
 }
 
-// With a frame of its own: what only binding needs takes no C stack below a call (test_depth.py).
+// A frame of its own: its locals take no C stack below a call (test_depth.py).
 [[gnu::noinline]] void CallPlan::require(PythonCall& call) const {
   ArgumentMismatch mismatch;
   if (!bind(call, kOnlyCandidate | kSpread | kNumbers, mismatch))

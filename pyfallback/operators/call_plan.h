@@ -1,10 +1,10 @@
-// operators/call_plan.h: what a call from Python needs to know of a schema, compiled.
+// operators/call_plan.h: a schema compiled for calls from Python.
 //
 // A plan is compiled from the schema when the operator's Python object is made: interned
 // names, defaults as values, what may be given by position. Binding walks it once, puts the
 // arguments straight onto the stack, and builds no dictionary and no tuple.
 //
-// Where the arguments do not fit, the failure is found once, as a ArgumentMismatch, and put into
+// Where the arguments do not fit, the failure is found once, as an ArgumentMismatch, and put into
 // words only where no one takes the call: looking a second time may run an __index__ that answers
 // otherwise.
 //
@@ -51,15 +51,15 @@ class CallPlan {
     kSpread = 1,
     // Numbers for tensors beside another tensor, for operators of arithmetic: add.Tensor(x, 1).
     kNumbers = 2,
-    // No other candidate is asked: an object that names nothing, or an array that no tensor can
-    // stand for, raises.
+    // No other candidate is asked: an object that names nothing raises, and so does an array that
+    // cannot be read as a tensor.
     kOnlyCandidate = 4,
   };
 
   // Pushes one value an argument of the schema onto the call's stack. If the arguments do not fit
   // it gives false, with what was wrong in `mismatch`; the stack is then as it was. Throws where a
   // conversion raises. Tensors are borrowed: the caller's references keep them alive, and the call
-  // those that stand for arrays of other libraries and for numbers.
+  // those that were made of arrays of other libraries and of numbers.
   bool bind(PythonCall& call, Ways ways, ArgumentMismatch& mismatch) const;
   // Whether it is worth while to bind the arguments in this way, kSpread or kNumbers.
   bool may_fit(const PythonCall& call, Ways way) const noexcept;

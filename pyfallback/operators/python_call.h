@@ -1,4 +1,4 @@
-// operators/python_call.h: one call from Python: its arguments as they are given, and what they became.
+// operators/python_call.h: the arguments and the stack of one call from Python.
 //
 // Depends on: objects/arrays/foreign_array.h, value/stack.h.
 #pragma once
@@ -24,7 +24,7 @@ struct PythonCall {
   // Each level of nested calls has all of it on the C stack (test_depth.py).
   Runtime& runtime;
   ForeignArguments arrays;  // what was given, and the arrays among it
-  // Tensors that stand for numbers; null for none.
+  // Tensors made of numbers; null without any.
   std::unique_ptr<std::vector<Owned>> numbers;
   CallStack stack;  // what was bound, later the results
 };

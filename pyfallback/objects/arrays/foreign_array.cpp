@@ -1,6 +1,6 @@
 // objects/arrays/foreign_array.cpp: one array of another library as a tensor.
 //
-// The path: what its type offers (objects/arrays/foreign_kind.h), the copy of what is more than
+// The path: the protocols of its type (objects/arrays/foreign_kind.h), a copy if it is more than
 // memory (beyond_memory.cpp), the export (exported_array.cpp) of what the array hands out
 // (dlpack_source.cpp, buffer_source.cpp).
 #include "objects/arrays/foreign_array.h"

@@ -1,4 +1,4 @@
-// objects/convert/any.cpp: Python objects as the values that they are by themselves, where Any is wanted.
+// objects/convert/any.cpp: Python objects as values of the type Any, each of its own kind.
 #include "objects/convert/conversions.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// objects/convert/conversions.h: the conversions of Python objects to values, for the table in convert.cpp.
+// objects/convert/conversions.h: conversions of Python objects to values, by type.
 //
 // Each gives false for an object that its types do not accept, and throws as to_value() does. None
 // asks an object for __opyard_value__(). With the GIL held.

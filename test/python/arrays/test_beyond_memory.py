@@ -278,6 +278,16 @@ def test_F57_an_exception_of_a_question_comes_out_and_nothing_is_lost():
     assert after[0] - before[0] == after[1] - before[1]
 
 
+def test_F57_a_copy_that_is_no_array_is_refused():
+    class Odd(fake.Tensor):
+        def resolve_conj(self):
+            return "text"
+
+    for call in (aten.neg, lambda x: aten.cat([x])):
+        with pytest.raises(ValueError, match="an object of type 'str' for its elements"):
+            call(Odd(np.array([1j], np.complex64), conj=True))
+
+
 def test_F57_arrays_that_cannot_answer_are_asked_nothing():
     assert asked_by(lambda: aten.neg(np.ones(2))) == []
 

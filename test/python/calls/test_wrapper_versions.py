@@ -5,32 +5,13 @@ autograd/src/write_function.cpp, [Wrappers].
 """
 
 import pytest
+from wrapped import Wrapped
 
 import opyard
 from opyard import Tensor, autograd
 from opyard.dispatch import DispatchMode
 
 aten = opyard.ops.aten
-
-
-def each(value, of):
-    if isinstance(value, (list, tuple)):
-        return type(value)(each(one, of) for one in value)
-    return of(value)
-
-
-class Wrapped(Tensor):
-    @staticmethod
-    def of(inner, requires_grad=False):
-        made = Tensor.make_wrapper_subclass(Wrapped, tuple(inner.shape), dtype=inner.dtype)
-        made.inner = inner
-        return made.requires_grad_() if requires_grad else made
-
-    @classmethod
-    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
-        inner = each(args, lambda value: value.inner if isinstance(value, Wrapped) else value)
-        found = op(*inner, **(kwargs or {}))
-        return each(found, lambda one: Wrapped.of(one) if isinstance(one, Tensor) else one)
 
 
 def wrapped(requires_grad=False):

@@ -5,39 +5,14 @@ Suspect pyfallback/kernels/handlers.cpp, [Returned], and operators/direct_call.c
 
 import numpy as np
 import pytest
+from wrapped import Wrapped
 
 import opyard
-from opyard import Tensor, autograd
+from opyard import autograd
 from opyard.dispatch import DispatchMode
 from opyard.library import Library
 
 aten = opyard.ops.aten
-
-
-class Wrapped(Tensor):
-    """Answers by its inner tensor, and wraps whatever comes back."""
-
-    @staticmethod
-    def of(inner, requires_grad=False):
-        made = Tensor.make_wrapper_subclass(Wrapped, tuple(inner.shape), dtype=inner.dtype)
-        made.inner = inner
-        return made.requires_grad_() if requires_grad else made
-
-    @classmethod
-    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
-        def each(value, of):
-            if isinstance(value, (list, tuple)):
-                return type(value)(each(one, of) for one in value)
-            return of(value)
-
-        def inner(value):
-            return value.inner if isinstance(value, Wrapped) else value
-
-        def wrapped(value):
-            return Wrapped.of(value) if isinstance(value, Tensor) else value
-
-        named = {name: inner(value) for name, value in (kwargs or {}).items()}
-        return each(op(*each(args, inner), **named), wrapped)
 
 
 def wrapped(*values, **options):

@@ -8,6 +8,7 @@ autograd/python/gradients/call_keys.cpp for what is looked at.
 """
 
 import collections
+import contextvars
 import sys
 import types
 import warnings
@@ -203,6 +204,17 @@ def the_gradient_of_an_argument():
         return x + 1
 
     return function, lambda: seen[-1].grad, seen
+
+
+@case
+def a_context_variable():
+    held = contextvars.ContextVar("held", default=None)
+
+    def function(x):
+        held.set(x * 3)
+        return x + 1
+
+    return function, held.get
 
 
 # ---- containers
