@@ -26,9 +26,16 @@ export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_f
 say() { printf '== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# build/pythons.txt is written by tools/setup: one line a CPython, "3.11 /path/of/the/interpreter".
-versions() { cut -d' ' -f1 build/pythons.txt; }
-primary() { if versions | grep -qx 3.11; then echo 3.11; else versions | tail -n 1; fi; }
+# Lines "3.11 /path/of/the/interpreter": build/pythons.txt of tools/setup has those of this machine,
+# build/newer_pythons.txt of tools/newer_pythons those that it downloaded.
+pythons() { cat build/pythons.txt build/newer_pythons.txt 2>/dev/null || true; }
+versions() { pythons | cut -d' ' -f1; }
+# Never a downloaded one: sanitizers and other tools take the system's glibc.
+primary() {
+  local here
+  here="$(cut -d' ' -f1 build/pythons.txt)"
+  if grep -qx 3.11 <<<"$here"; then echo 3.11; else tail -n 1 <<<"$here"; fi
+}
 venv_python() { echo "$root/build/venv-$1/bin/python"; }
 
 # quietly <name> <command...>: the output goes to build/logs/<name>.log, and is shown only on failure.

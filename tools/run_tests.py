@@ -51,12 +51,18 @@ Suite = Callable[[], Tally]
 PATIENCE = 4
 
 
+def listed(name: str) -> list[str]:
+    path = BUILD / name
+    return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+
 def pythons() -> list[str]:
-    return [line.split()[0] for line in (BUILD / "pythons.txt").read_text().splitlines()]
+    return listed("pythons.txt") + listed("newer_pythons.txt")
 
 
 def primary() -> str:
-    return "3.11" if "3.11" in pythons() else pythons()[-1]
+    here = listed("pythons.txt")
+    return "3.11" if "3.11" in here else here[-1]
 
 
 def venv(version: str, program: str = "python") -> str:

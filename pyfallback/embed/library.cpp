@@ -11,8 +11,14 @@
 namespace opyard::embed {
 namespace {
 
-constexpr const char* kNewestFirst[] = {"libpython3.13.so.1.0", "libpython3.12.so.1.0",
-                                        "libpython3.11.so.1.0", "libpython3.10.so.1.0"};
+constexpr int kOldest = 10;  // of 3.x
+constexpr int kNewest = 15;
+
+const std::string& known_versions() {
+  static const std::string text =
+      "CPython 3." + std::to_string(kOldest) + " to 3." + std::to_string(kNewest);
+  return text;
+}
 
 // Opens it with its symbols for all, which extension modules need; they come later.
 bool open(const std::string& name) {
@@ -28,12 +34,12 @@ void open_chosen(const std::string& name) {
     }
     return;
   }
-  for (const char* const each : kNewestFirst) {
-    if (open(each)) return;
+  for (int minor = kNewest; minor >= kOldest; --minor) {
+    if (open("libpython3." + std::to_string(minor) + ".so.1.0")) return;
   }
-  fail(ErrorKind::BadPlugin,
-       "no libpython of 3.10 to 3.13 was found; name one in Options::library or in the environment "
-       "variable OPYARD_LIBPYTHON");
+  fail(ErrorKind::BadPlugin, "no libpython of " + known_versions() +
+                                 " was found; name one in Options::library or in the environment "
+                                 "variable OPYARD_LIBPYTHON");
 }
 
 template <typename Function>
@@ -44,11 +50,10 @@ bool find(const char* name, Function& function) {
 
 PythonLibrary read_library() {
   PythonLibrary library;
-#define OPYARD_PYTHON_FUNCTION(name, result, parameters)                              \
-  if (!find(#name, library.name)) {                                                   \
-    fail(ErrorKind::BadPlugin, "the Python of this process lacks the function " #name \
-                               ", which "                                             \
-                               "CPython 3.10 to 3.13 have");                          \
+#define OPYARD_PYTHON_FUNCTION(name, result, parameters)                                           \
+  if (!find(#name, library.name)) {                                                                \
+    fail(ErrorKind::BadPlugin, "the Python of this process lacks the function " #name ", which " + \
+                                   known_versions() + " have");                                    \
   }
 #define OPYARD_LATER_PYTHON_FUNCTION(name, result, parameters) find(#name, library.name);
 #include "embed/functions.def"
@@ -58,9 +63,9 @@ PythonLibrary read_library() {
   library.version = text.substr(0, text.find(' '));
   const bool known = text.starts_with("3.");
   library.minor = known ? std::atoi(text.c_str() + 2) : 0;
-  if (library.minor < 10 || library.minor > 13) {
+  if (library.minor < kOldest || library.minor > kNewest) {
     fail(ErrorKind::BadPlugin, "the Python of this process is " + library.version +
-                                   ", and Opyard knows CPython 3.10 to 3.13");
+                                   ", and Opyard knows " + known_versions());
   }
   return library;
 }

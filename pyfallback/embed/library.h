@@ -9,7 +9,7 @@
 
 namespace opyard::embed {
 
-// As CPython 3.12 and 3.13 lay them out.
+// As CPython 3.12 to 3.15 lay them out.
 struct PythonStatus {
   int type;  // 0: all went well
   const char* function;

@@ -55,8 +55,22 @@ def libpython():
     """The shared library of this CPython, for C++ programs with Python inside."""
     name = sysconfig.get_config_var("INSTSONAME") or ""
     path = Path(sysconfig.get_config_var("LIBDIR") or "") / name
+    # One that was unpacked aside (tools/newer_pythons) names the folder that it was built for.
+    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+    aside = Path(sys.base_prefix) / "lib" / multiarch / name
+    path = aside if aside.exists() else path
     if ".so" not in name or not path.exists():
         pytest.skip(
             f"this CPython has no shared libpython ({path}), which a C++ program could open"
         )
     return path
+
+
+def beside_this_python(program):
+    """The command that starts a C++ program with the C library that this CPython was built for: the
+    system's is older, if the CPython was unpacked aside."""
+    libraries = Path(sys.base_prefix) / "lib" / (sysconfig.get_config_var("MULTIARCH") or "")
+    loader = Path(sys.base_prefix) / "lib64" / "ld-linux-x86-64.so.2"
+    if sys.base_prefix == "/usr" or not loader.exists():
+        return [str(program)]
+    return [str(loader), "--library-path", str(libraries), str(program)]

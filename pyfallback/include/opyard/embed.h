@@ -33,7 +33,7 @@ namespace opyard::embed {
 
 struct Options {
   // The libpython to open if none is loaded: a path or a name. Empty: the environment variable
-  // OPYARD_LIBPYTHON, else the newest one from 3.13 to 3.10 that the system finds.
+  // OPYARD_LIBPYTHON, else the newest one from 3.15 to 3.10 that the system finds.
   std::string library = "";
   // A python program, such as that of a virtual environment, whose packages are used. Empty: the
   // library's own.
@@ -50,7 +50,7 @@ class EmbeddedInterpreter;
 // The Python of this process, and its main interpreter. At most one at a time.
 class OPYARD_API Python {
  public:
-  // Raises BadPlugin if no libpython can be opened, or it is none of 3.10 to 3.13;
+  // Raises BadPlugin if no libpython can be opened, or it is none of 3.10 to 3.15;
   // BadRegistration if there is a Python object already; and what `import opyard` raises, as
   // Error of the kind Python.
   explicit Python(const Options& options = {});

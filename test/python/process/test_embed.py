@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from built import build_folder, libpython
+from built import beside_this_python, build_folder, libpython
 from interpreters import KINDS
 
 
@@ -18,7 +18,7 @@ def run(program, *arguments, limit=120, **environment):
     if not path.exists():
         pytest.skip(f"{path.name} is not built here: the tests of this build are off")
     done = subprocess.run(
-        [path, *map(str, arguments)],
+        [*beside_this_python(path), *map(str, arguments)],
         env={
             **os.environ,
             "OPYARD_LIBPYTHON": str(libpython()),
