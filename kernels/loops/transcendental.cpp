@@ -28,7 +28,7 @@ T log_of_one_more(T z) {
     const auto x = z.real(), y = z.imag();
     const auto square = x * (2 + x) + y * y;  // |1 + z|² - 1
     const bool is_small = std::abs(square) < typename T::value_type(0.5);
-    return {is_small ? std::log1p(square) / 2 : std::log(std::hypot(1 + x, y)),
+    return {is_small ? std::log1p(square) / 2 : std::log(std::abs(T(1 + x, y))),
             std::atan2(y, 1 + x)};
   } else {
     return std::log1p(z);

@@ -3,6 +3,7 @@
 // fmod has the sign of self, and remainder that of other; an integer divided by zero raises.
 // The others give floats, float32 for bool and int64.
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "common/builds.h"
@@ -16,9 +17,10 @@
 namespace opyard::kernels {
 namespace {
 
+// cabs() computes what hypot() does; of that one glibc 2.35 has a new version, which older ones lack.
 template <typename T>
 struct Hypotenuse {
-  static T apply(T a, T b) { return std::hypot(a, b); }
+  static T apply(T a, T b) { return std::abs(std::complex<T>(a, b)); }
 };
 template <typename T>
 struct WithSign {
