@@ -43,6 +43,7 @@
 #include "runtime/file_errors.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
+#include "runtime/newer_python.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
 #include "vtable/gpu_trace.h"
@@ -233,6 +234,7 @@ PyMethodDef module_functions[] = {
 
 int execute(PyObject* module) {
   return enter_from_python(-1, [&] {
+    if (OPYARD_KNOWS_THIS_PYTHON == 0) meet_newer_python(layout_checks());
     Runtime& runtime = require_runtime(python_vtable);
     begin_leak_check();
     if (leak_check != nullptr) runtime.most_free_tensors = 0;

@@ -220,4 +220,4 @@ import opyard
 
 
 def test_the_versions_that_are_built_for():
-    assert (3, 10) <= sys.version_info[:2] <= (3, 14)
+    assert (3, 10) <= sys.version_info[:2] <= (3, 15)

@@ -21,6 +21,7 @@
 #include "opyard/interpreter/error_class.h"
 #include "opyard/library.h"
 #include "runtime/gil.h"
+#include "runtime/newer_python.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -358,7 +359,31 @@ PyObject* holds(PyObject*, PyObject*) {
   });
 }
 
+// layout() -> [(name of a check, whether it holds), …]
+PyObject* layout(PyObject*, PyObject*) {
+  PyObject* const list = PyList_New(0);
+  for (const LayoutCheck& check : layout_checks()) {
+    const Owned row = Owned::steal(Py_BuildValue("sO", check.name, check.holds() ? Py_True : Py_False));
+    PyList_Append(list, row.get());
+  }
+  return list;
+}
+
+// meet_newer_python(holds): with the checks of this CPython, and one more.
+PyObject* meet_newer(PyObject*, PyObject* holds) {
+  return enter_from_python([&]() -> PyObject* {
+    std::vector<LayoutCheck> checks(layout_checks().begin(), layout_checks().end());
+    const bool is_well = PyObject_IsTrue(holds) != 0;
+    checks.push_back({"the planted one", is_well ? +[]() noexcept { return true; }
+                                                 : +[]() noexcept { return false; }});
+    meet_newer_python(checks);
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef functions[] = {
+    {"layout", layout, METH_NOARGS, nullptr},
+    {"meet_newer_python", meet_newer, METH_O, nullptr},
     {"throws", throws, METH_O, nullptr},
     {"throws_object", throws_object, METH_O, nullptr},
     {"owned", owned, METH_VARARGS, nullptr},

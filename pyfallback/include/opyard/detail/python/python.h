@@ -1,6 +1,6 @@
 // opyard/detail/python/python.h: Python.h, and the table of CPython versions.
 //
-// Everything that differs between CPython 3.10 and 3.14 is here under a name of our own; there
+// Everything that differs between CPython 3.10 and 3.15 is here under a name of our own; there
 // is no PY_VERSION_HEX elsewhere. Include this first: Python.h sets feature macros that the C
 // library's headers look at.
 //
@@ -12,8 +12,15 @@
 
 #include <atomic>
 
-#if PY_VERSION_HEX < 0x030A0000 || PY_VERSION_HEX >= 0x030F0000
-#error "Opyard's Python plugin knows CPython 3.10 to 3.14"
+#if PY_VERSION_HEX < 0x030A0000
+#error "Opyard's Python plugin needs CPython 3.10 or newer"
+#endif
+
+// Whether the tests of this version run on it: see runtime/newer_python.h for one that is newer.
+#if PY_VERSION_HEX < 0x03100000
+#define OPYARD_KNOWS_THIS_PYTHON 1
+#else
+#define OPYARD_KNOWS_THIS_PYTHON 0
 #endif
 
 // Interpreters with a GIL of their own came with 3.12.
