@@ -22,7 +22,7 @@ enum class LockRank : int {
   Plugins,          // the loaded plugins
   LinkedLibraries,  // libraries that no one loaded by hand
   MappedFiles,      // what files looked like when they were opened
-  Traces,           // how many traces of calls record
+  Traces,           // how many traces are active
   Registry,         // definitions, kernels, tables
   Reclaimer,        // threads that call, and retired records
   KeyNames,         // who names a dispatch key
