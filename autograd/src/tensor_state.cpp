@@ -220,7 +220,7 @@ Edge require_whole(StorageState& storage, const Geometry& geometry, Expected of)
 }
 
 // The history of a tensor of written memory. See [Whole]: which tensor a view was made of is known
-// if that was recorded, and a tensor that is no view has had a history before.
+// if that was taped, and a tensor that is no view has had a history before.
 Edge taken_from_storage(const Tensor& tensor, const TensorState& state, StorageState& storage) {
   const Geometry own(tensor);
   const Geometry& whole = state.base != nullptr ? state.base->geometry : own;

@@ -144,8 +144,8 @@ def main() -> None:
     third = options.epochs // 3
     stages = [range(third), range(third, 2 * third), range(2 * third, options.epochs)]
 
-    recorded = profile(profile_memory=True) if options.profile is not None else nullcontext()
-    with recorded:
+    prof = profile(profile_memory=True) if options.profile is not None else nullcontext()
+    with prof:
         first = show_route("before  ", sample, in_numpy)
         train(network, images, labels, stages[0], options.epochs, options.seed, "C++")
         with override("digits::deskew", "CPU", in_numpy):
@@ -162,7 +162,7 @@ def main() -> None:
     accuracy = float((predicted == held_out_labels).mean())
     print(f"accuracy {accuracy:.4f} on {len(held_out)} held-out images")
     if options.profile is not None:
-        recorded.export(options.profile, "html")
+        prof.export(options.profile, "html")
         print(f"where the time went, for any browser: {options.profile.resolve()}")
     if options.diff:
         opyard.manual_seed(options.seed)
@@ -171,7 +171,7 @@ def main() -> None:
         # Called from here, as the first time: so both are the same stack to the flame graph.
         with override("digits::deskew", "CPU", in_numpy), profile(profile_memory=True) as later:
             train(network, images, labels, epochs, options.epochs, options.seed, "NumPy")
-        compare(later, recorded, options.profile.with_suffix(".diff.svg"))
+        compare(later, prof, options.profile.with_suffix(".diff.svg"))
 
 
 if __name__ == "__main__":

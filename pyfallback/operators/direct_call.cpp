@@ -229,7 +229,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   return call_function(runtime, record, args, flags, names);
 }
 
-// Whether nothing of the call has to be recorded. What has to goes through the stack.
+// Whether nothing of the call has to be taped. What has to goes through the stack.
 [[gnu::noinline]] bool DirectCall::passes_tape(const Record& tape, PyObject* const* args,
                                                std::size_t count, PyObject* names) const {
   bool may_need = false;

@@ -1,6 +1,6 @@
 """test/bench/gradient_rows.py: cost of gradients in calls from Python, and in a step of training.
 
-A program of its own, run by run.py, because the recorder is armed for the whole process. The floors
+A program of its own, run by run.py, because the tape is armed for the whole process. The floors
 are the same calls before that.
 """
 

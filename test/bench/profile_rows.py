@@ -1,7 +1,7 @@
-"""test/bench/profile_rows.py: journey 8, what recording costs.
+"""test/bench/profile_rows.py: journey 8, cost of capturing.
 
 A program of its own: run.py starts it pinned, with the package on PYTHONPATH, and reads one line
-of JSON. Rows compare what a call takes longer while it is recorded: by the floor of floors.c, which
+of JSON. Rows compare what a call takes longer while it is captured: by the floor of floors.c, which
 stores a time and an address for each event, by a profile, and by the profilers of others that are
 installed. Each side is the least of many short runs that take turns, so other work on the machine
 is left out of all of them.
@@ -84,7 +84,7 @@ def measure(folder: Path, rounds: int, peers: bool) -> dict[str, float]:
 
     @contextlib.contextmanager
     def floor() -> Iterator[None]:
-        floors.record()
+        floors.capture()
         try:
             yield
         finally:

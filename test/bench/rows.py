@@ -143,20 +143,20 @@ REGISTRATION = [
     Row("override", "-", "override a kernel, remove the override", INFORMATION),
 ]
 
-# What a call takes longer while a profile records it, over the cheapest code that records at all.
+# What a call takes longer while a profile captures it, over the cheapest code that captures at all.
 # The CPython of all other rows, and then the others.
 PROFILE = [
-    Row("profile_python", "8", "Python call, recorded", RATIO, 1.15),
+    Row("profile_python", "8", "Python call, captured", RATIO, 1.15),
     Row("profile_python_cprofile", "8", "  the same by cProfile", INFORMATION),
     Row("profile_python_viztracer", "8", "  the same by viztracer", INFORMATION),
     Row("profile_python_pyinstrument", "8", "  the same by pyinstrument", INFORMATION),
     Row("profile_python_torch", "8", "  the same by torch.profiler, with_stack", INFORMATION),
-    Row("profile_c", "8", "call of a function in C, recorded", RATIO, 1.15),
+    Row("profile_c", "8", "call of a function in C, captured", RATIO, 1.15),
     Row("profile_c_cprofile", "8", "  the same by cProfile", INFORMATION),
     Row("profile_c_viztracer", "8", "  the same by viztracer", INFORMATION),
     Row("profile_c_pyinstrument", "8", "  the same by pyinstrument", INFORMATION),
     Row("profile_c_torch", "8", "  the same by torch.profiler, with_stack", INFORMATION),
-    Row("profile_operator", "8", "operator with one kernel, from Python, recorded", ABSOLUTE, 60.0),
+    Row("profile_operator", "8", "operator with one kernel, from Python, captured", ABSOLUTE, 60.0),
 ]
 PROFILE_PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 for _version in PROFILE_PYTHONS:
@@ -165,15 +165,15 @@ for _version in PROFILE_PYTHONS:
         Row(f"profile_c_{_version}", "8", f"  function in C, on {_version}", RATIO, 1.15),
     ]
 
-# What gradients cost where none is needed, over a table in which none are recorded; recording a
-# call of which both arguments are saved; a function of a run backwards, over what it calls.
+# What gradients cost where none is needed, over a table without a tape; taping a call of which both
+# arguments are saved; a function of a run backwards, over what it calls.
 GRADIENTS = [
     Row("armed", "9", "gradients armed, none needed: typed call", DIFFERENCE, 4.0),
     Row("armed_counted", "9", "  typed call, counted Tensor back", DIFFERENCE, 4.0),
     Row("armed_boxed", "9", "  boxed call", DIFFERENCE, 4.0),
     Row("armed_call", "9", "  C++ kernel called from Python", DIFFERENCE, 6.0),
     Row("armed_python", "9", "  Python kernel called from Python", DIFFERENCE, 6.0),
-    Row("recorded", "9", "a recorded call, two tensors saved", DIFFERENCE, 90.0),
+    Row("taped", "9", "a taped call, two tensors saved", DIFFERENCE, 90.0),
     Row("backward", "9", "a function of a run backwards", DIFFERENCE, 150.0),
     Row("training_step", "9", "training step, two layers, batch 1", INFORMATION),
 ]

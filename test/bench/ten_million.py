@@ -13,7 +13,7 @@ import time
 from opyard.profiler import profile
 
 CALLS = 5_000_000  # of two events each
-BUDGETS = {"recorded": 180e6, "replayed": 1.0, "perfetto": 5.0, "chrome": 15.0}
+BUDGETS = {"captured": 180e6, "replayed": 1.0, "perfetto": 5.0, "chrome": 15.0}
 
 
 def resident() -> int:
@@ -37,7 +37,7 @@ def main() -> None:
     with prof:
         work()
     seconds, used = time.process_time() - begin, resident() - before
-    print(f"recorded {seconds:.2f} s, {used / 1e6:.0f} MB (budget {BUDGETS['recorded'] / 1e6:.0f})")
+    print(f"captured {seconds:.2f} s, {used / 1e6:.0f} MB (budget {BUDGETS['captured'] / 1e6:.0f})")
     trace = prof._require_trace()
     begin = time.process_time()
     trace.tracks()  # which replays

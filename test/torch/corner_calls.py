@@ -46,8 +46,8 @@ def results_of(found, name):
     return flat[:1] if name in TIES or "max_pool" in name else flat
 
 
-def recorded(fn, leaves):
-    """The operator of a row: the first that is recorded."""
+def first_operator(fn, leaves):
+    """The operator of a row: the first that a profile captures."""
     from opyard.profiler import profile
 
     with profile(with_stack=False) as prof:
@@ -71,7 +71,7 @@ def is_pointwise(name):
 
 def rows() -> Iterator[Call]:
     for fn, leaves in test_formula_rows.rows_of_all_files():
-        name = recorded(fn, leaves)
+        name = first_operator(fn, leaves)
         ours_alone = beside.OURS_ALONE.intersection(beside.operators_of(fn))
         theirs = None if ours_alone else beside.function_of_theirs(fn)
         yield Call(

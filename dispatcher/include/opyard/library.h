@@ -7,7 +7,7 @@
 //
 // OPYARD_LIBRARY claims a namespace, OPYARD_LIBRARY_FRAGMENT adds to one, and
 // OPYARD_LIBRARY_IMPL(ns, Key, m) registers kernels only; its namespace `_` stands for all
-// operators, and is where fallbacks go. The blocks do not run at once: they are recorded, and
+// operators, and is where fallbacks go. The blocks do not run at once: they are listed, and
 // run when the shared library they are in is loaded or linked in (opyard/plugin/plugin.h).
 //
 // Depends on: registry/library.h, registry/found_operator.h, plugin/registrar.h, tensor.h.

@@ -12,7 +12,7 @@
 
 namespace opyard {
 
-// Blocks that were recorded while load_library() opened a file.
+// Blocks that were listed while load_library() opened a file.
 struct WaitingBlocks {
   std::vector<const detail::Registrar*> blocks;
   bool lost = false;  // there was no memory to remember one

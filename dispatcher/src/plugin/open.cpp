@@ -1,6 +1,6 @@
 // plugin/open.cpp: from a path to the list of blocks in the shared library there.
 //
-// [Waiting blocks] While the file is opened its static initialisers record their blocks, and so
+// [Waiting blocks] While the file is opened its static initialisers list their blocks, and so
 // do those of libraries that it links to. The blocks of the file itself wait for load_library();
 // the others are those of libraries that were linked in, and are run as such.
 #include <dlfcn.h>

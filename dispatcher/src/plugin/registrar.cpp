@@ -1,6 +1,6 @@
 // plugin/registrar.cpp: blocks of libraries that no one loads by hand.
 //
-// A block that is recorded while no loader is at work on this thread is run at once. Its library
+// A block that is listed while no loader is at work on this thread is run at once. Its library
 // lives as long as the process, unless load_library() is called for its file afterwards: the plugin
 // then takes it over. What a block throws is stored and shown, since a static initialiser has no
 // one to tell.

@@ -148,7 +148,7 @@ class Active {
 
   Resolved resolve(unsigned slot, const Common& common) const {
     const Resolved found = look_up(slot, slot_facts()[slot], common);
-    if (common.armed && slot_facts()[slot].is_autograd && is_recorded(found)) {
+    if (common.armed && slot_facts()[slot].is_autograd && is_taped(found)) {
       return {gradient_slot_->record(), found.rule};
     }
     // There is nothing below Undefined that a call could go on to.
@@ -159,7 +159,7 @@ class Active {
 
  private:
   // See [Order] in opyard/detail/registry/gradient_slot.h.
-  bool is_recorded(const Resolved& found) const {
+  bool is_taped(const Resolved& found) const {
     if (gradient_slot_ == nullptr || gradient_slot_->record() == nullptr) return false;
     if (found.record == built_in_fallback(DispatchKey::AutogradOther)) return true;
     return gradient_slot_->has_derivative() &&

@@ -181,9 +181,9 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
     check_types(definition.schema, definition.provenance, *kernel.record);
   }
   Operator& op = entry.operator_for(definition.schema);
-  const bool records = state_->common.armed && (entry.op != &op || entry.gradient_slot == nullptr);
+  const bool to_arm = state_->common.armed && (entry.op != &op || entry.gradient_slot == nullptr);
   GradientSlot::Records tapes;
-  if (records) {
+  if (to_arm) {
     if (entry.gradient_slot == nullptr) entry.gradient_slot = std::make_unique<GradientSlot>();
     tapes = entry.gradient_slot->make(op.schema());
   }
@@ -216,7 +216,7 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
   entry.definition_id = id;
   entry.definition_owner = owner;
   entry.op = &op;
-  if (records) entry.gradient_slot->take(std::move(tapes));
+  if (to_arm) entry.gradient_slot->take(std::move(tapes));
   entry.publish(state_->common);
   detail::registry_generation.fetch_add(1, std::memory_order_release);
   state_->log(true, entry, id, entry.definition->provenance);

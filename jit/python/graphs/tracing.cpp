@@ -118,7 +118,7 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
   add_inputs(trace, known, tensors, names);
   py::list outputs;
   {
-    const jit::TraceGuard recording(trace);
+    const jit::TraceGuard guard(trace);
     outputs = python::in_python([&] { return function(); });
   }
   for (const py::handle output : outputs) {
@@ -127,7 +127,7 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
   return finished(trace);
 }
 
-// As trace(), but what cannot be recorded is no error: gives what `function` gave, the graph or
+// As trace(), but what cannot be traced is no error: gives what `function` gave, the graph or
 // None, and why there is none. `outputs_of` takes what the function gave, and gives a list of its
 // Tensors, or a text that says why they are not what a graph gives.
 py::tuple observe(const py::object& function, const py::list& tensors,
@@ -139,7 +139,7 @@ py::tuple observe(const py::object& function, const py::list& tensors,
   add_inputs(trace, known, tensors, names);
   py::object result;
   {
-    const jit::TraceGuard recording(trace);
+    const jit::TraceGuard guard(trace);
     result = python::in_python([&] { return function(); });
   }
   const py::object outputs = python::in_python([&] { return outputs_of(result); });
@@ -200,14 +200,14 @@ std::vector<Tensor> tensors_of(const PythonTable& known, const std::string& name
   return tensors;
 }
 
-// Calls a function of Python, and records the call as a prim::PythonOp. The calling string has a
+// Calls a function of Python, and traces the call as a prim::PythonOp. The calling string has a
 // letter for each argument; `requires_grad` has an item for each Tensor among them.
 py::object call_function(const py::object& function, const std::string& name,
                          const py::tuple& arguments, const std::string& calling,
                          const std::vector<std::int64_t>& requires_grad) {
   const PythonTable& known = table();
   const auto call = [&] { return python::in_python([&] { return function(*arguments); }); };
-  jit::Trace* const trace = jit::recording_trace();
+  jit::Trace* const trace = jit::trace_of_calls();
   if (trace == nullptr) return call();
   std::vector<Tensor> tensors;
   py::list scalars;
@@ -258,7 +258,7 @@ void add_tracing(py::module_& module) {
   module.def("is_computed", &is_computed, py::arg("tensor"));
   module.def("add_made", &add_made, py::arg("tensor"));
   module.def("user_frame", &user_frame_or_none);
-  module.def("traces_calls", [] { return jit::recording_trace() != nullptr; });
+  module.def("traces_calls", [] { return jit::trace_of_calls() != nullptr; });
   module.def("call_function", &call_function, py::arg("function"), py::arg("name"),
              py::arg("arguments"), py::arg("calling"), py::arg("requires_grad"));
   module.def("is_tracing", [] { return jit::current_trace() != nullptr; });

@@ -146,7 +146,7 @@ def compile(graph: Any) -> Any:
     must not be changed while its code is used.
 
     A function, or a Module, gives a function that does the same. At the first call with each kind
-    of arguments it is run, and the operators that it calls are recorded: Tensors by dtype, device,
+    of arguments it is run, and the operators that it calls are traced: Tensors by dtype, device,
     sizes, strides, and whether they require a gradient, other values as they are. From then on a
     graph of these runs; its backward is one function, with the bits of the function's own. What
     Modules hold, and the Tensors and values that the function finds by names outside, belong to the

@@ -6,7 +6,7 @@
 //      and what they give is added to the gradients of its inputs
 //   4  what the new stage asks of sizes of earlier ones is asked there (passes/early_questions.h)
 //
-// [Order] The engine runs functions from the last that was recorded to the first, and adds what
+// [Order] The engine runs functions from the last that was taped to the first, and adds what
 // arrives in that order, of one function in the order of its arguments. So does step 3.
 //
 // [Unknown] What an operator without a derivative gives may be a tensor of bools or ints, through
@@ -178,7 +178,7 @@ class Differentiation {
     if (pullback_nodes.load(std::memory_order_acquire) == nullptr) {
       refuse_gradient(node,
                       "is a function, and has no formula as text; load opyard.autograd, or call "
-                      "autograd::join_graphs(), which records what functions do");
+                      "autograd::join_graphs(), which tapes what functions do");
     }
     for (const Value* const output : node.outputs()) {
       if (!is_integral(*output->type())) flows_[output] = Flow::Needs;

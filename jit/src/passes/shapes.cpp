@@ -12,7 +12,7 @@
 // [Calls] An operator is called with tensors of the backend Meta and with constants. It is not
 // called if anything of an argument is unknown, if it has no kernel for Meta of its own or by
 // composition, or if it draws random numbers or has other effects; one that raises gives nothing.
-// Layers are left out: no mode sees the calls, and no trace or gradient records them.
+// Layers are left out: no mode sees the calls, and they are neither traced nor taped.
 #include <algorithm>
 #include <optional>
 #include <string_view>

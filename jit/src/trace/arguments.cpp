@@ -77,7 +77,7 @@ Value* TraceData::value_of(const opyard::Value& argument, const Type& type) {
                   to_string(type)));
 }
 
-Node* TraceData::record(const Operator& op, std::span<const opyard::Value> arguments) {
+Node* TraceData::create_node(const Operator& op, std::span<const opyard::Value> arguments) {
   const Schema& schema = op.schema();
   std::vector<Value*> inputs;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -20,7 +20,7 @@ namespace opyard::jit {
 namespace {
 
 constinit thread_local Trace* current = nullptr;
-constinit std::atomic<int> recording{0};  // traces of all threads
+constinit std::atomic<int> active_count{0};  // traces of all threads
 
 DispatchKeySet below_tracer(DispatchKeySet keys) {
   return keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Tracer);
@@ -29,56 +29,55 @@ DispatchKeySet below_tracer(DispatchKeySet keys) {
 void run_traced(const Operator& op, DispatchKeySet keys, Stack& stack) {
   if (current != nullptr) return current->call(op, keys, stack);
   // The key came here with the context of the thread that traces, else someone included it by hand.
-  if (recording.load(std::memory_order_relaxed) == 0) {
+  if (active_count.load(std::memory_order_relaxed) == 0) {
     return op.redispatch_boxed(below_tracer(keys), stack);
   }
-  fail(
-      ErrorKind::Unsupported,
-      fmt::format("{}: was called on another thread than the one that traces, with its context; a "
-                  "trace records the calls of one thread. Call it on that thread, or trace what is "
-                  "done on this one by itself",
-                  to_string(op.name())));
+  fail(ErrorKind::Unsupported,
+       fmt::format("{}: was called on another thread than the one that traces, with its context; a "
+                   "trace holds the calls of one thread. Call it on that thread, or trace what is "
+                   "done on this one by itself",
+                   to_string(op.name())));
 }
 
-// The fallback is there from the begin of the first trace that records to the end of the last.
-struct Recording {
+// The fallback is there from the begin of the first active trace to the end of the last.
+struct ActiveTraces {
   Mutex mutex{LockRank::Traces};
   std::size_t count = 0;  // guarded by `mutex`
   Registration fallback;  // guarded by `mutex`
 };
-Recording& recording_state() {
-  static Recording& state = *new Recording;  // lives as long as the process
-  return state;
+ActiveTraces& active_traces() {
+  static ActiveTraces& traces = *new ActiveTraces;  // lives as long as the process
+  return traces;
 }
 
-void begin_recording() {
-  Recording& state = recording_state();
-  const std::lock_guard lock(state.mutex);
-  if (state.count == 0) {
-    state.fallback = Registry::instance().implement_fallback(
+void begin_trace() {
+  ActiveTraces& traces = active_traces();
+  const std::lock_guard lock(traces.mutex);
+  if (traces.count == 0) {
+    traces.fallback = Registry::instance().implement_fallback(
         DispatchKey::Tracer, Kernel::boxed(&run_traced), "opyard_jit: a trace");
   }
-  ++state.count;
-  recording.store(int(state.count), std::memory_order_relaxed);
+  ++traces.count;
+  active_count.store(int(traces.count), std::memory_order_relaxed);
 }
 
-void end_recording() noexcept {
-  Recording& state = recording_state();
-  const std::lock_guard lock(state.mutex);
-  if (--state.count == 0) state.fallback.undo();
-  recording.store(int(state.count), std::memory_order_relaxed);
+void end_trace() noexcept {
+  ActiveTraces& traces = active_traces();
+  const std::lock_guard lock(traces.mutex);
+  if (--traces.count == 0) traces.fallback.undo();
+  active_count.store(int(traces.count), std::memory_order_relaxed);
 }
 
-void check_may_record(const Trace& trace, const TraceData& data) {
+void check_may_begin(const Trace& trace, const TraceData& data) {
   OPYARD_CHECK(!data.finished, BadValue, "this trace is finished; begin another one");
   if (current == nullptr) return;
   fail(ErrorKind::Unsupported,
-       current == &trace ? "this trace records already"
-                         : "a trace records on this thread already; a function that is traced "
+       current == &trace ? "this trace is active already"
+                         : "a trace is active on this thread already; a function that is traced "
                            "cannot trace another one, but it can call what was traced before");
 }
 
-// Whether what runs are calls of other operators, also if it is recorded for gradients.
+// Whether what runs are calls of other operators, also if it is taped.
 bool is_composed(const Operator& op) {
   return inspect::has_kernel_at(op.name(), DispatchKey::CompositeImplicitAutograd) &&
          !inspect::has_kernel_at(op.name(), DispatchKey::CPU) && !inspect::derivative(op.name());
@@ -88,7 +87,7 @@ bool is_number_result(const opyard::Value& result) {
   return result.is_int() || result.is_double() || result.is_bool() || result.is_complex();
 }
 
-// A node that its call has not come back from; in no block, and destroyed unless it is recorded.
+// A node that its call has not come back from; in no block, and destroyed unless it is kept.
 class Begun {
  public:
   explicit Begun(Node* node) noexcept : node_(node) {}
@@ -256,25 +255,25 @@ void TraceData::check_may_call(const Operator& op) const {
 
 void Trace::call(const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Schema& schema = op.schema();
-  const auto call_unrecorded = [&] {
+  const auto call_untraced = [&] {
     const ExcludeDispatchKeyGuard quiet(DispatchKey::Tracer);
     op.redispatch_boxed(below_tracer(keys), stack);
   };
-  if (!data_->failure.empty()) return call_unrecorded();
+  if (!data_->failure.empty()) return call_untraced();
   Node* begun_node = nullptr;
   try {
     data_->check_may_call(op);
     if (!data_->options.parts || !is_composed(op)) {
-      begun_node = data_->record(op, stack.top(schema.arguments.size()));
+      begun_node = data_->create_node(op, stack.top(schema.arguments.size()));
     }
   } catch (const Error& error) {
     if (!data_->options.observes || error.kind() != ErrorKind::Unsupported) throw;
     give_up(error.what());
-    return call_unrecorded();
+    return call_untraced();
   }
   if (begun_node == nullptr) return op.redispatch_boxed(below_tracer(keys), stack);
   Begun begun(begun_node);
-  call_unrecorded();
+  call_untraced();
   const auto results = stack.top(schema.results.size());
   data_->take_results(data_->append(begun.keep()), schema, results);
   if (data_->options.observes && std::any_of(results.begin(), results.end(), &is_number_result)) {
@@ -314,8 +313,8 @@ std::vector<Tensor> Trace::call(const FunctionCall& function) {
 }
 
 TraceGuard::TraceGuard(Trace& trace) {
-  check_may_record(trace, *trace.data_);
-  begin_recording();
+  check_may_begin(trace, *trace.data_);
+  begin_trace();
   trace.data_->modes = thread_modes().size();
   trace.data_->gradients = gradient_mode();
   current = &trace;
@@ -326,11 +325,11 @@ TraceGuard::TraceGuard(Trace& trace) {
 TraceGuard::~TraceGuard() {
   include_.reset();
   current = nullptr;
-  end_recording();
+  end_trace();
 }
 
 Trace* current_trace() noexcept { return current; }
-Trace* recording_trace() noexcept {
+Trace* trace_of_calls() noexcept {
   if (current == nullptr || !current->failure().empty()) return nullptr;
   const LocalKeys keys = local_keys();
   return (keys.include - keys.exclude).has(DispatchKey::Tracer) ? current : nullptr;
@@ -342,7 +341,7 @@ GraphPtr trace(const std::function<std::vector<Tensor>(std::span<const Tensor>)>
   for (const Tensor& input : inputs) trace.add_input(input);
   std::vector<Tensor> outputs;
   {
-    const TraceGuard recording(trace);
+    const TraceGuard guard(trace);
     outputs = function(inputs);
   }
   for (const Tensor& output : outputs) trace.register_output(output);

@@ -43,7 +43,7 @@ struct TraceData {
 
   Value* value_of(const opyard::Value& argument, const Type& type);
   Value* constant(const opyard::Value& value, const Type& type);
-  Node* record(const Operator& op, std::span<const opyard::Value> arguments);
+  Node* create_node(const Operator& op, std::span<const opyard::Value> arguments);
   void take_results(Node* node, const Schema& schema, std::span<const opyard::Value> results);
   void drop_unused_constants();
 
@@ -60,7 +60,7 @@ struct TraceData {
   std::vector<Node*> constants;  // all that were made
   std::vector<Node*> unpacked;   // ListUnpack nodes, which nothing may use
   std::vector<Node*> copies;     // of constants: Trace::add_made()
-  std::size_t modes = 0;         // of the thread when the recording began,
+  std::size_t modes = 0;         // of the thread when the trace began,
   LocalKeys keys;                // with Tracer
   GradientMode gradients = GradientMode::Gradients;
   std::string failure;  // see TraceOptions::observes

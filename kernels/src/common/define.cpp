@@ -131,7 +131,7 @@ void define(Library& library, std::initializer_list<std::string_view> schemas, T
 
 namespace {
 
-// What a composition calls is recorded, and may save self, which must then not change.
+// What a composition calls is taped, and may save self, which must then not change.
 void write_result_of_composition(const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::size_t count = op.schema().arguments.size();
   if (op.name().name.back() != '_') return write_result(op, keys, stack);

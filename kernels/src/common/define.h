@@ -23,7 +23,7 @@ void define(Library& library, std::initializer_list<std::string_view> schemas,
 
 // The two other forms of `f(Tensor self, ...) -> Tensor`, which is defined already: `f_` writes the
 // result to self, and `f.out` (or `f.overload_out`) to `out`. They call `f` and copy. If `f` has a
-// formula, they are recorded with it; if it is a composition, what they call is recorded.
+// formula, they are taped with it; if it is a composition, what they call is taped.
 enum class Form : std::uint8_t { Composition, WithFormula };
 void define_in_place(Library& library, std::string_view name, Form form = Form::Composition);
 void define_in_place(Library& library, std::initializer_list<std::string_view> names, Form form);

@@ -3,8 +3,8 @@
 //   using namespace ops;
 //   return x * sigmoid(x);
 //
-// Every call goes through the dispatcher, so that a composition runs on every backend, is recorded
-// and traced as what it is made of, and has the derivatives of its parts.
+// Every call goes through the dispatcher, so that a composition runs on every backend, is taped and
+// traced as what it is made of, and has the derivatives of its parts.
 //
 // Depends on: opyard/tensor.h, opyard/value/scalar.h.
 #pragma once

@@ -152,7 +152,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
                {{"self", "gather_backward(grad, sizes(self), dim, index)"}, {"index", "None"}});
   m.derivative("cat", {{"tensors", "split_extents(grad, extents(tensors, dim), dim)"}});
 
-  // Several views by one call: recorded as that call, so that writes to them are refused.
+  // Several views by one call: taped as that call, so that writes to them are refused.
   m.derivative("unbind.int", {{"self", "stack(grad, dim)"}});
   for (const char* name : {"split.Tensor", "split.sizes", "split_with_sizes", "chunk"}) {
     m.derivative(name, {{"self", "cat(grad, dim)"}});

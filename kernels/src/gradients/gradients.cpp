@@ -2,7 +2,7 @@
 //
 // They are operators like any other, and have derivatives of their own or are made of operators
 // that have: so a gradient can be differentiated again. Those that look at no element are asked
-// when a call is recorded, and what they were asked of is not saved.
+// when a call is taped, and what they were asked of is not saved.
 #include <opyard/library.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // kernels/neural/normalisation.cpp: layer, group, batch and instance normalisation, and that by the
 // root of the mean square.
 //
-// All are compositions: what they call is recorded, so that gradients of every order are those of
+// All are compositions: what they call is taped, so that gradients of every order are those of
 // its parts.
 #include <algorithm>
 

@@ -265,8 +265,8 @@ void profile_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool 
 
 // Of a function in C. Whether it is about to take our place: then its end is not told, and comes
 // right behind its begin, so that it is not around what follows.
-bool record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
-                     bool is_exit) noexcept {
+bool capture_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
+                      bool is_exit) noexcept {
   if (!PyCFunction_Check(callable)) return false;
   const CallableKey found = tracer.callables.function(callable);
   const bool takes_place = found.effect == CallEffect::TakesPlace;
@@ -298,7 +298,7 @@ int call_other(Seat& seat, PyFrameObject* frame, int what, PyObject* argument) {
   return result;
 }
 
-// As record_function() says.
+// As capture_function() says.
 bool capture_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* argument) noexcept {
   if (tracer.interrupted.has_any()) tracer.capture_untold(frame, what == PyTrace_CALL);
   switch (what) {
@@ -309,10 +309,10 @@ bool capture_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* arg
       capture_frame(tracer, frame, true);
       return false;
     case PyTrace_C_CALL:
-      return record_function(tracer, frame, argument, false);
+      return capture_function(tracer, frame, argument, false);
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
-      return record_function(tracer, frame, argument, true);
+      return capture_function(tracer, frame, argument, true);
     default:
       return false;
   }

@@ -35,7 +35,7 @@ void capture_link(const ToldFunction& told, bool before_call) noexcept {
   }
 }
 
-void record_function(const ToldFunction& told, FunctionMoment moment) noexcept {
+void capture_function(const ToldFunction& told, FunctionMoment moment) noexcept {
   const SpanKind kind = SpanKind::Backward;
   switch (moment) {
     case FunctionMoment::Made:
@@ -52,7 +52,7 @@ void record_function(const ToldFunction& told, FunctionMoment moment) noexcept {
 // Functions belong to operators, and come with them.
 bool wants_functions(const SessionOptions& options) { return options.operators; }
 void start_functions(Window&, const SessionOptions&) {
-  function_listener.store(&record_function, std::memory_order_release);
+  function_listener.store(&capture_function, std::memory_order_release);
 }
 void stop_functions(SourceReport&) { function_listener.store(nullptr, std::memory_order_release); }
 

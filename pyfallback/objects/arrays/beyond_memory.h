@@ -61,7 +61,7 @@ class Question {
 // What a package with gradients offers. Held until the module ends, as packages mostly are.
 struct GradientLibrary {
   Owned package;
-  Owned is_grad_enabled;    // or null: gradients are always recorded
+  Owned is_grad_enabled;    // or null: gradients are always enabled
   Owned increment_version;  // or null: no one counts writes
   GradientLibrary* older = nullptr;
 };
@@ -79,7 +79,7 @@ struct BeyondMemory {
 // Looks at a type; null if there is nothing to ask. Throws PythonErrorSet.
 const BeyondMemory* find_beyond_memory(Runtime& runtime, PyTypeObject* type);
 
-// Whether gradients are recorded now, asked at most once a call.
+// Whether gradients are enabled now, asked at most once a call.
 class GradMode {
  public:
   // Throws PythonErrorSet.

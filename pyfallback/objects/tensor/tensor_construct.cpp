@@ -302,7 +302,7 @@ PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
     const Owned wanted = require_dtype_object(runtime, dtype);
     const Device where = device_or_cpu(runtime, device);
     Owned made = on_device(runtime, construct_from(module, data, wanted.get()), where);
-    if (__builtin_expect(is_recording_calls(), 0)) tell_trace_of_made(made.get());
+    if (__builtin_expect(is_tracing_calls(), 0)) tell_trace_of_made(made.get());
     if (requires_grad != 0) {
       made = checked(PyObject_CallMethod(made.get(), "requires_grad_", nullptr));
     }

@@ -86,7 +86,7 @@ Owned get_part(Runtime& runtime, PyObject* view, std::span<PyObject* const> left
 
 Owned find_item_by_views(PyObject* self, PyObject* index) {
   Runtime& runtime = runtime_of_tensor(self);
-  if (is_recording_calls() || !is_plain_tensor(runtime, self)) return {};
+  if (is_tracing_calls() || !is_plain_tensor(runtime, self)) return {};
   const Owned held = Owned::share(index);
   const std::span<PyObject* const> items =
       PyTuple_CheckExact(index) ? std::span<PyObject* const>(PySequence_Fast_ITEMS(index),

@@ -13,8 +13,8 @@
 
 namespace opyard::python {
 
-// Whether a trace records this thread's calls, and this is not inside of one that it recorded.
-inline bool is_recording_calls() noexcept {
+// Whether a trace is active on this thread, and this is not inside of a call that it traced.
+inline bool is_tracing_calls() noexcept {
   constexpr std::uint64_t kTracer = DispatchKeySet(DispatchKey::Tracer).raw();
   return (detail::local_block.include & detail::local_block.keep & kTracer) != 0;
 }
@@ -26,7 +26,7 @@ OPYARD_COLD void tell_trace(PyObject* tensor, const char* what);
 OPYARD_COLD void tell_trace_of_made(PyObject* tensor);
 
 inline void note_read(PyObject* tensor, const char* what) {
-  if (__builtin_expect(is_recording_calls(), 0)) tell_trace(tensor, what);
+  if (__builtin_expect(is_tracing_calls(), 0)) tell_trace(tensor, what);
 }
 
 }  // namespace opyard::python

@@ -26,7 +26,7 @@ TYPE_CHECKING = False  # as in typing, whose import would cost more than the res
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .._plugins.trial import Recording
+    from .._plugins.trial import Notes
     from .unloading import Plugin, UnloadReport
 
 # The namespaces of the plugin that comes with the package.
@@ -35,7 +35,7 @@ _OURS = ("aten::", "opyard::", "prim::")
 _packets: dict = {}
 _aten_is_loaded = False
 # By thread that loads a plugin package: the notes of what it registers; see _plugins/trial.py.
-_recording: dict = by_thread()
+_notes: dict = by_thread()
 
 
 def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
@@ -62,7 +62,7 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     from .unloading import Plugin
 
     encoded = encoded_path(path)
-    if recording() is not None:
+    if notes() is not None:
         before = set(_bind.loaded_libraries())
         while_loading(lambda: _bind.load_library(encoded))
         for loaded in set(_bind.loaded_libraries()) - before:
@@ -84,7 +84,7 @@ def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
     from .unloading import unload
 
     report = unload(encoded_path(path))
-    if recording() is not None:  # a plugin package that fails leaves it loaded
+    if notes() is not None:  # a plugin package that fails leaves it loaded
         again = os.fsencode(report.path)
         note(lambda: load_library(again))
     for name in list(_packets):
@@ -132,21 +132,21 @@ def load_for(name: str) -> None:
         hooks["load_packages_for"](name.partition("::")[0])
 
 
-def recording() -> "Recording | None":
-    """What takes notes of this thread's registrations while it loads a plugin package."""
-    return _recording.get(get_ident()) if _recording else None
+def notes() -> "Notes | None":
+    """The notes of this thread's registrations while it loads a plugin package."""
+    return _notes.get(get_ident()) if _notes else None
 
 
 def note(take_back: "Callable[[], object]") -> None:
     """Notes what ends a registration that was just made, if a plugin package is being loaded."""
-    made = recording()
+    made = notes()
     if made is not None:
         made.append(take_back)
 
 
 def when_committed(action: "Callable[[], object]") -> None:
     """Does something now; if a plugin package is being loaded, once that has succeeded."""
-    made = recording()
+    made = notes()
     if made is None:
         action()
     else:
@@ -156,7 +156,7 @@ def when_committed(action: "Callable[[], object]") -> None:
 def end(owner: object, action: "Callable[[], object]") -> None:
     """Ends the registrations of `owner` now. Those that were there before the plugin package that
     is being loaded end once that has succeeded."""
-    made = recording()
+    made = notes()
     if made is None or made.has_made(owner):
         action()
     else:

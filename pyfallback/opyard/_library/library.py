@@ -210,7 +210,7 @@ class Library:
 
     def _target(self) -> Any:
         """What registers for this library: its own `_C.Library`, or what has it on trial."""
-        made = _ops.recording()
+        made = _ops.notes()
         return self._library if made is None else made.target_of(self)
 
     def _end_reload(self) -> None:

@@ -74,7 +74,7 @@ def register_rule(
     rule = _Rule(op, cls, function)
     if lib is not None:
         lib._parts.append(rule)  # unregistered in reverse order
-    made = _ops.recording()
+    made = _ops.notes()
     if made is not None and not made.has_made(lib):
         made.append(functools.partial(_take_back, rule, None if lib is None else lib._parts))
 

@@ -36,14 +36,14 @@ from types import FrameType
 from typing import Any
 
 from .._core import ops as _ops
-from .trial import Recording
+from .trial import Notes
 
 _GROUP = "opyard.plugins"
 _SWITCH = "OPYARD_PLUGINS"
 _LONGEST_WAIT = 60.0
 
 
-class _Made(Recording):
+class _Made(Notes):
     """The registrations of a load, and the modules that have made them."""
 
     def __init__(self) -> None:
@@ -158,8 +158,8 @@ class _EntryPoint:
 
     def _load(self) -> None:
         made = _Made()
-        former = _ops._recording.get(self.thread)
-        _ops._recording[self.thread] = made
+        former = _ops._notes.get(self.thread)
+        _ops._notes[self.thread] = made
         try:
             found = self.point.load()
             if self.point.attr:
@@ -168,7 +168,7 @@ class _EntryPoint:
                 found()
             made.keep()
         except BaseException as error:
-            del _ops._recording[self.thread]  # unregistering is nothing to be noted
+            del _ops._notes[self.thread]  # unregistering is nothing to be noted
             failed = _take_back(made)
             made.forget_modules(self.point.module.partition(".")[0])
             if not isinstance(error, Exception):
@@ -184,9 +184,9 @@ class _EntryPoint:
                 former.committed |= made.imported()
         finally:
             if former is None:
-                _ops._recording.pop(self.thread, None)
+                _ops._notes.pop(self.thread, None)
             else:
-                _ops._recording[self.thread] = former
+                _ops._notes[self.thread] = former
 
     def __str__(self) -> str:
         return (
@@ -208,7 +208,7 @@ def _is_being_imported_here(name: str) -> bool:
     return False
 
 
-def _take_back(made: Recording) -> list[Exception]:
+def _take_back(made: Notes) -> list[Exception]:
     """See [Failing]. Gives what failed."""
     failed = made.take_back()
     # Libraries that others would go on with.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .._library.library import Library
 
 
-class Recording(list):
+class Notes(list):
     """Functions that end registrations, in the order in which these were made."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@
  *   exchange(*arrays)  what __dlpack__ costs for each: ask, take over, give back
  *   by_table(*arrays)  the same by the exchange table of their type, which is looked up once
  *   by_buffer(*arrays) the same by the buffer protocol
- *   record(), forget() a profile function that stores a time and an address for each event, on this thread
+ *   capture(), forget() a profile function that stores a time and an address for each event, on this thread
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -379,7 +379,7 @@ static int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* ar
   return 0;
 }
 
-static PyObject* record(PyObject* module, PyObject* none) {
+static PyObject* capture(PyObject* module, PyObject* none) {
   (void)module;
   (void)none;
   PyEval_SetProfile(on_event, NULL);
@@ -454,7 +454,7 @@ static int set_tool(int on) {
   return PyErr_Occurred() == NULL ? 0 : -1;
 }
 
-static PyObject* record(PyObject* module, PyObject* none) {
+static PyObject* capture(PyObject* module, PyObject* none) {
   (void)module;
   (void)none;
   if (set_tool(1) < 0) return NULL;
@@ -477,7 +477,7 @@ static PyMethodDef functions[] = {{"native", native, METH_NOARGS, NULL},
                                   {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, NULL},
                                   {"by_table", (PyCFunction)(void (*)(void))by_table, METH_FASTCALL, NULL},
                                   {"by_buffer", (PyCFunction)(void (*)(void))by_buffer, METH_FASTCALL, NULL},
-                                  {"record", record, METH_NOARGS, NULL},
+                                  {"capture", capture, METH_NOARGS, NULL},
                                   {"forget", forget, METH_NOARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 

@@ -96,7 +96,7 @@ const auto* const armed_boxed_ours =
     benchmark::RegisterBenchmark("armed_boxed/ours", &boxed_row, "counted");
 
 // Two arguments that need a gradient, both saved; the function dies with the result.
-void record_row(benchmark::State& state, const char* name) {
+void tape_row(benchmark::State& state, const char* name) {
   const auto op = Operators::instance().get<Pair>(name);
   const Tensor a = small_tensor();
   const Tensor b = small_tensor();
@@ -104,10 +104,9 @@ void record_row(benchmark::State& state, const char* name) {
   autograd::require_gradient(b);
   measure(state, [&] { benchmark::DoNotOptimize(op.call(a, b)); });
 }
-const auto* const recorded_floor =
-    benchmark::RegisterBenchmark("recorded/floor", &record_row, "unarmed_make");
-const auto* const recorded_ours =
-    benchmark::RegisterBenchmark("recorded/ours", &record_row, "make");
+const auto* const taped_floor =
+    benchmark::RegisterBenchmark("taped/floor", &tape_row, "unarmed_make");
+const auto* const taped_ours = benchmark::RegisterBenchmark("taped/ours", &tape_row, "make");
 
 // A chain of functions whose formulas call one operator each, above a call of that operator.
 void backward_floor(benchmark::State& state) {

@@ -91,7 +91,7 @@ TEST_F(Autograd, G17_the_depth_of_a_run_ends_with_it) {
   EXPECT_EQ(depths, (std::vector<int>{1, 1, 1}));
 }
 
-TEST_F(Autograd, G12_a_run_that_is_recorded_keeps_the_graph) {
+TEST_F(Autograd, G12_a_run_that_is_taped_keeps_the_graph) {
   const Tensor x = vector_of({3});
   require_gradient(x);
   const Tensor y = mul(x, mul(x, x));

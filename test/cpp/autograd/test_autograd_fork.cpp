@@ -1,5 +1,5 @@
 // test_autograd_fork.cpp: protects the child of a process that forks while another thread arms the
-// tape, or records and runs backward for the first time: the child records.
+// tape, or tapes and runs backward for the first time: the child tapes.
 //
 // What is done at first use is done once in a process, so each round is in a child of its own.
 // There the other thread is held up at one of its requests for memory until the fork has begun. A
@@ -55,7 +55,7 @@ Tensor three() {
 }
 
 // 0 where it worked.
-int records() {
+int tapes() {
   const Tensor x = three();
   autograd::require_gradient(x);
   const auto mul =
@@ -81,7 +81,7 @@ void first(void (*what)()) {
   what();
   is_first = false;
 }
-void record_once() { EXPECT_EQ(records(), 0); }
+void tape_once() { EXPECT_EQ(tapes(), 0); }
 
 // Forks while another thread does something for the first time, at its request `at`.
 int fork_in_mid(void (*what)(), long at) {
@@ -90,9 +90,9 @@ int fork_in_mid(void (*what)(), long at) {
   is_held_up.wait(false);
   forks = true;
   forks.notify_all();
-  const int of_child = in_child(records);
+  const int of_child = in_child(tapes);
   other.join();
-  return of_child != 0 ? of_child : records();
+  return of_child != 0 ? of_child : tapes();
 }
 
 // How many requests the first time makes, counted in a child; 0 if that fails.
@@ -116,7 +116,7 @@ bool can_fork() {
 #endif
 }
 
-TEST(AutogradFork, T11_AChildRecordsThoughAnotherThreadWasArming) {
+TEST(AutogradFork, T11_AChildTapesThoughAnotherThreadWasArming) {
   if (!can_fork()) GTEST_SKIP() << "sanitizers cannot be forked while threads run";
   load_library(kKernelsLibrary);
   const long all = count_requests(&autograd::arm);
@@ -126,14 +126,14 @@ TEST(AutogradFork, T11_AChildRecordsThoughAnotherThreadWasArming) {
   }
 }
 
-TEST(AutogradFork, T11_AChildRecordsThoughAnotherThreadRecordedForTheFirstTime) {
+TEST(AutogradFork, T11_AChildTapesThoughAnotherThreadTapedForTheFirstTime) {
   if (!can_fork()) GTEST_SKIP() << "sanitizers cannot be forked while threads run";
   load_library(kKernelsLibrary);
   autograd::arm();
-  const long all = count_requests(&record_once);
+  const long all = count_requests(&tape_once);
   ASSERT_GT(all, 50) << "formulas are read";
   for (long at = 0; at < all; at += 1 + all / 60) {
-    EXPECT_EQ(in_child([&] { return fork_in_mid(&record_once, at); }), 0) << "at request " << at;
+    EXPECT_EQ(in_child([&] { return fork_in_mid(&tape_once, at); }), 0) << "at request " << at;
   }
 }
 

@@ -1,4 +1,4 @@
-// test_autograd_out_of_memory.cpp: protects that recording and running backwards fail cleanly when an allocation
+// test_autograd_out_of_memory.cpp: protects that taping and running backwards fail cleanly when an allocation
 // does, at every one of them: nothing is lost, and the next step works.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class Step {
     load_library(kKernelsLibrary);
     require_gradient(w);
   }
-  // A step with what recording does: saved arguments and results, a view, a write to shared memory.
+  // A step with what taping does: saved arguments and results, a view, a write to shared memory.
   void run() const {
     const Tensor y = exp.call(mul.call(x, w));
     const Tensor buffer = numbers({0, 0, 0});

@@ -37,7 +37,7 @@ class ConcurrencyAutograd : public ::testing::Test {
 };
 
 // The first of this program, since arming is once in a process.
-TEST_F(ConcurrencyAutograd, CallsGoOnWhileAThreadArmsAndRecordWhenItHas) {
+TEST_F(ConcurrencyAutograd, CallsGoOnWhileAThreadArmsAndAreTapedWhenItHas) {
   if (detail::tape_armed.load()) GTEST_SKIP() << "armed by an earlier test of this process";
   const Tensor leaf = number(3);
   std::atomic<int> calling{0};

@@ -30,7 +30,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 // f(x, w) = x * x * w, as a function of C++ that notes what it was run with.
 struct Seen {
   int runs = 0;
-  bool recorded = false;
+  bool taped = false;
 };
 jit::Node* append_product(jit::Graph& graph, Seen& seen, jit::Value* x, jit::Value* w) {
   jit::Node* const node = graph.append_node(graph.create(jit::prim::CppOp, {x, w}, 1));
@@ -39,7 +39,7 @@ jit::Node* append_product(jit::Graph& graph, Seen& seen, jit::Value* x, jit::Val
         const Tensor product =
             mul(mul(inputs[0].to_tensor(), inputs[0].to_tensor()), inputs[1].to_tensor());
         ++seen.runs;
-        seen.recorded = autograd::requires_gradient(product);
+        seen.taped = autograd::requires_gradient(product);
         outputs.emplace_back(product);
       }));
   return node;
@@ -100,7 +100,7 @@ TEST_F(Pullbacks, H38_OutputsAndGradientsHaveNoHistoryOutside) {
   autograd::require_gradient(x);
   jit::InterpreterState state(jit::compile(graph_));
   const Values first = run_stage(state, {x, of({5})});
-  EXPECT_TRUE(seen_.recorded);
+  EXPECT_TRUE(seen_.taped);
   EXPECT_FALSE(autograd::requires_gradient(first[0].to_tensor()));
   const Values second = run_stage(state, {of({1})});
   EXPECT_FALSE(autograd::requires_gradient(second[0].to_tensor()));
@@ -114,11 +114,11 @@ TEST_F(Pullbacks, H37_APullbackThatNothingUsesIsNotMade) {
   graph_->register_output(product_->outputs()[0]);
   const Tensor input = of({2});
   EXPECT_EQ(jit::text_of(jit::compile(graph_)->run(Values{input})), "float32[1] 8");
-  EXPECT_FALSE(seen_.recorded);
+  EXPECT_FALSE(seen_.taped);
   autograd::require_gradient(input);  // the boundary is there all the same
   EXPECT_FALSE(
       autograd::requires_gradient(jit::compile(graph_)->run(Values{input})[0].to_tensor()));
-  EXPECT_FALSE(seen_.recorded);
+  EXPECT_FALSE(seen_.taped);
 }
 
 TEST_F(Pullbacks, G20_TheEndOfTheLastOwnerFreesTheFunctions) {
@@ -203,7 +203,7 @@ TEST_F(Pullbacks, H39_AnOutputThatIsAnInputLeadsToIt) {
   EXPECT_EQ(jit::text_of(run_stage(state, {of({3})})), "float32[1] 3");
 }
 
-TEST_F(Pullbacks, H40_ItIsRecordedUnderInferenceModeAndWithoutGradientsToo) {
+TEST_F(Pullbacks, H40_ItIsTapedUnderInferenceModeAndWithoutGradientsToo) {
   build();
   const Tensor x = of({2});
   const Tensor w = of({5});
@@ -211,7 +211,7 @@ TEST_F(Pullbacks, H40_ItIsRecordedUnderInferenceModeAndWithoutGradientsToo) {
   const autograd::InferenceGuard inference;
   jit::InterpreterState state(jit::compile(graph_));
   run_stage(state, {x, w});
-  EXPECT_TRUE(seen_.recorded);
+  EXPECT_TRUE(seen_.taped);
   EXPECT_EQ(jit::text_of(run_stage(state, {g})), "float32[1] 20; float32[1] 4");
 }
 

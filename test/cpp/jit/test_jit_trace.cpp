@@ -42,12 +42,12 @@ TEST(Trace, H16_ATensorThatIsNotKnownIsOneConstant) {
   EXPECT_EQ(text_of(compile(graph)->run(Values{f32({1}, {2})})), "float32[1] 18");
 }
 
-TEST(Trace, AThrowEndsTheRecordingAndLeavesTheGraphWithoutTheCall) {
+TEST(Trace, AThrowEndsTheCallAndLeavesTheGraphWithoutTheCall) {
   Trace trace;
   const Tensor x = f32({2}, {1, 2});
   trace.add_input(x, "x");
   {
-    const TraceGuard recording(trace);
+    const TraceGuard guard(trace);
     EXPECT_THROW(mul(x, f32({3}, {1, 2, 3})), Error);
     mul(x, x);
   }
@@ -63,7 +63,7 @@ TEST(Trace, ATraceIsOfOneThreadAndIsUsedOnce) {
   trace.add_input(x);
   EXPECT_THROW(trace.add_input(x), Error) << "the two could not be told apart";
   {
-    const TraceGuard recording(trace);
+    const TraceGuard guard(trace);
     Trace other;
     EXPECT_THROW(TraceGuard{other}, Error);
     const LocalKeys keys = local_keys();

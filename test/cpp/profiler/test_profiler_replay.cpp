@@ -242,7 +242,7 @@ TEST_F(Replay, WindowsAreIndependentOfEachOther) {
   EXPECT_EQ(part.tracks[0].spans[0].key, 3u);
 }
 
-TEST_F(Replay, WhatWasRecordedIsNotOverwrittenByWhatComesLater) {
+TEST_F(Replay, WhatWasCapturedIsNotOverwrittenByWhatComesLater) {
   Window window;
   for (std::uint32_t n = 1; n <= 1000; ++n) enter(n);
   Capture capture = window.end();

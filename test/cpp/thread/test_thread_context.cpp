@@ -61,7 +61,7 @@ TEST(ThreadContext, X14_ReplacesWhatTheThreadHas) {
 }
 
 TEST(ThreadContext, X14_CarriesTheGradientModeAndPutsTheFormerOneBack) {
-  const ThreadContext recording = ThreadContext::capture();
+  const ThreadContext with_gradients = ThreadContext::capture();
   const GradientModeGuard guard(GradientMode::Inference);
   const ThreadContext context = ThreadContext::capture();
   EXPECT_EQ(context.gradient_mode(), GradientMode::Inference);
@@ -71,7 +71,7 @@ TEST(ThreadContext, X14_CarriesTheGradientModeAndPutsTheFormerOneBack) {
       const ThreadContextScope scope(context);
       EXPECT_TRUE(is_inference());
       EXPECT_FALSE(gradients_enabled());
-      const ThreadContextScope inner(recording);
+      const ThreadContextScope inner(with_gradients);
       EXPECT_TRUE(gradients_enabled());
     }
     EXPECT_EQ(gradient_mode(), GradientMode::Gradients);

@@ -81,7 +81,7 @@ def lib(request):
 # gradients ------------------------------------------------------------------------------------
 
 
-def test_F57_a_gradient_is_refused_while_gradients_are_recorded(lib):
+def test_F57_a_gradient_is_refused_while_gradients_are_enabled(lib):
     w = lib.ones(2, requires_grad=True)
     with pytest.raises(ValueError, match=rf"aten::neg\(\) .*argument 'self'.*{lib.hint}"):
         aten.neg.default(w)
@@ -92,7 +92,7 @@ def test_F57_a_gradient_is_refused_while_gradients_are_recorded(lib):
     assert w.tolist() == [1.0, 1.0] and lib.version(w) == 0
 
 
-def test_F57_a_gradient_is_let_through_where_none_is_recorded(lib):
+def test_F57_a_gradient_is_let_through_while_gradients_are_disabled(lib):
     w = lib.ones(2, requires_grad=True)
     with lib.no_grad():
         assert aten.neg(w).tolist() == [-1.0, -1.0]

@@ -161,7 +161,7 @@ def test_F57_fallbacks_see_tensors(of, define):
     library._destroy()
 
 
-class Recorder(DispatchMode):
+class CallLog(DispatchMode):
     def __init__(self):
         self.seen = []
 
@@ -173,7 +173,7 @@ class Recorder(DispatchMode):
 @every_library
 def test_F57_modes_see_tensors(of):
     a = of.make([1.0, 2.0])
-    with Recorder() as mode:
+    with CallLog() as mode:
         result = aten.neg(a)
         same = aten.add_(a, 1)
     assert mode.seen[0] == (aten.neg.default, (), [opyard.Tensor])

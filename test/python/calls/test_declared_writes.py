@@ -1,7 +1,7 @@
-"""Every write that a schema declares is counted, whatever kernel makes it, recorded or not.
+"""Every write that a schema declares is counted, whatever kernel makes it, taped or not.
 
 What writes by NumPy counts nothing itself. Suspect dispatcher/src/schema/declared_writes.cpp, and
-who holds a DeclaredWrites: pyfallback/kernels, pyfallback/operators/direct_call.cpp, the recorder.
+who holds a DeclaredWrites: pyfallback/kernels, pyfallback/operators/direct_call.cpp, the tape.
 """
 
 from typing import Optional
@@ -190,7 +190,7 @@ def test_G11_a_write_is_counted_and_a_gradient_that_needs_the_old_values_refused
     way(x)  # the first call may go another way than the next
     before = x._version
     way(x)
-    assert x._version == before + 1, "not recorded"
+    assert x._version == before + 1, "not counted"
     w = opyard.tensor([1.0, 1.0], requires_grad=True)
     y = w * x
     way(x)

@@ -252,7 +252,7 @@ def test_F45_exceptions_arrive_as_the_same_object_with_traceback(f, x):
 # F42, D16: what a handler gets --------------------------------------------------------------
 
 
-class Recording(DispatchMode):
+class CallLog(DispatchMode):
     def __init__(self):
         self.calls = []
 
@@ -279,7 +279,7 @@ class WantsKwargs(DispatchMode):
 )
 def test_F42_D16_arguments_are_what_a_kernel_gets(define, given, named, args, kwargs):
     op = define('g(int a, int b=2, *, int c=5, str d="x") -> ()')
-    with Recording() as mode:
+    with CallLog() as mode:
         op(*given, **named)
     assert mode.calls == [(op.default, (), args, kwargs)]
     assert mode.calls[0][0] is op.default
@@ -584,7 +584,7 @@ BOTH_WAYS = [
 @pytest.mark.parametrize(("given", "named"), BOTH_WAYS)
 def test_F42_a_handler_gets_the_same_through_the_stack(define, given, named):
     op = define('g(int a, int b=2, *, float c=5.0, str d="x") -> ()').default
-    with Recording() as mode:
+    with CallLog() as mode:
         op(*given, **named)
         op._call_boxed(*given, **named)
     direct, boxed = mode.calls

@@ -35,9 +35,9 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-@pytest.mark.parametrize("recorded", [True, False])
-def test_G11_a_view_of_a_wrapper_counts_the_writes_of_what_it_shows(view, recorded):
-    base = wrapped(recorded) * 1
+@pytest.mark.parametrize("taped", [True, False])
+def test_G11_a_view_of_a_wrapper_counts_the_writes_of_what_it_shows(view, taped):
+    base = wrapped(taped) * 1
     shown = view(base)
     with autograd.no_grad():
         base.mul_(2)
@@ -66,9 +66,9 @@ def written_view(_, view):
 
 @pytest.mark.parametrize("write", [written_base, written_view])
 @pytest.mark.parametrize("saved", ["base", "view"])
-@pytest.mark.parametrize("recorded", [True, False])
-def test_G11_a_gradient_that_needs_the_old_values_is_refused(write, saved, recorded):
-    base = wrapped(recorded) * 1
+@pytest.mark.parametrize("taped", [True, False])
+def test_G11_a_gradient_that_needs_the_old_values_is_refused(write, saved, taped):
+    base = wrapped(taped) * 1
     view = base[:2]
     w = opyard.ones(2 if saved == "view" else 4, requires_grad=True)
     y = w * (view if saved == "view" else base)
@@ -85,9 +85,9 @@ def test_G11_a_detached_wrapper_that_is_written_is_seen():
         y.sum().backward()
 
 
-@pytest.mark.parametrize("made", ["recorded", "before"])
+@pytest.mark.parametrize("made", ["taped", "before"])
 def test_G11_the_history_of_a_view_is_refused_once_the_wrapper_has_a_newer_one(made):
-    base = wrapped(requires_grad=True) * 1 if made == "recorded" else wrapped()
+    base = wrapped(requires_grad=True) * 1 if made == "taped" else wrapped()
     view = base[:2]
     base.mul_(Wrapped.of(opyard.full([4], 3.0), requires_grad=True))
     assert view.requires_grad
@@ -143,20 +143,20 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("recorded", [True, False])
-def test_G11_a_write_that_is_refused_is_not_counted(write, recorded):
-    x = opyard.ones(4, requires_grad=recorded) * 1
+@pytest.mark.parametrize("taped", [True, False])
+def test_G11_a_write_that_is_refused_is_not_counted(write, taped):
+    x = opyard.ones(4, requires_grad=taped) * 1
     y = x * x
     with pytest.raises((ValueError, TypeError, IndexError)):
         write(x)
     assert x._version == 0
-    if recorded:
+    if taped:
         y.sum().backward()
 
 
-@pytest.mark.parametrize("recorded", [True, False])
-def test_G11_a_write_that_a_handler_refuses_is_not_counted(recorded):
-    x = opyard.ones(4, requires_grad=recorded) * 1
+@pytest.mark.parametrize("taped", [True, False])
+def test_G11_a_write_that_a_handler_refuses_is_not_counted(taped):
+    x = opyard.ones(4, requires_grad=taped) * 1
     with Refusing(), pytest.raises(KeyError):
         x.mul_(2)
     with Refusing(), pytest.raises(KeyError):

@@ -90,14 +90,14 @@ def test_filling_takes_the_history_away():
     assert x.grad.tolist() == [3, 3]
 
 
-def test_out_forms_cannot_record():
+def test_out_forms_cannot_be_taped():
     x = leaf([1.0])
     out = opyard.tensor([0.0], dtype=opyard.float64)
     with pytest.raises(NotImplementedError, match="functions with out=... arguments don't support"):
         aten.mul(x, x, out=out)
 
 
-def test_a_call_that_writes_two_arguments_records_both():
+def test_a_call_that_writes_two_arguments_is_taped_for_both():
     with contextlib.closing(Library("two_writes", "DEF")) as lib:
         lib.define("scale_(Tensor(a!) x, Tensor(b!) y, Tensor by) -> (Tensor(a!), Tensor(b!))")
 
@@ -167,9 +167,9 @@ def test_F32_one_of_several_views_is_not_written_with_gradients_on(parts):
     assert y._version == 0
     with autograd.no_grad():
         parts(y)[0].mul_(1)
-        unrecorded = parts(y)[0]
+        untaped = parts(y)[0]
     with pytest.raises(ValueError, match="made under no_grad"):
-        unrecorded.mul_(2)
+        untaped.mul_(2)
     assert type(parts(y)[0].grad_fn.name()) is str
     (parts(y)[-1] * 3).sum().backward()
     assert x.grad[0].sum().item() == 0

@@ -50,7 +50,7 @@ def test_E22_as_subclass_keeps_the_history(cls, make):
 
 
 @pytest.mark.parametrize("cls", SUBCLASSES)
-def test_E22_what_is_written_through_it_is_recorded(cls):
+def test_E22_what_is_written_through_it_is_taped(cls):
     x = square()
     y = x * 2
     y.as_subclass(cls).mul_(3)

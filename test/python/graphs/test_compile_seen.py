@@ -111,7 +111,7 @@ def test_H47_an_error_of_what_it_cannot_see_names_it():
         assert made(opyard.tensor([2.0])).item() == 4
 
 
-def test_H47_whether_gradients_are_recorded_is_seen():
+def test_H47_whether_gradients_are_enabled_is_seen():
     made = jit.compile(lambda x: x * 2 if autograd.is_grad_enabled() else x * 3)
     x = opyard.tensor([1.0])
     for _ in range(2):

@@ -273,7 +273,7 @@ def test_H16_a_formula_that_leaves_the_sum_out_gives_the_sizes_of_the_tensor(lib
     assert [bits(one) for one in found] == [bits(one) for one in wanted]
 
 
-def test_H16_trace_records_the_parts_of_what_has_no_formula_and_appends_stages():
+def test_H16_trace_holds_the_parts_of_what_has_no_formula_and_appends_stages():
     x = opyard.tensor([[1.0, 2.0, 0.5]])
     traced = jit.trace(lambda x: aten.softmax(x * x, 1), x, stages=3)
     assert traced(x).tolist() == aten.softmax(x * x, 1).tolist()

@@ -1,6 +1,6 @@
 """Traces: a traced function and its graph give the same bits.
 
-Suspect jit/src/trace/ (what is recorded), opyard/_jit/containers.py (what goes in and comes
+Suspect jit/src/trace/ (what is traced), opyard/_jit/containers.py (what goes in and comes
 out), and opyard/_jit/reads.py with objects/tensor/traced_read.h (what Python reads meanwhile).
 """
 
@@ -37,7 +37,7 @@ def lib():
     return opyard.library.Library("jit_trace", "DEF")
 
 
-def test_H16_operators_are_recorded_and_run():
+def test_H16_operators_are_traced_and_run():
     traced = jit.trace(lambda x, y: x * x + y, (t(1, 2), t(3, 4)))
     assert str(traced.graph) == (
         "graph(%x : Float(2, strides=[1], requires_grad=0, device=cpu),\n"
@@ -146,7 +146,7 @@ def test_an_input_given_twice_is_two_values_on_one_memory():
     assert traced(a, a).tolist() == [24.0, 24.0]
 
 
-# what is recorded ------------------------------------------------------------------------
+# what is traced --------------------------------------------------------------------------
 
 
 def test_H16_in_place_calls_keep_their_order():
@@ -228,7 +228,7 @@ def test_a_composite_operator_is_one_node(lib):
     assert traced(t(2)).tolist() == [8.0]
 
 
-def test_what_was_traced_before_is_recorded_inside():
+def test_what_was_traced_before_is_traced_inside():
     inner = jit.trace(lambda x: x * x, t(3))
     outer = jit.trace(lambda x: inner(x) + inner.code(x), t(3))
     assert [kind for kind in kinds(outer) if kind.startswith("aten")] == [
@@ -311,7 +311,7 @@ def test_the_second_run_has_the_inputs_as_they_were():
     assert traced(x).tolist() == [6.0]
 
 
-def test_H16_other_inputs_find_a_way_that_was_not_recorded():
+def test_H16_other_inputs_find_a_way_that_was_not_traced():
     def function(x):
         return x * 2 if x.sum().item() > 0 else x
 
@@ -466,7 +466,7 @@ def test_an_operator_that_fails_and_is_caught_is_not_in_the_graph():
 
 
 def test_a_trace_in_a_trace_is_refused():
-    with pytest.raises(NotImplementedError, match="a trace records on this thread already"):
+    with pytest.raises(NotImplementedError, match="a trace is active on this thread already"):
         jit.trace(lambda x: jit.trace(lambda y: y, x, check_trace=False)(x), t(1))
 
 
@@ -492,7 +492,7 @@ def test_two_threads_trace_at_once():
     assert not dispatch.has_fallback("Tracer")
 
 
-def test_another_thread_is_not_recorded():
+def test_another_thread_is_not_traced():
     def function(x):
         found = []
         thread = threading.Thread(target=lambda: found.append(x * 2))

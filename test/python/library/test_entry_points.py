@@ -69,8 +69,8 @@ def test_a_module_is_imported_when_an_operator_is_first_wanted(installed, ns, x)
 def test_what_its_thread_registers_after_a_load_is_not_noted(installed, ns, x):
     installed(BRINGS)
     assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
-    assert opyard._core.ops._recording == {}
-    assert opyard._core.ops.recording() is None
+    assert opyard._core.ops._notes == {}
+    assert opyard._core.ops.notes() is None
 
 
 def test_a_function_is_called_once(installed, ns, x):

@@ -114,7 +114,7 @@ def test_what_needs_later_stages_is_no_success(x):
         opcheck("aten::neg", (x,), atol=1e-3)
 
 
-def test_F32_a_kernel_that_records_gradients_itself(define, x):
+def test_F32_a_kernel_that_tapes_its_calls_itself(define, x):
     class Twice(opyard.autograd.Function):
         @staticmethod
         def forward(ctx, x):

@@ -18,22 +18,22 @@ from opyard.library import override
 
 
 @pytest.fixture
-def record(define):
-    """Defines an operator that records how its kernel is called."""
+def logged(define):
+    """Defines an operator that logs how its kernel is called."""
 
-    def record(schema):
+    def logged(schema):
         calls = []
         op = define(schema, CompositeExplicitAutograd=lambda *a, **k: calls.append((a, k)))
         return op, calls
 
-    return record
+    return logged
 
 
 # D16: what is passed ----------------------------------------------------------------------
 
 
-def test_D16_arguments_at_the_end_that_equal_their_default_are_omitted(record):
-    op, calls = record("op(int a, int b=2, int c=3) -> ()")
+def test_D16_arguments_at_the_end_that_equal_their_default_are_omitted(logged):
+    op, calls = logged("op(int a, int b=2, int c=3) -> ()")
     op(1)
     op(1, 2, 3)
     op(1, 2, 4)
@@ -48,8 +48,8 @@ def test_D16_arguments_at_the_end_that_equal_their_default_are_omitted(record):
     ]
 
 
-def test_D16_keyword_only_arguments_go_by_name_and_only_when_they_differ(record):
-    op, calls = record("op(int a, *, int b=2, float c=3.0, str d='x') -> ()".replace("'", '"'))
+def test_D16_keyword_only_arguments_go_by_name_and_only_when_they_differ(logged):
+    op, calls = logged("op(int a, *, int b=2, float c=3.0, str d='x') -> ()".replace("'", '"'))
     op(1)
     op(1, b=2, c=3.0, d="x")
     op(1, c=4.0)
@@ -58,14 +58,14 @@ def test_D16_keyword_only_arguments_go_by_name_and_only_when_they_differ(record)
     assert list(calls[3][1]) == ["b", "d"]  # in the order of the schema
 
 
-def test_D16_keyword_only_arguments_without_a_default_are_always_passed(record):
-    op, calls = record("op(*, int a, int b=1) -> ()")
+def test_D16_keyword_only_arguments_without_a_default_are_always_passed(logged):
+    op, calls = logged("op(*, int a, int b=1) -> ()")
     op(a=1)
     assert calls == [((), {"a": 1})]
 
 
-def test_D16_a_default_is_equal_by_value_and_kind(record):
-    op, calls = record("op(Scalar a=1, int[] b=[1, 2], bool? c=None) -> ()")
+def test_D16_a_default_is_equal_by_value_and_kind(logged):
+    op, calls = logged("op(Scalar a=1, int[] b=[1, 2], bool? c=None) -> ()")
     op(1, [1, 2], None)
     op(1.0)
     op(True)

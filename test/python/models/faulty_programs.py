@@ -43,7 +43,7 @@ def work():
     return [sorted([n, 2, 1]) for n in range(20)]
 
 
-def recorded():
+def captured():
     with profiler.profile() as prof:
         work()
     return prof
@@ -83,7 +83,7 @@ class Export(Writing):
     def __init__(self, folder):
         super().__init__(folder)
         self.files = frozenset({"trace" + self.ending})
-        self.prof = recorded()
+        self.prof = captured()
 
     def act(self):
         self.prof.export(self.path("trace" + self.ending))
@@ -121,7 +121,7 @@ class FlameGraph(Writing):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.difference = recorded().diff(recorded())
+        self.difference = captured().diff(captured())
 
     def act(self):
         self.difference.flame_graph(self.path("picture.svg"))
@@ -181,17 +181,17 @@ class FlightDump(Writing):
             assert json.load(file)["traceEvents"]
 
 
-class Recording(Scenario):
-    """As the command does: what is recorded is in memory, too, and whole whatever fails."""
+class Capture(Scenario):
+    """As the command does: what is captured is in memory, too, and whole whatever fails."""
 
-    files = frozenset({"recording"})
+    files = frozenset({"capture"})
 
     def prepare(self):
-        os.mkdir(self.path("recording"))
+        os.mkdir(self.path("capture"))
 
     def act(self):
         prof = profiler.profile()
-        prof._folder, prof._program = self.path("recording"), "a program"
+        prof._folder, prof._program = self.path("capture"), "a program"
         with prof:
             work()
         return prof
@@ -201,14 +201,14 @@ class Recording(Scenario):
 
 
 class Recover(Scenario):
-    files = frozenset({"recording"})
+    files = frozenset({"capture"})
 
     def prepare(self):
-        os.mkdir(self.path("recording"))
+        os.mkdir(self.path("capture"))
         child = os.fork()
         if child == 0:
             prof = profiler.profile()
-            prof._folder, prof._program = self.path("recording"), "a program"
+            prof._folder, prof._program = self.path("capture"), "a program"
             prof.start()
             work()
             os._exit(0)
@@ -217,7 +217,7 @@ class Recover(Scenario):
     def act(self):
         from opyard import _tracer
 
-        return _tracer.recover(self.path("recording"))
+        return _tracer.recover(self.path("capture"))
 
     def check(self, trace):
         assert trace.tracks()
@@ -321,7 +321,7 @@ SCENARIOS = {
     "stubs": Stubs,
     "memory timeline": MemoryTimeline,
     "flight dump": FlightDump,
-    "recording": Recording,
+    "capture": Capture,
     "recover": Recover,
     "save tensors": SaveTensors,
     "load tensors": LoadTensors,
@@ -369,7 +369,7 @@ def attempt(scenario, call, at, number):
     error = None
     left = set(os.listdir(scenario.folder)) - scenario.files
     assert not left, f"left behind: {left}"
-    # A thread keeps the last block of a recording, and with it that file, until its next one.
+    # A thread keeps the last block of a capture, and with it that file, until its next one.
     more = [name for name in open_files() - before if ".blocks" not in name]
     assert not more, f"still open: {more}"
     return count >= at

@@ -79,7 +79,7 @@ def test_what_cannot_be_written(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_recordings_that_cannot_be_read(tmp_path):
+def test_captures_that_cannot_be_read(tmp_path):
     from opyard import _tracer
 
     check(lambda path: _tracer.recover(os.fspath(path)), tmp_path / "missing", errno.ENOENT)

@@ -232,7 +232,7 @@ def test_files_of_tensors_models_and_profiles_may_have_such_names(folder):
     assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode(errors="replace")
 
 
-def test_the_command_records_a_program_in_such_a_folder(folder):
+def test_the_command_captures_a_program_in_such_a_folder(folder):
     with open(folder + b"/program.py", "w") as file:
         file.write("import opyard\nprint(opyard.ops.aten.neg(opyard.tensor([1.0])).tolist())\n")
     path = folder + b"/out.json"

@@ -371,7 +371,7 @@ def test_X31_compile_runs_a_formula_of_real_numbers_as_it_is_for_complex_ones(li
         result.backward()
 
 
-def test_G16_writes_to_complex_memory_are_recorded():
+def test_G16_writes_to_complex_memory_are_taped():
     z = leaf(LINE)
     rows = opyard.zeros(2, 3, dtype=opyard.complex128)
     rows[0] = z
@@ -441,7 +441,7 @@ def written(z, r):
 
 
 @pytest.mark.parametrize("which", range(8))
-def test_G16_writes_through_the_parts_of_complex_memory_are_recorded(which):
+def test_G16_writes_through_the_parts_of_complex_memory_are_taped(which):
     assert autograd.gradcheck(lambda z, r: written(z, r)[which](), [leaf(Z), leaf(REAL)])
 
 

@@ -172,7 +172,7 @@ def rows_of_all_files():
         yield fn, leaves_of(inputs)
 
 
-def recorded_by(rows):
+def taped_by(rows):
     """The operators of which a call made a function."""
     with profile(with_stack=False) as prof:
         for fn, leaves in rows:
@@ -197,7 +197,7 @@ def with_formulas():
 
 
 def test_X31_no_formula_is_without_a_row():
-    missing = sorted(set(with_formulas()) - recorded_by(rows_of_all_files()))
+    missing = sorted(set(with_formulas()) - taped_by(rows_of_all_files()))
     assert missing == []
 
 
@@ -207,4 +207,4 @@ def test_X31_a_formula_without_a_row_is_found():
         lib.impl("_without_a_row", lambda x: x.clone(), "CPU")
         lib.derivative("_without_a_row", {"x": "grad * 1"})
         assert "aten::_without_a_row" in set(with_formulas())
-        assert recorded_by([(aten._without_a_row, [t(A)])]) == {"aten::_without_a_row"}
+        assert taped_by([(aten._without_a_row, [t(A)])]) == {"aten::_without_a_row"}

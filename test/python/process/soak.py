@@ -153,7 +153,7 @@ async def sleep():
     await asyncio.gather(*(asyncio.sleep(0) for _ in range(3)))
 
 
-def record_flight(_):
+def dump_flight(_):
     if ONE_RECORDER.acquire(blocking=False):
         try:
             with profiler.flight_recorder(bytes=1 << 20) as recorder:
@@ -183,7 +183,7 @@ LOADS = [
     exchange,
     observe,
     profile,
-    record_flight,
+    dump_flight,
     start_a_thread,
 ]
 ONE_AT_A_TIME, ONE_PROFILE, ONE_RECORDER = threading.Lock(), threading.Lock(), threading.Lock()

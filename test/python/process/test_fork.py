@@ -205,7 +205,7 @@ FIRST_USES = {
     "schema": "import opyard.schema; opyard.schema.parse('f() -> ()')",
     "listing": "dir(opyard.ops.aten)",
     "NumPy": "assert x.numpy().tolist() == [1.0, 2.0]",
-    "recording of gradients": "w = opyard.ones(2).requires_grad_(); (w * w).sum().backward(); "
+    "taping": "w = opyard.ones(2).requires_grad_(); (w * w).sum().backward(); "
     "assert w.grad.tolist() == [2.0, 2.0]",
 }
 

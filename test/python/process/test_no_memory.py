@@ -72,7 +72,7 @@ SCENARIOS = {
     "override": ("overridden()", "assert opyard.ops.nm.f(x) is x"),
     "wrapper": ("opyard.Tensor.make_wrapper_subclass(Plain, (2, 3))", ""),
     "subclass made": ("opyard.Tensor.make_subclass(Plain, x)", ""),
-    "recorded": ("(w * w).sum()", ""),
+    "taped": ("(w * w).sum()", ""),
     "backward": ("backward()", "w.grad = None"),
     "grad of grad": ("grad_of_grad()", "assert w.grad is None"),
     "hooks": ("hooked()", "w.grad = None"),

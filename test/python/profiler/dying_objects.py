@@ -1,8 +1,8 @@
 """A program whose objects run code while they die: each kind of object, in one way of dying.
 
-    python dying_objects.py RECORDER WAY
+    python dying_objects.py CAPTURE WAY
 
-RECORDER is profile, options, flight or none (the command records, then). What dies is said line by
+CAPTURE is profile, options, flight or none (the command captures, then). What dies is said line by
 line, so the last line names what ended the process. See test_profiler_dying.py.
 """
 
@@ -400,35 +400,35 @@ def all_kinds(way):
     gc.collect()
 
 
-def record(recorder):
-    if recorder == "none":
+def capture_of(kind):
+    if kind == "none":
         return contextlib.nullcontext()
     from opyard import profiler
 
     for one in (Plain, NoWeakReferences, Slots, Set, Deque, Stream, Future):
         profiler.show_instances(one, "method")
     profiler.show_instances(Plain, "by")
-    if recorder == "flight":
+    if kind == "flight":
         return profiler.flight_recorder(bytes=1 << 20)
-    return profiler.profile(profile_memory=True, **OPTIONS[recorder])
+    return profiler.profile(profile_memory=True, **OPTIONS[kind])
 
 
 OPTIONS = {"profile": {}, "options": {"lines": True, "max_depth": 4}}
 
 
 def main():
-    recorder, way = sys.argv[1:]
+    kind, way = sys.argv[1:]
     sys.unraisablehook = lambda _: None  # some raise on purpose
     started_before = [make() for make in KINDS.values()]  # and die within
-    with record(recorder) as one:
+    with capture_of(kind) as one:
         all_kinds(way)
         while started_before:
             started_before.pop()
         fill_what_was_freed()
-        if recorder == "flight":
+        if kind == "flight":
             one.dump()
-    if way == "at_exit" and recorder == "flight":
-        last = record(recorder)
+    if way == "at_exit" and kind == "flight":
+        last = capture_of(kind)
         last.start()  # and no one stops it
         AT_EXIT.append(last)
     sys.stdout.write("the end\n")

@@ -1,7 +1,7 @@
 """A program that never ran, as the report and the picture of a difference show it, and screenshots
 as grids of colours.
 
-A recorded program takes other times each time, and its picture is another one. So the page of a
+A captured program takes other times each time, and its picture is another one. So the page of a
 real report is given data that is made here; the picture of a difference is made of given times.
 A grid has the mean colour of each square of 40 pixels: coarse enough that another font changes
 little, fine enough that a panel, a colour or a curve that is missing changes much.

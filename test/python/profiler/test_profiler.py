@@ -154,7 +154,7 @@ def test_I25_frames_that_were_open_are_in_the_trace_128_at_most():
     assert parents == [-1, *range(len(parents) - 1)]
 
 
-def test_X15_I3_I9_every_thread_is_recorded():
+def test_X15_I3_I9_every_thread_is_captured():
     """Running before, blocked, started within, and raw `_thread`; each with its thread id."""
     import _thread
 
@@ -339,16 +339,16 @@ def test_I36_a_range_has_arguments(tmp_path):
             record_function(*wrong)
 
 
-def test_names_of_ranges_are_kept_only_while_something_records():
+def test_names_of_ranges_are_kept_only_while_something_captures():
     first = _tracer.annotation("before all of them")
     for n in range(100):
-        with record_function(f"not recorded {n}", f"argument {n}"):
+        with record_function(f"not captured {n}", f"argument {n}"):
             pass
     assert _tracer.annotation("after all of them") == first + 1
     with profile() as prof:
-        with record_function("recorded"):
+        with record_function("captured"):
             pass
-    assert named(prof, "recorded")
+    assert named(prof, "captured")
 
 
 def test_a_range_that_began_before_a_recorder_has_its_name():
@@ -502,7 +502,7 @@ def test_I49_the_tensorboard_handler_names_the_process_and_says_if_it_cannot_wri
     prof = profile(on_trace_ready=opyard.profiler.tensorboard_trace_handler(file / "within"))
     with pytest.raises(OSError, match="within"), prof:
         work()
-    assert named(prof, "): leaf")  # and what was recorded is there all the same
+    assert named(prof, "): leaf")  # and what was captured is there all the same
 
 
 def test_a_notebook_shows_the_table():

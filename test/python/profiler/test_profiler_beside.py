@@ -23,7 +23,7 @@ def seen_by(other, function=leaf):
     return sum(e.callcount for e in other.getstats() if e.code is function.__code__)
 
 
-def recorded(prof, name="): leaf"):
+def captured(prof, name="): leaf"):
     return sum(event.name.endswith(name) for event in prof.events())
 
 
@@ -50,7 +50,7 @@ def test_a_cprofile_from_before_sees_every_call_and_stays():
     work(2)
     other.disable()
     assert seen_by(other) == 5
-    assert recorded(prof) == 3
+    assert captured(prof) == 3
     assert REPLACED not in prof.data_quality()
     assert sys.getprofile() is None
 
@@ -64,7 +64,7 @@ def test_a_cprofile_that_ends_within_ends():
         work(2)
     assert seen_by(other) == 3
     assert sys.getprofile() is None
-    assert recorded(prof) == 5
+    assert captured(prof) == 5
     assert (REPLACED in prof.data_quality()) is not MONITORING
 
 
@@ -77,7 +77,7 @@ def test_X18_a_cprofile_within_sees_its_calls_and_the_profile_all():
         other.disable()
         work(4)
     assert seen_by(other) == 2
-    assert recorded(prof) == 7
+    assert captured(prof) == 7
     # One thread, though its place changed hands twice.
     assert prof.data_quality().get(REPLACED, 0) == (0 if MONITORING else 1)
 
@@ -132,7 +132,7 @@ def test_I7_a_profile_function_from_before_hears_every_call_and_is_put_back():
     work(1)
     sys.setprofile(None)
     assert heard == ["call", "return"] * 3
-    assert recorded(prof) == 2
+    assert captured(prof) == 2
     assert REPLACED not in prof.data_quality()
 
 
@@ -147,7 +147,7 @@ def test_I5_a_profile_function_that_comes_within_stays_behind_the_profile():
     assert sys.getprofile() is hear
     sys.setprofile(None)
     assert heard == ["call", "return"] * 6
-    assert recorded(prof) == 3
+    assert captured(prof) == 3
     if not MONITORING:
         assert prof.data_quality()["calls of sys.setprofile"] == 1
 
@@ -167,7 +167,7 @@ def test_a_profile_function_that_is_taken_away_and_put_back_goes_on_hearing():
     work(8)
     sys.setprofile(None)
     assert heard == ["call", "return"] * (1 + 4 + 8)
-    assert recorded(prof) == 7
+    assert captured(prof) == 7
 
 
 def test_what_was_saved_within_a_profile_can_be_put_back_after_it():
@@ -208,7 +208,7 @@ def test_a_program_that_takes_the_number_of_the_profile_is_noticed_and_keeps_it(
         else:
             monitoring.register_callback(tool, monitoring.events.PY_START, kept)
         work(2)
-    assert recorded(prof) == 1
+    assert captured(prof) == 1
     assert prof.data_quality()[TAKEN] == 1
     if what == "number":
         work(4)
@@ -219,7 +219,7 @@ def test_a_program_that_takes_the_number_of_the_profile_is_noticed_and_keeps_it(
     assert monitoring.get_tool(tool) is None
     with profile() as prof:
         work(1)
-    assert recorded(prof) == 1 and TAKEN not in prof.data_quality()
+    assert captured(prof) == 1 and TAKEN not in prof.data_quality()
 
 
 def test_threads_of_a_program_with_a_profile_function_of_its_own_are_not_missed_in_silence():
@@ -235,11 +235,11 @@ def test_threads_of_a_program_with_a_profile_function_of_its_own_are_not_missed_
         threading.setprofile(None)
     assert heard == ["call", "return"] * 3
     quality = prof.data_quality()
-    assert recorded(prof) == 4 or quality["calls of sys.setprofile"] == 1
+    assert captured(prof) == 4 or quality["calls of sys.setprofile"] == 1
 
 
 @pytest.mark.parametrize("what", ["step", "thread"])
-def test_a_step_and_a_thread_bring_the_recording_back(what):
+def test_a_step_and_a_thread_bring_the_capture_back(what):
     """A step of this thread, a start by another; what came within goes on hearing and stays."""
     go = threading.Event()
 
@@ -266,10 +266,10 @@ def test_a_step_and_a_thread_bring_the_recording_back(what):
     go.set()
     starter.join()
     assert seen_by(other) == 2
-    assert recorded(prof) == 2
+    assert captured(prof) == 2
 
 
-def test_a_profile_function_that_raises_loses_its_place_and_the_recording_goes_on():
+def test_a_profile_function_that_raises_loses_its_place_and_the_capture_goes_on():
     def fails(frame, event, argument):
         if frame.f_code is leaf.__code__:
             raise KeyError("of the profile function")
@@ -280,8 +280,8 @@ def test_a_profile_function_that_raises_loses_its_place_and_the_recording_goes_o
             work(1)
         work(2)
     assert sys.getprofile() is None
-    assert recorded(prof, "): work") == 2
-    assert recorded(prof) >= 2
+    assert captured(prof, "): work") == 2
+    assert captured(prof) >= 2
 
 
 def test_a_trace_function_sees_the_lines_as_without_a_profile():
@@ -308,7 +308,7 @@ def test_a_trace_function_sees_the_lines_as_without_a_profile():
     with profile() as prof:
         during = lines()
     assert during == expected and len(expected) > 8
-    assert recorded(prof) == 2
+    assert captured(prof) == 2
 
 
 @pytest.mark.parametrize("first", ["coverage", "profile"])
@@ -342,7 +342,7 @@ def test_coverage_and_a_profile_see_the_same_as_alone(first, tmp_path):
     inside = range(work.__code__.co_firstlineno, max(n for *_, n in work.__code__.co_lines()) + 1)
     assert set(expected) <= set(during) and set(expected) & set(inside)
     assert set(during) & set(inside) == set(expected) & set(inside)
-    assert recorded(profiles[0], "): work") == 1
+    assert captured(profiles[0], "): work") == 1
 
 
 def replaced_on_a_thread(last):

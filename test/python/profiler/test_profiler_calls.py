@@ -1,4 +1,4 @@
-"""opyard.profiler: the calls it records are those that sys.setprofile tells of, on each CPython.
+"""opyard.profiler: the calls it captures are those that sys.setprofile tells of, on each CPython.
 
 Suspect profiler/python/tracer/, set_profile.cpp and monitoring.cpp first.
 """

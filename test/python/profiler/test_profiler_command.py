@@ -404,7 +404,7 @@ def test_programs_that_are_not_followed_are_counted(folder, options):
     assert quality["processes that became another program by exec, which was not followed"] == 1
 
 
-def test_a_program_that_becomes_another_one_leaves_its_recording_and_says_so(folder):
+def test_a_program_that_becomes_another_one_leaves_its_capture_and_says_so(folder):
     (folder / "program.py").write_text("import os\nos.system('true')\nos.execvp('true', ['true'])")
     assert run(folder, "program.py", profiled=["-o", "x.json"]) == (0, "", "")
     assert not (folder / "x.json").exists()
@@ -476,7 +476,7 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
     names_of_threads = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
     for name in ("MainThread", "one that ends", "one that waits"):
         assert any(name in known for known in names_of_threads)
-    # A second run leaves the recording of the first one alone.
+    # A second run leaves the capture of the first one alone.
     assert run(folder, "program.py", profiled=["-o", "x.json"]) == bare
     assert (folder / "x.json.capture.2").is_dir()
     code, out, err = run(folder, "recover", "x.json.capture.2")
@@ -484,7 +484,7 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
     assert "time.sleep" in err
 
 
-def test_what_is_no_recording_is_refused_and_a_damaged_one_is_read(folder):
+def test_what_is_no_capture_is_refused_and_a_damaged_one_is_read(folder):
     for name in ("nowhere", "."):
         code, out, err = run(folder, "recover", name, "-o", "x.json")
         assert (code, out) == (1, "")
@@ -494,9 +494,9 @@ def test_what_is_no_recording_is_refused_and_a_damaged_one_is_read(folder):
         textwrap.dedent(KILLED.format(ending="os._exit(1)", forks=0))
     )
     run(folder, "program.py", profiled=["-o", "x.json"])
-    recording = folder / "x.json.capture"
+    capture = folder / "x.json.capture"
     (folder / "spoil.py").write_text(textwrap.dedent(SPOIL))
-    code, out, err = run(folder, "spoil.py", str(recording), profiled=False)
+    code, out, err = run(folder, "spoil.py", str(capture), profiled=False)
     assert (code, err) == (0, "")
     read, refused = map(int, out.split())
     assert read > 300

@@ -1,4 +1,4 @@
-"""Recorders that nobody holds any more, and recorders that somebody forgot.
+"""Profiles, flight recorders and observers that nobody holds any more, or that somebody forgot.
 
 Suspect profiler/python/opyard/_profile/active.py and the `__del__` of each; of observers
 tracer/observers.cpp.
@@ -231,7 +231,7 @@ def test_an_observer_may_be_dropped_within_a_call_that_it_is_told_of():
         opyard.ones(2)
 
 
-def test_a_profile_that_never_records_is_dropped_without_a_word(recwarn):
+def test_a_profile_that_never_captures_is_dropped_without_a_word(recwarn):
     one = profile(schedule=lambda _: profiler.ProfilerAction.NONE)
     one.start()
     del one

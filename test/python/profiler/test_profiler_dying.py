@@ -16,7 +16,7 @@ from processes import PATIENCE, environment_of_a_user
 
 PROGRAM = Path(dying_objects.__file__)
 DEBUG = shutil.which("python3.11-dbg")
-RECORDERS = ["profile", "options", "flight"]
+CAPTURES = ["profile", "options", "flight"]
 
 
 def run(*command):
@@ -37,9 +37,9 @@ def expect_an_end_in_peace(ended):
 
 
 @pytest.mark.parametrize("way", dying_objects.WAYS)
-@pytest.mark.parametrize("recorder", RECORDERS)
-def test_an_object_of_any_kind_may_die_while_it_is_watched(recorder, way):
-    expect_an_end_in_peace(run(sys.executable, PROGRAM, recorder, way))
+@pytest.mark.parametrize("capture", CAPTURES)
+def test_an_object_of_any_kind_may_die_while_it_is_watched(capture, way):
+    expect_an_end_in_peace(run(sys.executable, PROGRAM, capture, way))
 
 
 @pytest.mark.parametrize("way", dying_objects.WAYS)
@@ -52,9 +52,9 @@ def test_an_object_of_any_kind_may_die_under_the_command(way, tmp_path):
 
 @pytest.mark.skipif(DEBUG is None or sys.version_info[:2] != (3, 11), reason="no python3.11-dbg")
 @pytest.mark.parametrize("way", dying_objects.WAYS)
-@pytest.mark.parametrize("recorder", ["profile", "flight"])
-def test_a_cpython_that_checks_itself_finds_nothing(recorder, way):
-    expect_an_end_in_peace(run(DEBUG, PROGRAM, recorder, way))
+@pytest.mark.parametrize("capture", ["profile", "flight"])
+def test_a_cpython_that_checks_itself_finds_nothing(capture, way):
+    expect_an_end_in_peace(run(DEBUG, PROGRAM, capture, way))
 
 
 def test_coroutines_of_one_address_are_told_apart():

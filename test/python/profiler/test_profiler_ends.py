@@ -13,7 +13,7 @@ import weakref
 import pytest
 from processes import leaks, run, volume
 from profiler_traces import leaf, work
-from test_profiler_beside import recorded
+from test_profiler_beside import captured
 
 from opyard.profiler import profile, record_function
 
@@ -172,7 +172,7 @@ def test_a_child_has_what_was_before_the_fork_and_its_own():
     assert (ended.code, ended.stderr) == (0, "")
 
 
-def test_a_child_records_nothing_for_a_thread_that_is_not_there():
+def test_a_child_captures_nothing_for_a_thread_that_is_not_there():
     ended = run(
         """
         import os, threading
@@ -274,7 +274,7 @@ def test_no_memory_is_left_by_profiles():
     assert leaks(step) is None
 
 
-def test_nothing_is_kept_alive_by_what_was_recorded():
+def test_nothing_is_kept_alive_by_what_was_captured():
     class Held:
         def called(self):
             return leaf(1)
@@ -287,7 +287,7 @@ def test_nothing_is_kept_alive_by_what_was_recorded():
         made.__code__ = made.__code__.replace()  # this one is no constant of make()
         with profile() as prof:
             made()
-        assert recorded(prof, "): called") == 1
+        assert captured(prof, "): called") == 1
         prof.itself = prof
         return weakref.ref(held), weakref.ref(made), weakref.ref(made.__code__), weakref.ref(prof)
 

@@ -39,7 +39,7 @@ def work():
 
 
 @pytest.fixture(scope="module")
-def recorded():
+def captured():
     with profile(profile_memory=True) as prof:
         work()
         thread = threading.Thread(target=work)
@@ -146,13 +146,13 @@ class PerfettoReader:
             self.instants.append(one(event, 23).decode())
 
 
-def test_X21_a_perfetto_trace_has_each_slice_once_and_nests(recorded, tmp_path):
-    recorded.export(tmp_path / "trace.pftrace")
+def test_X21_a_perfetto_trace_has_each_slice_once_and_nests(captured, tmp_path):
+    captured.export(tmp_path / "trace.pftrace")
     reader = PerfettoReader((tmp_path / "trace.pftrace").read_bytes())
     assert not any(reader.open.values())
-    assert Counter(name for name, *_ in reader.slices) == counts(recorded)
+    assert Counter(name for name, *_ in reader.slices) == counts(captured)
     times = sorted((start, end) for _, start, end, _ in reader.slices)
-    ours = sorted((e.start_time_ns, e.end_time_ns) for e in recorded.events())
+    ours = sorted((e.start_time_ns, e.end_time_ns) for e in captured.events())
     assert times == ours
     assert "data quality" in reader.instants
     assert "[Memory]" in reader.instants
@@ -199,8 +199,8 @@ def test_X21_a_slice_takes_few_bytes_in_perfetto(tmp_path):
 # Others.
 
 
-def test_X21_a_speedscope_profile_opens_and_closes_each_frame(recorded, tmp_path):
-    recorded.export(tmp_path / "trace.speedscope.json")
+def test_X21_a_speedscope_profile_opens_and_closes_each_frame(captured, tmp_path):
+    captured.export(tmp_path / "trace.speedscope.json")
     document = json.loads((tmp_path / "trace.speedscope.json").read_text(encoding="utf-8"))
     assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     assert document["dataQuality"]["lost"] == 0
@@ -219,13 +219,13 @@ def test_X21_a_speedscope_profile_opens_and_closes_each_frame(recorded, tmp_path
             else:
                 assert stack.pop() == event["frame"]
         assert not stack
-    assert opened == len(recorded.events())
+    assert opened == len(captured.events())
     (place,) = {(f["file"], f["line"]) for f in frames if f["name"] == "leaf"}
     assert place[1] == leaf.__code__.co_firstlineno
 
 
-def test_I48_collapsed_stacks_add_up_and_have_no_separator_in_a_name(recorded, tmp_path):
-    recorded.export_stacks(tmp_path / "trace.txt")
+def test_I48_collapsed_stacks_add_up_and_have_no_separator_in_a_name(captured, tmp_path):
+    captured.export_stacks(tmp_path / "trace.txt")
     total = 0
     frames = set()
     for line in (tmp_path / "trace.txt").read_text(encoding="utf-8").splitlines():
@@ -233,7 +233,7 @@ def test_I48_collapsed_stacks_add_up_and_have_no_separator_in_a_name(recorded, t
         assert int(own) > 0
         total += int(own)
         frames |= set(stack.split(";"))
-    rows = sum(row.self_cpu_time_total for row in recorded.key_averages())
+    rows = sum(row.self_cpu_time_total for row in captured.key_averages())
     assert total == pytest.approx(rows * 1000)
     assert "semi_colon_and_space" in frames
     assert "aten::add.Tensor" in frames
@@ -249,20 +249,20 @@ def test_I48_what_stacks_cannot_be_made_of_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["json", "pftrace", "speedscope.json", "pstats"])
-def test_X16_each_export_says_how_far_it_can_be_trusted(recorded, tmp_path, ending):
+def test_X16_each_export_says_how_far_it_can_be_trusted(captured, tmp_path, ending):
     path = tmp_path / f"trace.{ending}"
-    recorded.export(path)
+    captured.export(path)
     if ending == "pstats":
         with open(path, "rb") as file:
             marshal.load(file)
-            assert json.loads(marshal.load(file)["dataQuality"]) == recorded.data_quality()
+            assert json.loads(marshal.load(file)["dataQuality"]) == captured.data_quality()
     else:
         assert b"dropped exits" in path.read_bytes()
 
 
-def test_X21_pstats_loads_the_calls_of_each_caller(recorded, tmp_path):
+def test_X21_pstats_loads_the_calls_of_each_caller(captured, tmp_path):
     path = tmp_path / "trace.pstats"
-    recorded.export(path)
+    captured.export(path)
     stats = pstats.Stats(str(path)).stats
     ((place, row),) = [(p, r) for p, r in stats.items() if p[2] == "leaf"]
     primitive, calls, own, total, callers = row
@@ -271,7 +271,7 @@ def test_X21_pstats_loads_the_calls_of_each_caller(recorded, tmp_path):
     assert 0 <= own <= total
     (of_work,) = [numbers for caller, numbers in callers.items() if caller[2] == "work"]
     assert of_work[0] == 6
-    rows = sum(row.self_cpu_time_total for row in recorded.key_averages())
+    rows = sum(row.self_cpu_time_total for row in captured.key_averages())
     assert sum(row[2] for row in stats.values()) * 1e6 == pytest.approx(rows)
     pstats.Stats(str(path)).strip_dirs().sort_stats("cumulative").print_callers()
 
@@ -295,20 +295,20 @@ def test_X21_pstats_counts_recursion_once_in_totals(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.pftrace", "x.speedscope.json", "x.folded"])
-def test_X21_X17_every_format_is_valid_utf8_and_can_be_compressed(recorded, tmp_path, name):
-    recorded.export(tmp_path / name)
+def test_X21_X17_every_format_is_valid_utf8_and_can_be_compressed(captured, tmp_path, name):
+    captured.export(tmp_path / name)
     plain = (tmp_path / name).read_bytes()
-    recorded.export(tmp_path / f"{name}.gz")
+    captured.export(tmp_path / f"{name}.gz")
     assert gzip.decompress((tmp_path / f"{name}.gz").read_bytes()) == plain
     if name != "x.pftrace":
         plain.decode("utf-8")
 
 
-def test_a_format_that_does_not_exist_is_refused(recorded, tmp_path):
+def test_a_format_that_does_not_exist_is_refused(captured, tmp_path):
     with pytest.raises(ValueError, match="names no format: give one of chrome, perfetto"):
-        recorded.export(tmp_path / "trace.what")
+        captured.export(tmp_path / "trace.what")
     with pytest.raises(ValueError, match="'otlp' is no format of a trace"):
-        recorded.export(tmp_path / "trace.json", "otlp")
+        captured.export(tmp_path / "trace.json", "otlp")
     assert not list(tmp_path.iterdir())
 
 

@@ -20,7 +20,7 @@ def fib(n):
 
 
 def names_of(prof):
-    """What was recorded, but for the frames that were open before."""
+    """What was captured, but for the frames that were open before."""
     return [event.name.rsplit("): ", 1)[-1] for event in prof.events() if not event.cuts]
 
 
@@ -44,7 +44,7 @@ def test_X20_an_excluded_module_is_left_out_and_what_it_calls_in_c():
     assert names_of(again) == names_of(whole)
 
 
-def test_X20_included_functions_alone_are_recorded():
+def test_X20_included_functions_alone_are_captured():
     with profile(include=["json"]) as prof:
         dump()
     python = [event for event in prof.events() if event.kind == "Python"]

@@ -173,8 +173,8 @@ def lineage(event):
         event = event.parent
 
 
-def test_X19_what_was_recorded_before_it_is_none_of_its():
-    """No one recorded in between, so ends may be missing."""
+def test_X19_what_was_captured_before_it_is_none_of_its():
+    """No one captured in between, so ends may be missing."""
     ended = record_function("ended between both")
     with profile():
         ended.__enter__()

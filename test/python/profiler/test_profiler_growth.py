@@ -1,6 +1,6 @@
 """Size of exports by the depth, the names and the events of a profile: never quadratic.
 
-Doubling what is recorded at most triples a file and the text of the tables, up to 16,000 levels,
+Doubling what is captured at most triples a file and the text of the tables, up to 16,000 levels,
 names and events, and in `tools/test --long` up to 64,000. Suspect profiler/src/exports/,
 profiler/src/profile/, _profile/events.py.
 """
@@ -56,13 +56,13 @@ def on_a_large_stack(work):
         threading.stack_size(former)
 
 
-def record_depth(n):
+def capture_depth(n):
     with room_for(n), profile(c_calls=False) as prof:
         on_a_large_stack(lambda: deeper(n))
     return prof
 
 
-def record_ranges_within_each_other(n):
+def capture_ranges_within_each_other(n):
     """Which CPython's own limit does not bound."""
     with profile(with_stack=False) as prof, contextlib.ExitStack() as stack:
         for k in range(n):
@@ -70,7 +70,7 @@ def record_ranges_within_each_other(n):
     return prof
 
 
-def record_names(n):
+def capture_names(n):
     with profile(with_stack=False) as prof:
         for k in range(n):
             with record_function(f"name {k}"):
@@ -78,14 +78,14 @@ def record_names(n):
     return prof
 
 
-def record_events(n):
+def capture_events(n):
     with profile(c_calls=True) as prof:
         for _ in range(n):
             len("")
     return prof
 
 
-def record_memory(n):
+def capture_memory(n):
     import opyard
 
     with profile(with_stack=False, profile_memory=True) as prof:
@@ -95,11 +95,11 @@ def record_memory(n):
 
 
 KINDS = {
-    "depth": record_depth,
-    "ranges": record_ranges_within_each_other,
-    "names": record_names,
-    "events": record_events,
-    "memory": record_memory,
+    "depth": capture_depth,
+    "ranges": capture_ranges_within_each_other,
+    "names": capture_names,
+    "events": capture_events,
+    "memory": capture_memory,
 }
 
 
@@ -120,7 +120,7 @@ def sizes_of(prof, folder):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_outputs_grow_as_what_was_recorded_and_not_as_its_square(kind, tmp_path):
+def test_outputs_grow_as_what_was_captured_and_not_as_its_square(kind, tmp_path):
     former = None
     for n in SIZES:
         sizes = sizes_of(KINDS[kind](n), tmp_path)
@@ -132,7 +132,7 @@ def test_outputs_grow_as_what_was_recorded_and_not_as_its_square(kind, tmp_path)
 
 
 def test_levels_that_no_picture_shows_are_one_frame_of_collapsed_stacks(tmp_path):
-    prof = record_ranges_within_each_other(2000)
+    prof = capture_ranges_within_each_other(2000)
     prof.export(tmp_path / "deep.folded")
     lines = (tmp_path / "deep.folded").read_text("utf-8").splitlines()
     depths = [line.count(";") + 1 for line in lines]
@@ -143,13 +143,13 @@ def test_levels_that_no_picture_shows_are_one_frame_of_collapsed_stacks(tmp_path
 
 
 def test_a_tree_says_how_deep_it_is_where_it_no_longer_moves_to_the_right():
-    text = record_ranges_within_each_other(300).events().tree()
+    text = capture_ranges_within_each_other(300).events().tree()
     lines = text.splitlines()
     assert len(lines[-1]) < 250 and "[300] " in text and "[100] " not in text
 
 
 def test_compressed_files_are_the_same(tmp_path):
-    prof = record_names(10)
+    prof = capture_names(10)
     for name in ("trace.json", "trace.json.gz"):
         prof.export(tmp_path / name)
     plain = json.loads((tmp_path / "trace.json").read_text("utf-8"))

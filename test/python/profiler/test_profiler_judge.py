@@ -51,7 +51,7 @@ async def wait_twice():
 
 
 @pytest.fixture(scope="module")
-def recorded():
+def captured():
     with profile(profile_memory=True, record_shapes=True) as prof:
         work()
         threads = [threading.Thread(target=work) for _ in range(3)]
@@ -80,12 +80,12 @@ def slices_expected(prof):
 
 
 @pytest.mark.parametrize("ending", ["pftrace", "json", "json.gz"])
-def test_X21_I50_perfetto_finds_no_error_and_the_same_slices(judge, recorded, tmp_path, ending):
+def test_X21_I50_perfetto_finds_no_error_and_the_same_slices(judge, captured, tmp_path, ending):
     path = tmp_path / f"trace.{ending}"
-    recorded.export(path)
+    captured.export(path)
     errors, rows = judge.ask(path.read_bytes(), ERRORS, SLICES)
     assert errors == []
-    assert slices_of(rows) == slices_expected(recorded)
+    assert slices_of(rows) == slices_expected(captured)
 
 
 def test_a_trace_with_an_overlap_is_found_to_have_an_error(judge):

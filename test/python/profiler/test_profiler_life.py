@@ -31,7 +31,7 @@ def plugin():
     return opyard.ops.test_profiler
 
 
-def test_I1_the_library_that_records_knows_nothing_of_python():
+def test_I1_the_library_that_captures_knows_nothing_of_python():
     """The tracer joins it by a source; see Session.I1_… in C++."""
     library = build_folder() / "profiler" / "libopyard_profiler.so"
     asked = subprocess.run(
@@ -84,7 +84,7 @@ def test_I6_a_thread_goes_on_as_itself_after_start_and_stop():
     assert seen == [True] * 3
 
 
-def test_X16_interpreters_that_are_not_recorded_are_said():
+def test_X16_interpreters_that_are_not_captured_are_said():
     def others(prof):
         return prof.data_quality().get("interpreters whose Python calls were not captured", 0)
 
@@ -372,7 +372,7 @@ print(sum("leaf" in names for names in tracks), sys.getprofile())
 """
 
 
-def test_a_native_thread_that_makes_a_state_by_itself_is_recorded():
+def test_a_native_thread_that_makes_a_state_by_itself_is_captured():
     """Before CPython 3.12 from the next block of events on, whichever thread begins it."""
     ended = run(NATIVE)
     assert (ended.code, ended.stdout) == (0, "2 None\n"), ended.stderr

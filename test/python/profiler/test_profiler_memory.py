@@ -34,37 +34,37 @@ EXPORT = """
     prof = profile(c_calls=False)
     with prof:
         work(250_000)
-    recorded = status("VmRSS:")
+    captured = status("VmRSS:")
     if keeps == "True":
         trace, pieces = prof._require_trace(), []
         trace.chrome(pieces.append, {}, "program", 7)
     else:
         prof.export(path)
     most = status("VmHWM:")
-    print(json.dumps([recorded - before, most - recorded, prof.data_quality()["events"]]))
+    print(json.dumps([captured - before, most - captured, prof.data_quality()["events"]]))
 """
 
 
 def memory_of(folder, ending, keeps=False):
-    """Of 500,000 events: bytes that the recording takes, and those that exporting it takes more."""
+    """Of 500,000 events: bytes that the capture takes, and those that exporting it takes more."""
     ended = run(EXPORT, folder, ending, keeps, limit=60)
     assert ended.code == 0, ended.stderr
-    recorded, more, events = json.loads(ended.stdout)
-    assert events >= 500_000 and recorded >= 16 * 500_000 * 0.9
-    return recorded, more
+    captured, more, events = json.loads(ended.stdout)
+    assert events >= 500_000 and captured >= 16 * 500_000 * 0.9
+    return captured, more
 
 
 ENDINGS = ["json", "json.gz", "pftrace", "speedscope.json", "collapsed", "pstats", "html"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_X21_an_export_takes_at_most_twice_the_memory_of_the_recording(tmp_path, ending):
-    recorded, more = memory_of(tmp_path, ending)
-    assert more <= 2 * recorded
+def test_X21_an_export_takes_at_most_twice_the_memory_of_the_capture(tmp_path, ending):
+    captured, more = memory_of(tmp_path, ending)
+    assert more <= 2 * captured
 
 
 @plain_build  # which takes memory of its own
 def test_an_export_that_is_kept_as_a_whole_takes_more(tmp_path):
     """What the test above would find."""
-    recorded, more = memory_of(tmp_path, "json", keeps=True)
-    assert more > 2 * recorded
+    captured, more = memory_of(tmp_path, "json", keeps=True)
+    assert more > 2 * captured

@@ -114,7 +114,7 @@ def test_X4_X22_call_next_at_the_last_kernel_of_a_key_goes_on_to_the_next_key(op
     name = "aten::neg"
     with override(name, "AutogradCPU", own, with_next=True), profile(with_stack=False) as prof:
         opyard.ops.aten.neg(x)
-    # Between the two is what records gradients, if the process has any.
+    # Between the two is the tape, if the process has armed it.
     first, *between, last = facts(prof)
     assert first == ("Operator", name, "AutogradCPU")
     assert between in ([], [("Kernel", name, "AutogradCPU")])
@@ -163,8 +163,8 @@ def test_X15_pytorch_195746_an_operator_under_a_mode_is_counted_once(ops):
     }
 
 
-def test_X15_kineto_159256_threads_that_began_before_are_recorded(ops):
-    """pytorch/kineto#159256: only the thread that started the profile was recorded."""
+def test_X15_kineto_159256_threads_that_began_before_are_captured(ops):
+    """pytorch/kineto#159256: only the thread that started the profile was captured."""
     x = opyard.tensor([1.0])
     begin, threads = threading.Barrier(4), []
 
@@ -187,7 +187,7 @@ def test_X15_kineto_159256_threads_that_began_before_are_recorded(ops):
     assert functions >= here
 
 
-def test_X15_operators_of_all_threads_are_recorded(ops):
+def test_X15_operators_of_all_threads_are_captured(ops):
     x = opyard.tensor([1.0])
     with profile(with_stack=False) as prof:
         thread = threading.Thread(target=lambda: ops.inner(x))
@@ -291,7 +291,7 @@ def test_I38_memory_that_is_not_to_be_had_is_an_event():
     assert event.bytes == 4 << 58
 
 
-def test_I38_no_memory_is_recorded_without_being_asked_for():
+def test_I38_no_memory_is_captured_without_being_asked_for():
     with profile(with_stack=False) as prof:
         opyard.ops.aten.ones([1000])
     assert prof.memory_timeline() == []
@@ -337,7 +337,7 @@ def test_X15_a_native_thread_that_waits_for_the_gil_is_seen(ops):
 
 
 @pytest.mark.parametrize("operators", [True, False])
-def test_X15_what_a_native_thread_runs_in_python_is_recorded(ops, operators):
+def test_X15_what_a_native_thread_runs_in_python_is_captured(ops, operators):
     """It comes through Opyard's gate, and Python makes it a state for the time."""
     opyard.load_library(plugin_path("opyard_test_plugin"))
     x = opyard.tensor([1.0])
@@ -351,7 +351,7 @@ def test_X15_what_a_native_thread_runs_in_python_is_recorded(ops, operators):
     assert sys.getprofile() is None
 
 
-def test_operators_false_records_none(ops):
+def test_operators_false_captures_none(ops):
     x = opyard.tensor([1.0])
     with profile(operators=False) as prof:
         ops.inner(x)
@@ -374,7 +374,7 @@ def test_the_dispatch_log_shows_the_same_within_a_profile(ops, capfd):
     assert f"op=[{NS}::inner], key=[CPU]" in capfd.readouterr().err
 
 
-def test_a_kernel_that_is_replaced_while_recording_has_an_origin_of_its_own(ops):
+def test_a_kernel_that_is_replaced_while_capturing_has_an_origin_of_its_own(ops):
     x = opyard.tensor([1.0])
     with profile(with_stack=False) as prof:
         ops.inner(x)

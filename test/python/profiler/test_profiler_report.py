@@ -47,7 +47,7 @@ def work():
 
 
 @pytest.fixture(scope="module")
-def recorded():
+def captured():
     with profile(profile_memory=True) as prof:
         work()
         thread = threading.Thread(target=work, name="a worker")
@@ -62,9 +62,9 @@ def recorded():
 
 
 @pytest.fixture(scope="module")
-def page(recorded, tmp_path_factory):
+def page(captured, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "profile.html"
-    recorded.export(str(path))
+    captured.export(str(path))
     return path
 
 
@@ -135,12 +135,12 @@ def nested(rows):
         ends[depth] = end
 
 
-def test_a_report_holds_every_span(recorded, page):
+def test_a_report_holds_every_span(captured, page):
     head = unpack(page.read_text("utf-8"))
     found = Counter(row for track in head["tracks"] for row in track["rows"])
     wanted = Counter(
         (event.start_time_ns, event.end_time_ns, depth_of(event), event.name)
-        for event in recorded.events()
+        for event in captured.events()
     )
     assert found == wanted
     assert head["merged"] == 0 and head["metadata"]["machine"] == "<b>mine</b>"
@@ -151,17 +151,17 @@ def test_a_report_holds_every_span(recorded, page):
     assert head["memory"][0]["device"] == "cpu" and max(head["memory"][0]["bytes"]) >= 8
 
 
-def test_tables_count_what_events_count(recorded, page):
+def test_tables_count_what_events_count(captured, page):
     head = unpack(page.read_text("utf-8"))
-    calls = {row.key: row.count for row in recorded.key_averages()}
+    calls = {row.key: row.count for row in captured.key_averages()}
     assert {row[1]: row[2] for row in head["rows"]} == calls
     keys = {row[0]: row[1:] for row in head["keys"]}
     assert keys["CPU"][0] >= 2
 
 
 @pytest.mark.parametrize("most_bars", [1, 2, 10, 100, 400])
-def test_too_many_spans_are_merged_and_none_is_lost(recorded, most_bars):
-    whole, head = rows_of(recorded), rows_of(recorded, most_bars)
+def test_too_many_spans_are_merged_and_none_is_lost(captured, most_bars):
+    whole, head = rows_of(captured), rows_of(captured, most_bars)
     count = sum(track["bars"] for track in whole["tracks"])
     bars = sum(track["bars"] for track in head["tracks"])
     named = sum(1 for track in head["tracks"] for row in track["rows"] if row[3] is not None)
@@ -187,9 +187,9 @@ def test_too_many_spans_are_merged_and_none_is_lost(recorded, most_bars):
     assert head["rows"] == whole["rows"]
 
 
-def test_one_span_more_than_there_may_be_bars_merges_two(recorded):
-    count = sum(track["bars"] for track in rows_of(recorded)["tracks"])
-    head = rows_of(recorded, count - 1)
+def test_one_span_more_than_there_may_be_bars_merges_two(captured):
+    count = sum(track["bars"] for track in rows_of(captured)["tracks"])
+    head = rows_of(captured, count - 1)
     # Spans of one length are merged together, and there may be some.
     assert sum(track["bars"] for track in head["tracks"]) in range(count - 6, count)
     assert head["merged"] in range(2, 9)
@@ -219,16 +219,16 @@ def test_one_file_that_needs_nothing_else(page):
         assert name not in text
 
 
-def test_bad_input(recorded, tmp_path):
+def test_bad_input(captured, tmp_path):
     with pytest.raises(ValueError, match="at least one bar, not 0"):
-        recorded._trace.report(bytes, {}, "", 0, bytes, 0)
+        captured._trace.report(bytes, {}, "", 0, bytes, 0)
     with pytest.raises(ZeroDivisionError):
-        recorded._trace.report(lambda piece: 1 // 0, {}, "", 0, bytes, 10)
+        captured._trace.report(lambda piece: 1 // 0, {}, "", 0, bytes, 10)
     with pytest.raises(ZeroDivisionError):
-        recorded._trace.report(lambda piece: None, {}, "", 0, lambda data: 1 // 0, 10)
+        captured._trace.report(lambda piece: None, {}, "", 0, lambda data: 1 // 0, 10)
     with pytest.raises(TypeError):
-        recorded._trace.report(lambda piece: None, {}, "", 0, lambda data: "text", 10)
-    recorded.export(str(tmp_path / "still.html"))
+        captured._trace.report(lambda piece: None, {}, "", 0, lambda data: "text", 10)
+    captured.export(str(tmp_path / "still.html"))
 
 
 # In a browser.

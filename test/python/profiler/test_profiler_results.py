@@ -176,7 +176,7 @@ def test_I41_a_profile_has_the_parameters_and_methods_of_torchs():
     assert len(named(prof, "): leaf")) == 1
 
 
-def test_I41_what_was_recorded_is_written_and_carries_what_was_added(tmp_path):
+def test_I41_what_was_captured_is_written_and_carries_what_was_added(tmp_path):
     prof = profile(profile_memory=True)
     prof.start()
     x = opyard.ops.aten.ones([1000])

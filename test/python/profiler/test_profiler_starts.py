@@ -10,7 +10,7 @@ import time
 import pytest
 from processes import run, volume
 from profiler_traces import work
-from test_profiler_beside import recorded
+from test_profiler_beside import captured
 
 from opyard.profiler import flight_recorder, profile
 
@@ -86,7 +86,7 @@ def test_10000_profiles_start_and_stop_while_eight_threads_call(kind):
     assert (quality["lost"], quality["clamped"], quality["broken"]) == (0, 0, 0)
     with profile() as prof:
         work(2)
-    assert recorded(prof) == 2
+    assert captured(prof) == 2
 
 
 def depth_of(event):

@@ -209,8 +209,8 @@ def mask(standing):
         if key == "Undefined":
             continue
         # Once the tape is armed, in a process that has asked for one, calls stop there.
-        recorded = "opyard._gradients" in sys.modules and key in _AUTOGRAD_KEYS
-        if not served.falls_through or (recorded and served.label == "built in"):
+        taped = "opyard._gradients" in sys.modules and key in _AUTOGRAD_KEYS
+        if not served.falls_through or (taped and served.label == "built in"):
             bits |= 1 << 16 + layer_position(key)
     return bits
 

@@ -234,13 +234,13 @@ def models_of_all_subsets(subject, parts):
     models = []
     for size in range(len(parts) + 1):
         for subset in itertools.combinations(parts, size):
-            recorder = SimpleNamespace(model=registry_model.Registry(subject.name, subject.schema))
-            recorder.define = lambda owner, m=recorder.model: m.define(owner, "definition")
-            recorder.implement = recorder.model.implement
-            recorder.fall_back = recorder.model.fall_back
+            target = SimpleNamespace(model=registry_model.Registry(subject.name, subject.schema))
+            target.define = lambda owner, m=target.model: m.define(owner, "definition")
+            target.implement = target.model.implement
+            target.fall_back = target.model.fall_back
             for part in subset:
-                part.make(recorder)
-            models.append(recorder.model)
+                part.make(target)
+            models.append(target.model)
     return models
 
 

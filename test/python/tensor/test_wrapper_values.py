@@ -152,7 +152,7 @@ def test_a_composition_writes_a_wrapper_by_what_its_class_copies(write):
     assert w._version == before + 1
 
 
-def test_a_composition_that_writes_a_wrapper_is_recorded():
+def test_a_composition_that_writes_a_wrapper_is_taped():
     def gradient_of(make):
         x = make(opyard.tensor([1.0, 2.0])).requires_grad_()
         y = x * 2

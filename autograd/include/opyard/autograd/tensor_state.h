@@ -9,7 +9,7 @@
 // tensor and its views have a history of their own there, that of the writes among themselves. A
 // view that was made without gradients of what had a history never looks there.
 //
-// [Whole] What a recorded view adds to the gradient of the tensor that it was made of goes through
+// [Whole] What a taped view adds to the gradient of the tensor that it was made of goes through
 // that tensor's function, so that it is in what is captured or retained for it. So if that tensor
 // is all of the storage, its function at a generation is made once, for it and for its views, which
 // own it: the storage's `whole`.

@@ -1,11 +1,11 @@
 // opyard/plugin/registrar.h: registrars of a shared library, waiting to be run.
 //
-// OPYARD_LIBRARY only records. Each block is a static Registrar that links itself into a list
-// of its own shared library; the list is hidden, so that every library has its own. Running a
+// OPYARD_LIBRARY only lists. Each block is a static Registrar that links itself into a list of
+// its own shared library; the list is hidden, so that every library has its own. Running a
 // block may throw, and a throw from a static initialiser would end the process; so a block is
 // run inside guarded():
 //
-//   linked in, or opened with plain dlopen    at once, by libopyard, when it is recorded
+//   linked in, or opened with plain dlopen    at once, by libopyard, when it is listed
 //   opened by load_library()                  by the loader, through opyard_plugin_v1
 //
 // The weak function opyard_plugin_v1 is the only symbol a plugin exports. It names the
@@ -48,7 +48,7 @@ struct PluginV1 {
 
 using RegisterBlock = void (*)(Library&);
 
-// One block. Constructed by a static initialiser: it records, and allocates nothing.
+// One block. Constructed by a static initialiser: it joins the list, and allocates nothing.
 class Registrar {
  public:
   Registrar(LibraryKind kind, const char* name_space, std::optional<DispatchKey> key,

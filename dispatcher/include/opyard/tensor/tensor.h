@@ -72,7 +72,7 @@ class OPYARD_API Tensor {
   // BadValue if that is symbolic.
   Tensor alias() const;
 
-  // For kernels, which run behind the layers that record and trace: views that call no operator.
+  // For kernels, which run behind the layers that tape and trace: views that call no operator.
   // tensor/views.h has each as a function, and says what it raises; contiguous() and flatten(),
   // which copy elements if no strides show them so, are those of tensor/make.h.
   Tensor select(std::int64_t dim, std::int64_t index) const;

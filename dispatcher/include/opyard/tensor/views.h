@@ -3,7 +3,7 @@
 //   for (std::int64_t i = 0; i < images.size(0); ++i) blur(select(images, 0, i));
 //
 // A view shares the storage, copies nothing and calls no operator, so it is for kernels, which run
-// behind the layers that record and trace; other code calls `aten` operators. A negative dimension
+// behind the layers that tape and trace; other code calls `aten` operators. A negative dimension
 // or index counts from the end. They raise BadIndex for one that is out of range, and BadShape for
 // sizes that do not fit.
 //

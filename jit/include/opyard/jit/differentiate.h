@@ -5,7 +5,7 @@
 //
 // The new stage takes a gradient for each output of the last one through which one flows, in order,
 // and gives one for each value of `wrt`. It is written from the formulas beside the operators, the
-// very texts by which calls are recorded: what it needs of earlier stages stays in registers.
+// very texts by which calls are taped: what it needs of earlier stages stays in registers.
 // Gradients of a value are added in the order in which the backward engine adds them, so both give
 // the same bits. Applied again it differentiates that stage: double backward.
 //
@@ -28,7 +28,7 @@
 // [Functions] A gradient goes back through a node with a function of its own, a prim::PythonOp or a
 // prim::CppOp, by a pullback that the node then gives, and a prim::Eval that runs backward from it
 // (jit/operation.h, [Pullbacks]). A node with blocks, and an operator whose derivative is code,
-// become such functions first. The layer that records what functions do makes both: until it is
+// become such functions first. The layer that tapes what functions do makes both: until it is
 // there, such nodes are refused. From then on the node gives its outputs without any history of
 // outside the graph.
 //

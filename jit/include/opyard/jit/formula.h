@@ -41,7 +41,7 @@ struct ParsedFormula {
 OPYARD_API ParsedFormula parse_formula(const Operator& op, const Formula& formula,
                                        const FormulaNames& names);
 // Whether a node of a formula looks at no element of what it is asked of, as opyard::sizes. Asked
-// of arguments and results alone such a node is asked when the call is recorded.
+// of arguments and results alone such a node is asked when the call is taped.
 OPYARD_API bool is_question(const Node& node);
 // Whether a formula reads elements of one of its inputs, and not sizes alone.
 OPYARD_API bool reads_elements(const Value& input);

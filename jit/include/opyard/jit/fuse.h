@@ -11,9 +11,9 @@
 // order, and broadcast to the sizes that every operator's result has, and if the dtypes that each
 // operator's tensors have are one: float32, float64 or int64, and bool for what is compared.
 // A reduction of the last dimensions, or what joins row-major tensors, is computed with what it
-// takes; others are called behind the blocks. For other inputs, and if gradients are recorded or
-// a call would not reach the kernels, a group calls its operators. The results have the same bits
-// either way.
+// takes; others are called behind the blocks. For other inputs, and if its calls would be taped or
+// would not reach the kernels, a group calls its operators. The results have the same bits either
+// way.
 //
 // What a group does for inputs of certain dtypes, sizes and strides is planned once: a code keeps
 // the plans of 16 such kinds for each group.

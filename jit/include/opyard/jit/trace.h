@@ -3,18 +3,18 @@
 //   Trace trace;
 //   Value* x = trace.add_input(tensor, "x");
 //   {
-//     const TraceGuard recording(trace);      // this thread's calls are recorded, and made as ever
+//     const TraceGuard guard(trace);      // this thread's calls are traced, and made as ever
 //     y = add.call(mul.call(tensor, tensor), tensor);
 //   }
 //   trace.register_output(y);
 //   GraphPtr graph = trace.finish();
 //
 // While a trace runs, the key Tracer is in its thread's include set, and a fallback there sees each
-// call before the layers below do: it records a node with the operator's whole schema of arguments,
+// call before the layers below do: it makes a node with the operator's whole schema of arguments,
 // and then makes the call with the key excluded. So composite operators, modes and classes of
 // tensors are one node, and run anew when the graph runs.
 //
-// [Identity] A tensor that a recorded call gave, or that is an input, is known by its TensorImpl:
+// [Identity] A tensor that a traced call gave, or that is an input, is known by its TensorImpl:
 // passed to another call it is that value of the graph. A tensor that is not known is a constant of
 // the graph, with its memory. All of them are held until the trace ends, so that no address is used
 // twice. A tensor that is not known but is in the memory of one that is, as an array of another
@@ -23,11 +23,11 @@
 // [Constants] Equal numbers, texts and lists are one constant; so is the same tensor. Those that
 // nothing uses in the end are gone.
 //
-// A call that gives numbers has them recorded as outputs that nothing uses: code that uses such a
-// number uses a constant. What a layer above the trace does between two calls is not in the graph.
+// Numbers that a call gives are outputs of its node that nothing uses: code that uses such a number
+// uses a constant. What a layer above the trace does between two calls is not in the graph.
 //
 // [Functions] A function that is no operator, such as one with a backward of its own, is a node
-// that runs it anew. What it calls is not recorded by itself. If it writes into what it takes, the
+// that runs it anew. What it calls is not traced by itself. If it writes into what it takes, the
 // node says so by the attribute "writes", which numbers these inputs.
 //
 // Threads: a trace is of one thread. A call that a traced program makes on another thread with this
@@ -58,12 +58,12 @@ struct TraceOptions {
   std::function<SourceRange()> where;
   // The scope of each node: the modules of the program that call it. Empty: none.
   std::function<std::string()> scope = {};
-  // An operator that is composed of others, and has no derivative of its own, is recorded as these:
+  // An operator that is composed of others, and has no derivative of its own, is traced as these:
   // differentiate() needs what has formulas.
   bool parts = false;
-  // What cannot be recorded ends the record and not the program: calls are made as ever from then
-  // on, and failure() says why. So does a call for which gradients are recorded, or keys included,
-  // otherwise than when the record began: a graph does not hold these.
+  // What cannot be traced ends the trace and not the program: calls are made as ever from then on,
+  // and failure() says why. So does a call for which gradients are enabled, or keys included,
+  // otherwise than when the trace began: a graph does not hold these.
   bool observes = false;
 };
 
@@ -74,8 +74,8 @@ class OPYARD_API Trace {
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
-  // Before the recording. A tensor that is an input already raises BadArgument: copy it, or alias()
-  // it.
+  // Before the trace begins. A tensor that is an input already raises BadArgument: copy it, or
+  // alias() it.
   Value* add_input(const Tensor& tensor, std::string_view name = {});
   // A tensor that the program made of its own numbers, anew at each run: where it is first used the
   // graph makes a copy of what it is then, so that a run can write into it.
@@ -86,18 +86,18 @@ class OPYARD_API Trace {
   Value* value_of(const Tensor& tensor);
   void register_output(const Tensor& tensor);
 
-  // The graph, once; nothing can be recorded then.
+  // The graph, once; nothing can be traced then.
   GraphPtr finish();
-  // Why it records no longer, if it observes; else empty.
+  // Why it traces no longer, if it observes; else empty.
   const std::string& failure() const noexcept;
   void give_up(std::string why);
   bool observes() const noexcept;
   const Graph& graph() const noexcept;
 
-  // Records a call, makes it, and replaces the arguments by the results.
+  // Traces a call, makes it, and replaces the arguments by the results.
   void call(const Operator& op, DispatchKeySet keys, Stack& stack);
 
-  // Records a call of a function that is no operator as one node: see [Functions].
+  // Traces a call of a function that is no operator as one node: see [Functions].
   struct FunctionCall {
     std::string name;                // for messages
     std::span<const Tensor> inputs;  // what the function takes of the graph
@@ -112,7 +112,7 @@ class OPYARD_API Trace {
   const std::unique_ptr<TraceData> data_;
 };
 
-// Records this thread's calls for a scope. Raises Unsupported while another trace records on this
+// Traces this thread's calls for a scope. Raises Unsupported while another trace is active on this
 // thread, and BadRegistration if someone else has a fallback at the key Tracer.
 class OPYARD_API TraceGuard {
  public:
@@ -125,10 +125,10 @@ class OPYARD_API TraceGuard {
   std::optional<IncludeDispatchKeyGuard> include_;
 };
 
-// The trace that records this thread's calls, or null: also in what a recorded call calls.
+// The trace that is active on this thread, or null: also in what a traced call calls.
 OPYARD_API Trace* current_trace() noexcept;
-// The same, but null in what a recorded call calls, and when the trace has given up.
-OPYARD_API Trace* recording_trace() noexcept;
+// The same, but null in what a traced call calls, and when the trace has given up.
+OPYARD_API Trace* trace_of_calls() noexcept;
 
 // Calls a function with these tensors and gives the graph of what it called. Raises what it throws.
 OPYARD_API GraphPtr

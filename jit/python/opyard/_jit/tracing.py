@@ -26,7 +26,7 @@ class TracingCheckError(RuntimeError):
 class TracedFunction:
     """A function as the graph of the operators that it called; made by trace().
 
-    It is called as the function was, with tensors of any shapes for which the recorded
+    It is called as the function was, with tensors of any shapes for which the traced
     operators are right. Everything else in the arguments has to be what it was.
     """
 
@@ -139,7 +139,7 @@ def trace(
 
     With `stages` the result's `staged` is a graph with the derivatives of the one before in each
     further stage, by all Tensors that it takes: see passes.differentiate(). Operators that are
-    composed of others are recorded as these then, if they have no formula of their own.
+    composed of others are traced as these then, if they have no formula of their own.
 
     Raises TypeError for what is neither a tensor, a plain value nor a container of them, and
     NotImplementedError for what cannot be traced; it says what that is. Warns with TracerWarning
@@ -222,5 +222,5 @@ def _compare(name: str, path: str, mine: _C.Tensor, its: _C.Tensor) -> None:
 
 _WHY = (
     "does the function read numbers of tensors, take another way for other inputs, keep something "
-    "between its calls, or use random numbers? A graph does what was recorded"
+    "between its calls, or use random numbers? A graph does what was traced"
 )

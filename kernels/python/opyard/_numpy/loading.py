@@ -84,12 +84,12 @@ def _load(module: str) -> None:
             return
         # A plugin package that wants an operator now, and fails, does not undo it.
         thread = threading.get_ident()
-        recording = _ops._recording.pop(thread, None)
+        notes = _ops._notes.pop(thread, None)
         try:
             _loaded[module] = _define(module)
         finally:
-            if recording is not None:
-                _ops._recording[thread] = recording
+            if notes is not None:
+                _ops._notes[thread] = notes
 
 
 def _define(module: str) -> object:

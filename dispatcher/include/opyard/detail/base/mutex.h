@@ -22,7 +22,7 @@ enum class LockRank : int {
   Plugins,          // the loaded plugins
   LinkedLibraries,  // libraries that no one loaded by hand
   MappedFiles,      // what files looked like when they were opened
-  Traces,           // how many traces of calls record
+  Traces,           // how many traces are active
   Registry,         // definitions, kernels, tables
   Reclaimer,        // threads that call, and retired records
   KeyNames,         // who names a dispatch key
@@ -30,7 +30,7 @@ enum class LockRank : int {
   Symbols,          // the names that graphs use
   Pool,             // what is queued for the process's threads, and who sleeps
   WeakPointers,     // who watches which object: objects may die under any other lock
-  ProfilerSources,  // who records what
+  ProfilerSources,  // who captures what
   ProfilerNames,    // names of what is captured
   ProfilerStreams,  // threads of a capture, and windows: events may come under any other lock
   Gradients,        // gradients that are accumulated, and hooks
