@@ -234,7 +234,7 @@ PyMethodDef module_functions[] = {
 
 int execute(PyObject* module) {
   return enter_from_python(-1, [&] {
-    if (OPYARD_KNOWS_THIS_PYTHON == 0) meet_newer_python(layout_checks());
+    if (OPYARD_KNOWS_THIS_PYTHON == 0) meet_newer_python(failed_layout_check());
     Runtime& runtime = require_runtime(python_vtable);
     begin_leak_check();
     if (leak_check != nullptr) runtime.most_free_tensors = 0;

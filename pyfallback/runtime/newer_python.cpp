@@ -1,8 +1,6 @@
 // runtime/newer_python.cpp: what the plugin relies on in CPython, tried once.
 #include "runtime/newer_python.h"
 
-#include <cstddef>
-
 #include "opyard/detail/python/traced_python.h"
 #include "runtime/errors.h"
 #include "runtime/owned.h"
@@ -85,6 +83,10 @@ bool words_of_code_are_kept() noexcept {
   return index >= 0 && has_known_code_words(index);
 }
 
+struct LayoutCheck {
+  const char* name;
+  bool (*holds)() noexcept;
+};
 constexpr LayoutCheck kChecks[] = {
     {"the sizes of objects and types", objects_have_known_sizes},
     {"the thread's state", thread_states_are_found},
@@ -96,16 +98,24 @@ constexpr LayoutCheck kChecks[] = {
 
 }  // namespace
 
-std::span<const LayoutCheck> layout_checks() noexcept { return kChecks; }
+const char* failed_layout_check() noexcept {
+  for (const LayoutCheck& check : kChecks) {
+    if (!check.holds()) return check.name;
+  }
+  return nullptr;
+}
 
-void meet_newer_python(std::span<const LayoutCheck> checks) {
-  for (const LayoutCheck& check : checks) {
-    if (check.holds()) continue;
-    PyErr_Clear();
-    PyErr_Format(PyExc_ImportError,
-                 "opyard is tested with CPython 3.10 to 3.15, and cannot work on this %s: %s is not "
-                 "what it relies on. Use a tested version, or an Opyard that knows this one",
-                 PY_VERSION, check.name);
+void meet_newer_python(const char* failed) {
+  if (failed != nullptr) {
+    PyObject* const cause = take_exception();
+    PyErr_Format(
+        PyExc_ImportError,
+        "opyard is tested with CPython 3.10 to 3.15, and cannot work on this %s: %s is not "
+        "what it relies on. Use a tested version, or an Opyard that knows this one",
+        PY_VERSION, failed);
+    PyObject* const raised = take_exception();
+    PyException_SetCause(raised, cause);
+    restore_exception(raised);
     throw PythonErrorSet();
   }
   if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,

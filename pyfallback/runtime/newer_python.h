@@ -4,23 +4,17 @@
 // a code object are laid out, what a type's version means. On a version that the tests run on this
 // is known; on a newer one each of these is tried once, when opyard is imported.
 //
-// Threads: with the GIL held. Depends on: runtime/owned.h.
+// Threads: with the GIL held. Depends on: python/python.h.
 #pragma once
-
-#include <span>
 
 namespace opyard::python {
 
-// One thing that is relied on. `holds` leaves no exception set.
-struct LayoutCheck {
-  const char* name;
-  bool (*holds)() noexcept;
-};
+// The name of the first thing relied on that is different in this CPython, or null. It may leave an
+// exception set then.
+const char* failed_layout_check() noexcept;
 
-std::span<const LayoutCheck> layout_checks() noexcept;
-
-// Warns with RuntimeWarning that this version is not tested. Raises ImportError if one of the
-// checks fails, and says which.
-void meet_newer_python(std::span<const LayoutCheck> checks);
+// Warns with RuntimeWarning that this version is not tested. Raises ImportError if a check has
+// failed, and says which; its cause is the exception that is set, if one is.
+void meet_newer_python(const char* failed);
 
 }  // namespace opyard::python

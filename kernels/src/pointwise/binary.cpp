@@ -17,7 +17,7 @@
 namespace opyard::kernels {
 namespace {
 
-// cabs() computes what hypot() does; of that one glibc 2.35 has a new version, which older ones lack.
+// cabs() computes what hypot() does, of which glibc 2.35 has a new version: older ones lack that.
 template <typename T>
 struct Hypotenuse {
   static T apply(T a, T b) { return std::abs(std::complex<T>(a, b)); }

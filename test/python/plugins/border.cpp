@@ -359,31 +359,24 @@ PyObject* holds(PyObject*, PyObject*) {
   });
 }
 
-// layout() -> [(name of a check, whether it holds), …]
-PyObject* layout(PyObject*, PyObject*) {
-  PyObject* const list = PyList_New(0);
-  for (const LayoutCheck& check : layout_checks()) {
-    const Owned row = Owned::steal(Py_BuildValue("sO", check.name, check.holds() ? Py_True : Py_False));
-    PyList_Append(list, row.get());
-  }
-  return list;
-}
+// failed_layout_check() -> its name, or None
+PyObject* failed_layout(PyObject*, PyObject*) { return Py_BuildValue("z", failed_layout_check()); }
 
-// meet_newer_python(holds): with the checks of this CPython, and one more.
-PyObject* meet_newer(PyObject*, PyObject* holds) {
+// meet_newer_python(failed, cause): the name of a check that has failed, or None; what is raised.
+PyObject* meet_newer(PyObject*, PyObject* args) {
   return enter_from_python([&]() -> PyObject* {
-    std::vector<LayoutCheck> checks(layout_checks().begin(), layout_checks().end());
-    const bool is_well = PyObject_IsTrue(holds) != 0;
-    checks.push_back({"the planted one", is_well ? +[]() noexcept { return true; }
-                                                 : +[]() noexcept { return false; }});
-    meet_newer_python(checks);
+    const char* failed = nullptr;
+    PyObject* cause = nullptr;
+    if (PyArg_ParseTuple(args, "z|O", &failed, &cause) == 0) throw PythonErrorSet();
+    if (cause != nullptr) PyErr_SetNone(cause);
+    meet_newer_python(failed);
     Py_RETURN_NONE;
   });
 }
 
 PyMethodDef functions[] = {
-    {"layout", layout, METH_NOARGS, nullptr},
-    {"meet_newer_python", meet_newer, METH_O, nullptr},
+    {"failed_layout_check", failed_layout, METH_NOARGS, nullptr},
+    {"meet_newer_python", meet_newer, METH_VARARGS, nullptr},
     {"throws", throws, METH_O, nullptr},
     {"throws_object", throws_object, METH_O, nullptr},
     {"owned", owned, METH_VARARGS, nullptr},
