@@ -26,6 +26,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
+from .._core.parameters import signature_of
 
 # The classes of arrays that may be annotated: module, class, and how one is made of a Tensor.
 _ARRAYS: dict[tuple[str, str], Callable[[Any], Any]] = {
@@ -221,7 +222,7 @@ def adapted(op: str, function: Callable) -> Callable:
     they were.
     """
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
         hints = typing.get_type_hints(annotated(function), include_extras=True)
     except (TypeError, ValueError, NameError, AttributeError):
         return function  # without annotations that say something

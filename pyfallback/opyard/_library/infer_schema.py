@@ -16,6 +16,7 @@ from typing import Any
 from .. import _C
 from .._C import Future
 from .._core.generator import Generator
+from .._core.parameters import signature_of
 from .annotations import (
     advice,
     annotated,
@@ -158,7 +159,7 @@ class _Inference:
     """One function on its way to a schema."""
 
     def __init__(self, function: Callable) -> None:
-        self.signature = inspect.signature(function)
+        self.signature = signature_of(function)
         self.name = getattr(function, "__name__", type(function).__name__)
         try:
             hints = typing.get_type_hints(annotated(function), include_extras=True)

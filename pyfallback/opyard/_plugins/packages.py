@@ -120,10 +120,10 @@ def _name_of(distribution: Any) -> str:
 class _EntryPoint:
     """One entry point, and whether it was loaded."""
 
-    def __init__(self, point: Any) -> None:
+    def __init__(self, point: Any, distribution: Any) -> None:
         self.point = point
         self.name: str = point.name
-        self.distribution = _name_of(point.dist) if point.dist else "nowhere"
+        self.distribution = _name_of(distribution) if distribution else "nowhere"
         self.loaded = False
         self.lock = threading.Lock()
         self.thread = 0  # that loads it now
@@ -302,15 +302,61 @@ def _invalidate_caches() -> None:
             continue
 
 
+class _Malformed:
+    """An entry point of which CPython 3.15 makes no object."""
+
+    def __init__(self, name: str, value: str) -> None:
+        self.name, self.value = name, value
+
+    @property
+    def module(self) -> str:
+        raise ValueError
+
+
+def _points() -> "dict[Any, Any]":
+    """The entry points of our group, each with its distribution."""
+    from importlib.metadata import entry_points
+
+    try:
+        return {point: point.dist for point in entry_points(group=_GROUP)}
+    except ValueError:
+        # From 3.15 on one that is malformed, in whichever group, hides those of all distributions.
+        return _points_one_by_one()
+
+
+def _points_one_by_one() -> "dict[Any, Any]":
+    import re
+    from importlib.metadata import EntryPoint, distributions
+
+    found: dict[Any, Any] = {}
+    seen = set()
+    for distribution in distributions():
+        name = re.sub(r"[-_.]+", "-", _name_of(distribution).rpartition(" ")[0]).lower()
+        if name in seen:
+            continue  # one further down the path, which is not imported from
+        seen.add(name)
+        group = ""
+        for line in map(str.strip, (distribution.read_text("entry_points.txt") or "").splitlines()):
+            if line.startswith("[") and line.endswith("]"):
+                group = line[1:-1]
+            elif group == _GROUP and "=" in line and not line.startswith("#"):
+                key, value = (part.strip() for part in line.split("=", 1))
+                try:
+                    found.setdefault(EntryPoint(key, value, _GROUP), distribution)
+                except ValueError:
+                    found[_Malformed(key, value)] = distribution
+    return found
+
+
 def _find() -> "dict[str, list[_EntryPoint]]":
-    from importlib.metadata import MetadataPathFinder, entry_points
+    from importlib.metadata import MetadataPathFinder
 
     # What they keep of folders goes by their times, too. CPython 3.10 has no class method there.
     _invalidate_caches()
     MetadataPathFinder().invalidate_caches()
     found: dict[str, list[_EntryPoint]] = {}
-    for point in sorted(set(entry_points(group=_GROUP)), key=lambda p: (p.name, p.value)):
-        made = _EntryPoint(point)
+    for point, distribution in sorted(_points().items(), key=lambda p: (p[0].name, p[0].value)):
+        made = _EntryPoint(point, distribution)
         each = _known.setdefault((made.name, point.value, made.distribution), made)
         found.setdefault(point.name, []).append(each)
     return found

@@ -459,6 +459,7 @@ def test_a_method_is_compiled_with_its_object():
 # ---- forks, copies
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # other tests leave threads
 def test_a_child_of_a_fork_goes_on():
     made = compiled(lambda x: aten.exp(x))
     x = leaf([0.5])

@@ -447,6 +447,12 @@ def test_an_entry_point_that_names_no_module_is_named(installed, ns, value):
         )
 
 
+def test_a_malformed_entry_point_of_another_group_hides_none(installed, ns, x):
+    installed("", "[console_scripts]\nbad = not ! a name", name=f"malformed_{ns}")
+    installed(BRINGS)
+    assert want(ns)(x).tolist() == [2.0, 4.0, 6.0]
+
+
 def test_an_exception_without_a_text_is_named_by_its_type(installed, ns):
     installed("""
         class Mute(Exception):

@@ -164,6 +164,7 @@ def test_X19_a_call_of_c_that_began_in_a_profile_without_them_changes_nothing_ar
     (call,) = [e for e in named(results, "): leaf") if e.start_tid == thread.native_id]
     assert call.parent.cuts == ["was open at its end"]
     names = [event.name.rsplit(": ")[-1] for event in lineage(call)]
+    names = [name for name in names if name != "_contextvars.Context.run"]  # from 3.14 on
     assert names[-4:] == ["run", "run", "_bootstrap_inner", "_bootstrap"]
 
 

@@ -379,7 +379,7 @@ def test_a_native_thread_that_makes_a_state_by_itself_is_captured():
 
 
 LEAVES = """
-import contextvars, gc, sys, threading
+import _thread, contextvars, gc, sys, threading, time
 from opyard.profiler import profile
 
 kept = contextvars.ContextVar("kept")
@@ -398,13 +398,15 @@ def nothing():
 
 def ending_thread():
     # CPython drops a thread's context once it has taken the profile function out of its state.
+    # From 3.14 on the context of a threading.Thread lives as long as that object.
     inside, go = threading.Event(), threading.Event()
-    thread = threading.Thread(target=lambda: kept.set(Ends(inside, go)))
-    thread.start()
+    before = _thread._count()
+    _thread.start_new_thread(lambda: kept.set(Ends(inside, go)), ())
     inside.wait()
     with profile():
         go.set()
-        thread.join()
+        while _thread._count() > before:
+            time.sleep(0.0001)
 
 def blocks_after(times):
     for _ in range(times):

@@ -15,13 +15,13 @@ y = Square.apply(x)
 """
 
 import functools
-import inspect
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _C, _gradients
 from .._core import ops as _ops
+from .._core.parameters import signature_of
 from .errors import GradientError
 
 
@@ -265,7 +265,7 @@ class Function(metaclass=_FunctionMeta):
         ctx = FunctionCtx()
         setup = getattr(cls, "setup_context", None)
         if setup is not None:  # it gets the defaults, too
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound = signature_of(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         given = (*args, *kwargs.values()) if kwargs else args

@@ -9,12 +9,12 @@ Steps of trace():
 """
 
 import copy
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import _C, _graphs
 from .._core import ops as _ops
+from .._core.parameters import signature_of
 from .containers import Shape, flatten
 from .passes import differentiate
 
@@ -83,7 +83,7 @@ def _refuse_output(item: object, path: str) -> _C.Tensor:
 def _names(function: Callable, args: Sequence, kwargs: Mapping, paths: Iterable[str]) -> list[str]:
     """A name for each tensor: that of its parameter, with its place in a container."""
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound = signature_of(function).bind(*args, **kwargs)
         parameters = list(bound.arguments)[: len(args)]
         simple = len(parameters) == len(args)
     except (TypeError, ValueError):

@@ -17,7 +17,6 @@ whose numbers are those of float32 with 16 bits less: it gets them as float32, a
 """
 
 import functools
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,6 +25,7 @@ import numpy as np
 from .. import _C, _bind
 from .._bind import parse
 from .._core.ops import ops
+from .._core.parameters import signature_of
 
 
 def answer(*schemas: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -69,7 +69,7 @@ def _named(
     name: str, function: Callable[..., Any], defaults: "dict[str, Any]"
 ) -> Callable[..., Any]:
     """The function, whose refusals name the operator."""
-    positions = list(inspect.signature(function).parameters)
+    positions = list(signature_of(function).parameters)
 
     @functools.wraps(function)
     def kernel(*args: Any, **kwargs: Any) -> Any:

@@ -17,7 +17,11 @@ TYPE_CHECKING = False  # as in typing, whose import would cost more than the res
 if TYPE_CHECKING:
     from typing import Any
 
-_INTERPRETERS = ("from multiprocessing.spawn import ", "from multiprocessing.forkserver import ")
+_INTERPRETERS = (
+    "from multiprocessing.spawn import ",
+    "from multiprocessing.forkserver import ",
+    "import sys; from multiprocessing.forkserver import ",  # from CPython 3.14 on
+)
 _HELPERS = ("from multiprocessing.resource_tracker import ",)  # run nothing of the program
 # A child that cannot import opyard runs without a profile, and is missed in the folder.
 _LINES = """

@@ -190,7 +190,8 @@ def _hide_our_frames() -> None:
 def _new_main() -> ModuleType:
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = sys.modules["builtins"]
-    main.__dict__["__annotations__"] = {}
+    if sys.version_info < (3, 14):  # later ones compute them when they are asked for
+        main.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = main
     return main
 
@@ -226,7 +227,8 @@ def _run_script(run: _Run, script: str) -> None:
     script = os.path.abspath(script)  # as Python names it
     main = _new_main()
     main.__file__ = script
-    main.__dict__["__cached__"] = None
+    if sys.version_info < (3, 15):
+        main.__dict__["__cached__"] = None
     main.__loader__ = SourceFileLoader("__main__", script)
     code = _compile(script)
     run.begin()

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import zlib
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .._core.whole_file import whole_file
@@ -72,8 +73,10 @@ def _add_chrome(times: Times, events: Iterable[dict[str, Any]]) -> None:
             start, duration = float(event["ts"]), float(event.get("dur", 0))
             slices.append((start, -duration, sys.intern(str(event["name"]))))
     for slices in threads.values():
-        # Those that are equal in time keep their order: the sort is stable.
-        slices.sort(key=lambda one: one[:2])
+        # By time, then the longer ones first. Those that are equal keep their order: the sort is
+        # stable.
+        slices.sort(key=itemgetter(1))
+        slices.sort(key=itemgetter(0))
         _add_slices(times, slices)
 
 
