@@ -137,6 +137,9 @@ def test_B10_a_small_stack_raises_before_it_ends(way, kib):
     # From 3.12 on CPython counts calls of C by itself; in a large stack its count may end first.
     if sys.version_info >= (3, 12) and kib == 1024 and "maximum recursion depth" in text:
         return
+    # From 3.14 on it looks at the stack, too, and may see the end of a small one first.
+    if sys.version_info >= (3, 14) and kib == 128 and "Stack overflow (used " in text:
+        return
     assert "too deep for the C stack of this thread" in text
     assert "give the thread a larger stack" in text
 

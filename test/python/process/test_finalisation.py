@@ -242,7 +242,7 @@ class Kernel:
 lib.impl("op", Kernel(), "CPU")
 """,
         0,
-        r"(?s)(Exception ignored in: .*ValueError: late\n)?",
+        r"(?s)(Exception ignored (in:|while calling) .*ValueError: late\n)?",
     ),
     "legacy subinterpreter": (
         "from interpreters import Interpreter\n" + THERE.replace("KIND", "legacy"),
