@@ -20,11 +20,11 @@ namespace opyard::kernels {
 namespace {
 
 template <typename T>
-inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+inline constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 template <typename To, typename From>
 To convert(From value) {
-  if constexpr (is_half<From>) {
+  if constexpr (is_half_type<From>) {
     return convert<To>(to_float(value));
   } else if constexpr (is_complex_type<From> && is_complex_type<To>) {
     return To(value);

@@ -132,7 +132,7 @@ Tensor glu(const Tensor& self, std::int64_t dim) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, ", and dimension ", dim, " has ", size,
                                  " elements; an even number is needed"});
   }
-  return narrow(self, dim, 0, size / 2) * sigmoid(narrow(self, dim, size / 2, size / 2));
+  return ops::narrow(self, dim, 0, size / 2) * sigmoid(ops::narrow(self, dim, size / 2, size / 2));
 }
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   require_defined("aten::logit", "self", self);

@@ -117,7 +117,7 @@ Tensor area(const char* op, const Tensor& y, const Scalar& dx, std::int64_t dim)
   require_no_bool(op, "y", y);
   const double distance = require_distance(op, dx);
   if (y.size(at) == 0) return no_areas(y, at);
-  const Tensor ends = (select(y, at, 0) + select(y, at, -1)) * 0.5;
+  const Tensor ends = (ops::select(y, at, 0) + ops::select(y, at, -1)) * 0.5;
   return (sum(y, std::array{at}) - ends) * distance;
 }
 Tensor trapezoid_at(const Tensor& y, const Tensor& x, std::int64_t dim) {

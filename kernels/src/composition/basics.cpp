@@ -239,7 +239,7 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   require_sizes_of(kOp, "the result", joined, self.dtype());
   using Clone = Tensor(const Tensor&, std::optional<MemoryFormat>);
   static constinit FoundOperator<Clone> copy_of("aten::clone");
-  const Tensor whole = expand(reshape(self, split), spread);
+  const Tensor whole = ops::expand(reshape(self, split), spread);
   return reshape(copy_of.call(whole, MemoryFormat::Contiguous), joined);
 }
 // The dimensions in the order of their strides, the largest first.
@@ -262,14 +262,14 @@ Tensor flip(const Tensor& self, IntSpan dims) {
   DimVector back(order.size(), 0);
   for (std::size_t i = 0; i < order.size(); ++i) back[std::size_t(order[i])] = std::int64_t(i);
   const bool is_ordered = std::ranges::is_sorted(order);
-  Tensor result = is_ordered ? self : permute(self, order);
+  Tensor result = is_ordered ? self : ops::permute(self, order);
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (!flags[std::size_t(order[i])]) continue;
     const std::int64_t size = result.sizes()[i];
     result = index_select(result, std::int64_t(i), Scalar(size - 1) - arange(self, size));
   }
   if (result.same(self)) return clone(self);  // without dimensions
-  return is_ordered ? result : permute(result, back);
+  return is_ordered ? result : ops::permute(result, back);
 }
 Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
   constexpr const char* kOp = "aten::roll";
@@ -288,7 +288,7 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     const std::int64_t size = self.size(at);
     if (size == 0) continue;
     const std::int64_t shift = shifts[i] % size, cut = shift > 0 ? size - shift : -shift;
-    result = cat({narrow(result, at, cut, size - cut), narrow(result, at, 0, cut)}, at);
+    result = cat({ops::narrow(result, at, cut, size - cut), ops::narrow(result, at, 0, cut)}, at);
   }
   return result.same(self) ? clone(self) : result;
 }
@@ -302,8 +302,8 @@ Tensor triangle(const char* op, const Tensor& self, std::int64_t diagonal, bool 
     const std::array<std::int64_t, 2> one = {1, 1};
     return masked(self, Tensor::empty(one, DType::Bool, self.device()), 0);
   }
-  const Tensor rows = unsqueeze(arange(self, self.size(-2)), 1);
-  const Tensor distance = unsqueeze(arange(self, self.size(-1)), 0) - rows;
+  const Tensor rows = ops::unsqueeze(arange(self, self.size(-2)), 1);
+  const Tensor distance = ops::unsqueeze(arange(self, self.size(-1)), 0) - rows;
   const Scalar edge(diagonal);
   return masked(self, upper ? distance < edge : distance > edge, 0);
 }
@@ -324,7 +324,7 @@ Tensor replaced(const char* op, const Tensor& copy, const Tensor& part, const Te
 }
 Tensor select_scatter(const Tensor& self, const Tensor& src, std::int64_t dim, std::int64_t index) {
   const Tensor copy = clone(self);
-  return replaced("aten::select_scatter", copy, select(copy, dim, index), src);
+  return replaced("aten::select_scatter", copy, ops::select(copy, dim, index), src);
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t dim,
                      std::optional<std::int64_t> start, std::optional<std::int64_t> end,
@@ -342,7 +342,7 @@ Tensor index_put_copy(const Tensor& self, const Indices& indices, const Tensor& 
 }
 Tensor copy(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
   require_expandable("aten::copy", {"src", src}, {"self", self});
-  return clone(expand(to(src, self.dtype()), self.sizes()));
+  return clone(ops::expand(to(src, self.dtype()), self.sizes()));
 }
 Tensor fill(const Tensor& self, const Scalar& value) {
   require_defined("aten::fill.Scalar", "self", self);

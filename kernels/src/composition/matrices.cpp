@@ -75,7 +75,7 @@ Tensors as_matrices(const char* op, const char* argument, const Tensors& tensors
       refuse(ErrorKind::BadArgument, {op, ": ", argument, "[0] is ", tensors[0], " and ", name,
                                       " is ", each, "; all need one dtype"});
     }
-    factors.push_back(each.dim() == 2 ? each : unsqueeze(each, i == 0 ? 0 : 1));
+    factors.push_back(each.dim() == 2 ? each : ops::unsqueeze(each, i == 0 ? 0 : 1));
     if (i > 0 && factors[i - 1].size(1) != factors[i].size(0)) {
       refuse(ErrorKind::BadShape,
              {op, ": ", argument, "[", i - 1, "] is ", tensors[i - 1], " and ", name, " is ", each,
@@ -121,8 +121,8 @@ Tensor chain_matmul(const Tensors& matrices) {
 
 // Of self, so that its gradient is zero.
 Tensor identity_like(const Tensor& self) {
-  const Tensor rows = unsqueeze(arange(self, self.size(-1)), 1);
-  const Tensor is_on_diagonal = equals(rows, unsqueeze(arange(self, self.size(-1)), 0));
+  const Tensor rows = ops::unsqueeze(arange(self, self.size(-1)), 1);
+  const Tensor is_on_diagonal = equals(rows, ops::unsqueeze(arange(self, self.size(-1)), 0));
   return contiguous(masked(masked(self, is_on_diagonal, 1), negation(is_on_diagonal), 0));
 }
 // The product of those squares, squares of squares and so on that n has a bit for.

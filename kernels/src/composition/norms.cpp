@@ -62,13 +62,13 @@ struct MatrixNorm {
     }
     order.push_back(dims[0]);
     order.push_back(dims[1]);
-    return op_.call(permute(self, order), std::nullopt);
+    return op_.call(ops::permute(self, order), std::nullopt);
   }
   // What is left of the dimensions of self, and those of the matrices with the size 1 if wanted.
   Tensor kept(Tensor result) const {
     if (!keepdim) return result;
-    result = unsqueeze(result, std::min(dims[0], dims[1]));
-    return unsqueeze(result, std::max(dims[0], dims[1]));
+    result = ops::unsqueeze(result, std::min(dims[0], dims[1]));
+    return ops::unsqueeze(result, std::max(dims[0], dims[1]));
   }
   // The largest or the least sum of magnitudes along one of the dimensions.
   Tensor of_sums(std::int64_t along, std::int64_t other, bool largest) const {

@@ -47,7 +47,7 @@ Tensor one_hot(const Tensor& self, std::int64_t num_classes) {
   DimVector sizes(self.sizes());
   sizes.push_back(num_classes == -1 ? number_of_classes(kOp, self) : num_classes);
   const Tensor none = full(self, sizes, 0, DType::Int64);
-  return self.numel() == 0 ? none : scatter.call(none, -1, unsqueeze(self, -1), 1);
+  return self.numel() == 0 ? none : scatter.call(none, -1, ops::unsqueeze(self, -1), 1);
 }
 
 }  // namespace

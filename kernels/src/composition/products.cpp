@@ -100,8 +100,8 @@ Tensor contracted(const char* op, const Tensor& self, const Tensor& other, const
   const std::int64_t inner = count_elements(sizes_at(a, dims));
   const std::array left = {count_elements(sizes_at(a, rows)), inner};
   const std::array right = {inner, count_elements(sizes_at(b, columns))};
-  return reshape(mm(reshape(permute(a, concatenated_sizes(rows, dims)), left),
-                    reshape(permute(b, concatenated_sizes(other_dims, columns)), right)),
+  return reshape(mm(reshape(ops::permute(a, concatenated_sizes(rows, dims)), left),
+                    reshape(ops::permute(b, concatenated_sizes(other_dims, columns)), right)),
                  result);
 }
 Tensor tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, IntSpan dims_other) {
@@ -140,7 +140,7 @@ Tensor vecdot(const Tensor& x, const Tensor& y, std::int64_t dim) {
 
 // The three elements along a dimension, which begin with the one at `first`.
 Tensor turned(const Tensor& x, std::int64_t dim, std::int64_t first) {
-  return cat({narrow(x, dim, first, 3 - first), narrow(x, dim, 0, first)}, dim);
+  return cat({ops::narrow(x, dim, first, 3 - first), ops::narrow(x, dim, 0, first)}, dim);
 }
 Tensor crossed(const char* op, const Tensor& self, const Tensor& other, std::int64_t dim) {
   if (self.dim() != other.dim()) {
@@ -185,7 +185,8 @@ Tensor powers(const char* op, const Tensor& numbers, std::int64_t count) {
   const Tensor ones = full(x, sizes, 1);
   if (count < 2) return ones;
   sizes.back() = count - 1;
-  return cat({ones, products.call(expand(unsqueeze(x, -1), sizes), -1, std::nullopt)}, -1);
+  return cat({ones, products.call(ops::expand(ops::unsqueeze(x, -1), sizes), -1, std::nullopt)},
+             -1);
 }
 Tensor vander(const Tensor& x, std::optional<std::int64_t> count, bool increasing) {
   constexpr const char* kOp = "aten::vander";

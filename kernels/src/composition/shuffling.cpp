@@ -50,11 +50,11 @@ Tensor rot90(const Tensor& self, std::int64_t k, IntSpan dims) {
   dim_flags(kOp, dims, self.dim());
   switch (((k % 4) + 4) % 4) {
     case 1:
-      return transpose(flipped(self, dims.subspan(1)), dims[0], dims[1]);
+      return ops::transpose(flipped(self, dims.subspan(1)), dims[0], dims[1]);
     case 2:
       return flipped(self, dims);
     case 3:
-      return transpose(flipped(self, dims.first(1)), dims[0], dims[1]);
+      return ops::transpose(flipped(self, dims.first(1)), dims[0], dims[1]);
     default:
       return copied_row_major(self);
   }
@@ -65,10 +65,10 @@ Tensor rot90(const Tensor& self, std::int64_t k, IntSpan dims) {
 Tensor rearranged(const Tensor& self, const DimVector& split, const DimVector& order,
                   const DimVector& sizes) {
   static constexpr std::array<std::int64_t, 4> kInner = {0, 2, 3, 1}, kBack = {0, 3, 1, 2};
-  const Tensor moved = copied_row_major(permute(reshape(self, split), order));
+  const Tensor moved = copied_row_major(ops::permute(reshape(self, split), order));
   const Tensor result = reshape(moved, sizes);
   if (self.dim() != 4 || !is_channels_last(self)) return result;
-  return permute(contiguous(permute(result, kInner)), kBack);
+  return ops::permute(contiguous(ops::permute(result, kInner)), kBack);
 }
 // The first `lead` dimensions, and then these, counted from the next one.
 DimVector behind(std::int64_t lead, std::initializer_list<std::int64_t> order) {
@@ -193,9 +193,9 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<s
     refuse_broadcast(kOp, {"self", self}, {"indices", indices},
                      find_clash(IntSpan(left), IntSpan(right)));
   }
-  return gather(expand(self, with_size(*common, at, own[std::size_t(at)])), at,
-                expand(from_front(indices, own[std::size_t(at)]),
-                       with_size(*common, at, others[std::size_t(at)])));
+  return gather(ops::expand(self, with_size(*common, at, own[std::size_t(at)])), at,
+                ops::expand(from_front(indices, own[std::size_t(at)]),
+                            with_size(*common, at, others[std::size_t(at)])));
 }
 
 }  // namespace

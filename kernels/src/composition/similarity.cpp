@@ -42,7 +42,7 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, std::int64_t dim, d
   return rounded_once(
       [&](const Tensor& left, const Tensor& right) {
         const auto direction = [&](const Tensor& x) {
-          const Tensor whole = expand(x, *sizes);
+          const Tensor whole = ops::expand(x, *sizes);
           return whole / length_at_least(whole, at, eps);
         };
         return sum(direction(left) * direction(right), at);

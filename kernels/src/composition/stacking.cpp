@@ -30,8 +30,8 @@ void require_tensors(const char* op, const Tensors& tensors) {
 // for a third one, which comes behind them.
 Tensor raised(const Tensor& tensor, std::int64_t dims) {
   Tensor result = tensor;
-  while (result.dim() < std::min<std::int64_t>(dims, 2)) result = unsqueeze(result, 0);
-  return result.dim() < dims ? unsqueeze(result, -1) : result;
+  while (result.dim() < std::min<std::int64_t>(dims, 2)) result = ops::unsqueeze(result, 0);
+  return result.dim() < dims ? ops::unsqueeze(result, -1) : result;
 }
 Tensors all_raised(const char* op, const Tensors& tensors, std::int64_t dims) {
   require_tensors(op, tensors);
@@ -50,7 +50,7 @@ Tensor column_stack(const Tensors& tensors) {
   require_tensors("aten::column_stack", tensors);
   Tensors columns;
   for (const Tensor& tensor : tensors) {
-    columns.push_back(tensor.dim() < 2 ? unsqueeze(raised(tensor, 1), 1) : tensor);
+    columns.push_back(tensor.dim() < 2 ? ops::unsqueeze(raised(tensor, 1), 1) : tensor);
   }
   return cat(columns, 1);
 }
@@ -124,7 +124,7 @@ Tensor cartesian_prod(const Tensors& tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     DimVector own(sizes.size(), 1);
     own[i] = sizes[i];
-    columns.push_back(reshape(expand(reshape(tensors[i], own), sizes), flat));
+    columns.push_back(reshape(ops::expand(reshape(tensors[i], own), sizes), flat));
   }
   return stack(columns, 1);
 }

@@ -95,8 +95,8 @@ Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, std::int64_t normalizat
   if (!dim.empty()) {
     const std::int64_t last = dim.back(), read = half.size(last), twice = grad.size(last) - read;
     if (twice > 0)
-      half = cat({narrow(half, last, 0, 1), narrow(half, last, 1, twice) * 2,
-                  narrow(half, last, 1 + twice, read - 1 - twice)},
+      half = cat({ops::narrow(half, last, 0, 1), ops::narrow(half, last, 1, twice) * 2,
+                  ops::narrow(half, last, 1 + twice, read - 1 - twice)},
                  last);
   }
   return with_zeros("opyard::fft_c2r_backward", half, dim, size);

@@ -22,7 +22,7 @@ namespace {
 using namespace ops;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor adjoint_of(const Tensor& x) { return conj(transpose(x, -2, -1)); }
+Tensor adjoint_of(const Tensor& x) { return conj(ops::transpose(x, -2, -1)); }
 Tensor inverse(const Tensor& a) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::linalg_inv");
   return op.call(a);
@@ -48,7 +48,7 @@ Tensor on_diagonal(const Tensor& x) {
   return op.call(x, 0, -2, -1);
 }
 Tensor off_diagonal(const Tensor& x) { return x - on_diagonal(main_diagonal(x)); }
-Tensor for_matrices(const Tensor& x) { return unsqueeze(unsqueeze(x, -1), -1); }
+Tensor for_matrices(const Tensor& x) { return ops::unsqueeze(ops::unsqueeze(x, -1), -1); }
 Tensor summed_to(const Tensor& x, const Tensor& like) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> op("opyard::sum_to");
   return op.call(x, like);
@@ -97,7 +97,7 @@ bool is_of_vectors(const Tensor& a, const Tensor& b) {
 TwoTensors solve_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
                           const Tensor& result, bool left) {
   const bool of_vectors = is_of_vectors(a, b);
-  const auto matrices = [&](const Tensor& x) { return of_vectors ? unsqueeze(x, -1) : x; };
+  const auto matrices = [&](const Tensor& x) { return of_vectors ? ops::unsqueeze(x, -1) : x; };
   const Tensor of_b = solved(adjoint_of(a), matrices(grad), left);
   const Tensor x = matrices(result);
   const Tensor of_a = -(left ? matmul(of_b, adjoint_of(x)) : matmul(adjoint_of(x), of_b));
@@ -116,7 +116,8 @@ TwoTensors solve_triangular_backward(const Tensor& grad, const Tensor& a, const 
 
 // x / (values of the columns - values of the rows) off the diagonal. What is 0 stays 0.
 Tensor over_gaps(const Tensor& x, const Tensor& values) {
-  const Tensor gaps = unsqueeze(values, -2) - unsqueeze(values, -1), apart = off_diagonal(x);
+  const Tensor gaps = ops::unsqueeze(values, -2) - ops::unsqueeze(values, -1),
+               apart = off_diagonal(x);
   return apart / masked(gaps, equals(detach(apart), 0), 1);
 }
 Tensor eigh_backward(const Tensor& grad_values, const Tensor& grad_vectors, const Tensor& values,
@@ -134,7 +135,7 @@ Tensor eigvalsh_backward(const Tensor& grad, const Tensor& self, std::string_vie
   static constinit FoundOperator<TwoTensors(const Tensor&, std::string_view)> op(
       "aten::linalg_eigh");
   const Tensor vectors = std::get<1>(op.call(self, uplo));
-  return matmul(vectors * unsqueeze(grad, -2), adjoint_of(vectors));
+  return matmul(vectors * ops::unsqueeze(grad, -2), adjoint_of(vectors));
 }
 
 Tensor svd_backward(const Tensor& grad_u, const Tensor& grad_s, const Tensor& grad_vh,
@@ -145,12 +146,12 @@ Tensor svd_backward(const Tensor& grad_u, const Tensor& grad_s, const Tensor& gr
             "linalg_svdvals()"});
   }
   const std::int64_t count = s.size(-1);
-  const Tensor u = narrow(u_given, -1, 0, count), vh = narrow(vh_given, -2, 0, count);
-  const Tensor of_u = narrow(grad_u, -1, 0, count);
-  const Tensor of_v = adjoint_of(narrow(grad_vh, -2, 0, count)), v = adjoint_of(vh);
+  const Tensor u = ops::narrow(u_given, -1, 0, count), vh = ops::narrow(vh_given, -2, 0, count);
+  const Tensor of_u = ops::narrow(grad_u, -1, 0, count);
+  const Tensor of_v = adjoint_of(ops::narrow(grad_vh, -2, 0, count)), v = adjoint_of(vh);
   const auto skew = [](const Tensor& x) { return x - adjoint_of(x); };
   const Tensor in_u = matmul(adjoint_of(u), of_u), in_v = matmul(vh, of_v), square = s * s;
-  const Tensor by_row = unsqueeze(s, -1), by_column = unsqueeze(s, -2);
+  const Tensor by_row = ops::unsqueeze(s, -1), by_column = ops::unsqueeze(s, -2);
   Tensor inner = on_diagonal(grad_s) + over_gaps(skew(in_u), square) * by_column +
                  over_gaps(skew(in_v), square) * by_row;
   if (is_complex(u.dtype())) inner = inner + on_diagonal(main_diagonal(skew(in_u)) / (s * 2));
@@ -167,7 +168,7 @@ Tensor svdvals_backward(const Tensor& grad, const Tensor& a) {
   using Driver = std::optional<std::string_view>;
   static constinit FoundOperator<Three(const Tensor&, bool, Driver)> op("aten::linalg_svd");
   const auto [u, s, vh] = op.call(a, false, std::nullopt);
-  return matmul(u * unsqueeze(grad, -2), vh);
+  return matmul(u * ops::unsqueeze(grad, -2), vh);
 }
 
 // The three ways in which a change of A changes its pseudo-inverse P.
@@ -184,7 +185,7 @@ Tensor matrix_exp_backward(const Tensor& grad, const Tensor& self) {
   const Tensor turned = adjoint_of(self);
   const Tensor twice = cat({cat({turned, grad}, -1), cat({grad * 0, turned}, -1)}, -2);
   const std::int64_t size = self.size(-1);
-  return narrow(narrow(op.call(twice), -2, 0, size), -1, size, size);
+  return ops::narrow(ops::narrow(op.call(twice), -2, 0, size), -1, size, size);
 }
 
 // Vectors have the length 1, and so a change along themselves is none.
@@ -192,14 +193,14 @@ Tensor eig_backward(const Tensor& grad_values, const Tensor& grad_vectors, const
                     const Tensor& vectors) {
   const Tensor turned = adjoint_of(vectors), along = matmul(turned, grad_vectors);
   const Tensor length = real(main_diagonal(along));
-  const Tensor apart = along - matmul(turned, vectors) * unsqueeze(length, -2);
+  const Tensor apart = along - matmul(turned, vectors) * ops::unsqueeze(length, -2);
   const Tensor inner = on_diagonal(grad_values) + over_gaps(apart, conj(values));
   return solved(turned, matmul(inner, turned));
 }
 Tensor eigvals_backward(const Tensor& grad, const Tensor& self) {
   static constinit FoundOperator<TwoTensors(const Tensor&)> op("aten::linalg_eig");
   const Tensor turned = adjoint_of(std::get<1>(op.call(self)));
-  return solved(turned, unsqueeze(grad, -1) * turned);
+  return solved(turned, ops::unsqueeze(grad, -1) * turned);
 }
 
 Tensor cholesky_inverse_backward(const Tensor& grad, const Tensor& self, const Tensor& result,

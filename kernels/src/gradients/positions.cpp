@@ -123,7 +123,7 @@ class ElementOffsets {
 };
 
 template <typename Add>
-void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
+void visit_summed(const char* op, const Tensor& tensor, const Add& add) {
   switch (tensor.dtype()) {
     case DType::Float32:
       return add(float{});
@@ -178,7 +178,7 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
   DimVector strides = sizes_with_dim(result.strides());
   const std::int64_t step = std::exchange(strides[at], 0), most = into[at];
   std::int64_t found = 0;
-  visit_floats(kOp, values, [&](auto sample) {
+  visit_summed(kOp, values, [&](auto sample) {
     using T = decltype(sample);
     ElementOffsets offsets(places, strides, 0);
     T* const out = static_cast<T*>(result.impl()->data());
@@ -206,7 +206,7 @@ Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const
       "opyard::gather_backward");
   if (size.empty()) return grad;
   if (keepdim) return op.call(grad, size, dim, indices);
-  return op.call(unsqueeze(grad, dim), size, dim, unsqueeze(indices, dim));
+  return op.call(ops::unsqueeze(grad, dim), size, dim, ops::unsqueeze(indices, dim));
 }
 
 // Between a row of elements and a geometry of them, whose offset counts from the row's beginning:
@@ -252,7 +252,7 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
     return converted(kOp, scatter_strided(wide, count, size, stride, offset), values.dtype());
   }
   const Tensor from = row_major(kOp, values);
-  visit_floats(kOp, values, [&](auto sample) {
+  visit_summed(kOp, values, [&](auto sample) {
     using T = decltype(sample);
     ElementOffsets offsets(size, stride, offset);
     T* const out = static_cast<T*>(result.impl()->data());

@@ -63,7 +63,7 @@ DimVector mask_sizes(const char* op, const Tensor& self, const Tensor& mask) {
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   const DimVector sizes = mask_sizes("aten::masked_select", self, mask);
   const std::array<std::int64_t, 1> row = {count_elements(sizes)};
-  return index(reshape(expand(self, sizes), row), {reshape(expand(mask, sizes), row)});
+  return index(reshape(ops::expand(self, sizes), row), {reshape(ops::expand(mask, sizes), row)});
 }
 
 // The n-th place that is true takes the n-th element of source.
@@ -78,7 +78,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
            {kOp, ": self is ", self, " and source is ", source, "; one dtype is needed"});
   }
   const std::array<std::int64_t, 1> row = {count_elements(sizes)}, all = {source.numel()};
-  if (row[0] == 0) return clone(expand(self, sizes));
+  if (row[0] == 0) return clone(ops::expand(self, sizes));
   if (all[0] == 0) {
     static constinit FoundOperator<Tensor(const Tensor&)> any("aten::any");
     static constinit FoundOperator<bool(const Tensor&)> is_true("aten::is_nonzero");
@@ -87,12 +87,12 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
                                    ", and mask takes elements of it; as "
                                    "many as mask has places that are True are needed"});
     }
-    return clone(expand(self, sizes));
+    return clone(ops::expand(self, sizes));
   }
-  const Tensor flat = reshape(expand(mask, sizes), row);
+  const Tensor flat = reshape(ops::expand(mask, sizes), row);
   const Tensor places = clamp(cumsum.call(flat, 0, std::nullopt) - Scalar(1), 0, std::nullopt);
   const Tensor taken = index_select(reshape(source, all), 0, places);
-  return where(expand(mask, sizes), reshape(taken, sizes), expand(self, sizes));
+  return where(ops::expand(mask, sizes), reshape(taken, sizes), ops::expand(self, sizes));
 }
 
 // An index of at most one dimension, of int64 or int32. Raises BadArgument, BadShape.
@@ -119,7 +119,7 @@ Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index_of, c
   }
   if (self.dim() == 0) return self + source * alpha;
   sizes[std::size_t(at)] = row[0];
-  const Tensor places = expand(reshape(to(index_of, DType::Int64), sizes), source.sizes());
+  const Tensor places = ops::expand(reshape(to(index_of, DType::Int64), sizes), source.sizes());
   const bool once = !alpha.is_complex() && alpha.to_double() == 1;
   return scatter_add(self, at, places, once ? source : source * alpha);
 }
@@ -135,7 +135,8 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index_of,
   if (self.dim() == 0) return scatter.call(self, 0, reshape(index_of, {}), value);
   DimVector one(self.sizes().size(), 1), sizes(self.sizes());
   one[std::size_t(at)] = sizes[std::size_t(at)] = index_of.numel();
-  return scatter.call(self, at, expand(reshape(to(index_of, DType::Int64), one), sizes), value);
+  return scatter.call(self, at, ops::expand(reshape(to(index_of, DType::Int64), one), sizes),
+                      value);
 }
 
 }  // namespace

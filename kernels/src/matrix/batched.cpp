@@ -195,7 +195,7 @@ Tensor outer_product(const char* op, const Tensor& self, const Tensor& vec2) {
   require_defined(op, "vec2", vec2);
   require_dims(op, "self", self, 1, 1);
   require_dims(op, "vec2", vec2, 1, 1);
-  return unsqueeze(self, 1) * vec2;
+  return ops::unsqueeze(self, 1) * vec2;
 }
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   return outer_product("aten::outer", self, vec2);

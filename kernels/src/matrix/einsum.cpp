@@ -175,7 +175,7 @@ Tensor in_order(const Operand& operand, const Labels& order) {
     dims.push_back(place_of(operand.labels, label));
     moved = moved || dims.back() != std::int64_t(dims.size()) - 1;
   }
-  return moved ? permute(operand.tensor, dims) : operand.tensor;
+  return moved ? ops::permute(operand.tensor, dims) : operand.tensor;
 }
 
 // Without the dimensions of size 1 that are longer in the other one. See [Pairs].
@@ -218,7 +218,7 @@ DimVector operand_sizes(const Operand& operand, const Labels& labels) {
   return sizes;
 }
 
-std::int64_t count_of(const DimVector& sizes) {
+std::int64_t count_of_sizes(const DimVector& sizes) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes) count *= size;
   return count;
@@ -250,8 +250,8 @@ Operand operand_product(Operand a, Operand b, const Labels& needed) {
   const DimVector batch_sizes = operand_sizes(left, batch),
                   inner_sizes = operand_sizes(left, inner), row_sizes = operand_sizes(left, rows),
                   column_sizes = operand_sizes(right, columns);
-  const std::int64_t batches = count_of(batch_sizes), terms = count_of(inner_sizes),
-                     height = count_of(row_sizes), width = count_of(column_sizes);
+  const std::int64_t batches = count_of_sizes(batch_sizes), terms = count_of_sizes(inner_sizes),
+                     height = count_of_sizes(row_sizes), width = count_of_sizes(column_sizes);
   const std::array<std::int64_t, 3> left_sizes = {batches, height, terms};
   const std::array<std::int64_t, 3> right_sizes = {batches, terms, width};
   const Tensor x = reshape(in_order(left, joined_labels({&batch, &rows, &inner})), left_sizes);

@@ -56,7 +56,7 @@ Tensor repeated_heads(const Tensor& x, const Tensor& query) {
   spread.push_back(0);
   for (std::size_t i = spread.size() - 1; i > at + 1; --i) spread[i] = spread[i - 1];
   spread[at + 1] = wanted / heads;
-  return reshape(expand(unsqueeze(x, std::int64_t(at) + 1), spread), joined);
+  return reshape(ops::expand(ops::unsqueeze(x, std::int64_t(at) + 1), spread), joined);
 }
 
 // Which rows a mask of numbers has masked off, all of them; the derivative of the softmax of such a
@@ -82,12 +82,12 @@ Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& giv
            {kOp, ": attn_mask is given and is_causal is True; give one of them"});
   }
   const double factor = scale.value_or(1 / std::sqrt(double(query.sizes().back())));
-  Tensor scores = matmul(query * factor, transpose(key, -2, -1));
+  Tensor scores = matmul(query * factor, ops::transpose(key, -2, -1));
   if (attn_mask) require_broadcast(kOp, {{"attn_mask", *attn_mask}, {"the scores", scores}});
   MaybeTensor refused;
   if (is_causal) {
-    const Tensor rows = unsqueeze(arange(query, query.size(-2)), 1);
-    refused = unsqueeze(arange(query, key.size(-2)), 0) - rows > 0;
+    const Tensor rows = ops::unsqueeze(arange(query, query.size(-2)), 1);
+    refused = ops::unsqueeze(arange(query, key.size(-2)), 0) - rows > 0;
   } else if (attn_mask && attn_mask->dtype() == DType::Bool) {
     refused = negation(*attn_mask);
   }

@@ -108,7 +108,7 @@ Tensor euclidean_distances_backward(const Tensor& grad, const Tensor& result, co
                                     const Tensor& x2) {
   const Tensor weights = masked(grad / result, result <= 0, 0);
   const std::array<std::int64_t, 1> others = {2};
-  return sum(unsqueeze(weights, 3) * (unsqueeze(x1, 2) - unsqueeze(x2, 1)), others);
+  return sum(ops::unsqueeze(weights, 3) * (ops::unsqueeze(x1, 2) - ops::unsqueeze(x2, 1)), others);
 }
 
 // Whether both are points of the same leading dimensions.
@@ -146,7 +146,7 @@ Tensor distances(const char* op, const Tensor& x1, const Tensor& x2, double p,
         by_pairs.call(as_one_batch(to(x1, carrier)), as_one_batch(to(x2, carrier)));
     return to(reshape(result, sizes), promote(x1.dtype(), x2.dtype()));
   }
-  const Tensor between = unsqueeze(floats_of(x1), -2) - unsqueeze(floats_of(x2), -3);
+  const Tensor between = ops::unsqueeze(floats_of(x1), -2) - ops::unsqueeze(floats_of(x2), -3);
   return to(norms(between, p), promote(x1.dtype(), x2.dtype()));
 }
 Tensor cdist_forward(const Tensor& x1, const Tensor& x2, double p,

@@ -55,12 +55,12 @@ Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices
   const Tensor rows = in_a_row(indices);
   const std::array lines = {indices.numel(), width}, sizes = {num_weights, width};
   Tensor grad = reshape(grad_output, lines);
-  if (padding_idx >= 0) grad = masked(grad, unsqueeze(equals(rows, padding_idx), 1), 0);
+  if (padding_idx >= 0) grad = masked(grad, ops::unsqueeze(equals(rows, padding_idx), 1), 0);
   if (scale_grad_by_freq) {
     const std::array table = {num_weights}, row = {rows.numel()};
     const Tensor counts =
         scatter_add(zeros(grad_output, table), 0, rows, full(grad_output, row, 1));
-    grad = grad / unsqueeze(index_select(counts, 0, rows), 1);
+    grad = grad / ops::unsqueeze(index_select(counts, 0, rows), 1);
   }
   return add.call(grad, sizes, 0, rows);
 }

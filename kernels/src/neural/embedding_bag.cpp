@@ -173,7 +173,8 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
   const bool is_half = weight.dtype() == DType::Half || weight.dtype() == DType::BFloat16;
   Tensor values = index_select(weight, 0, rows);
   if (is_half) values = to(values, DType::Float32);
-  if (per_sample_weights) values = values * unsqueeze(to(*per_sample_weights, values.dtype()), 1);
+  if (per_sample_weights)
+    values = values * ops::unsqueeze(to(*per_sample_weights, values.dtype()), 1);
   const bool is_short = mode == kSum && padding_idx < 0 && weight.strides()[1] == 1 &&
                         (weight.dtype() == DType::Float32 || is_half) &&
                         (!per_sample_weights || per_sample_weights->strides()[0] == 1);
@@ -185,14 +186,14 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
     return {to(found.values, weight.dtype()), offset2bag,
             to(sizes_of_bags(bags, count, is_padding), index_dtype), to(found.rows, index_dtype)};
   }
-  if (is_padding.defined()) values = masked(values, unsqueeze(is_padding, 1), 0);
+  if (is_padding.defined()) values = masked(values, ops::unsqueeze(is_padding, 1), 0);
   Tensor output = add_rows(values, count, bags);
   if (mode == kSum) {
     return {to(output, weight.dtype()), offset2bag, full(bags, bag_sizes, 0, index_dtype),
             full(bags, bag_sizes, 0, index_dtype)};
   }
   const Tensor lengths = sizes_of_bags(bags, count, is_padding);
-  output = output / unsqueeze(to(clamp(lengths, 1, std::nullopt), output.dtype()), 1);
+  output = output / ops::unsqueeze(to(clamp(lengths, 1, std::nullopt), output.dtype()), 1);
   return {to(output, weight.dtype()), offset2bag, to(lengths, index_dtype),
           clone(to(lengths, index_dtype))};
 }
@@ -210,20 +211,20 @@ Tensor table_gradient(const char* op, const Tensor& grad, const Tensor& indices,
   const Tensor lengths = mode == kSum ? Tensor() : sizes_of_bags(bags, count, is_padding);
   if (mode == kMax) {
     const std::array sizes = {num_weights, grad.size(1)};
-    const Tensor there = masked(grad, unsqueeze(equals(lengths, 0), 1), 0);
+    const Tensor there = masked(grad, ops::unsqueeze(equals(lengths, 0), 1), 0);
     return scatter_add(zeros(grad, sizes), 0, to(maximum_indices, DType::Int64), there);
   }
   Tensor values = index_select(grad, 0, bags);
-  if (per_sample_weights) values = values * unsqueeze(*per_sample_weights, 1);
+  if (per_sample_weights) values = values * ops::unsqueeze(*per_sample_weights, 1);
   if (mode == kMean) {
     const Tensor divisor = to(clamp(lengths, 1, std::nullopt), grad.dtype());
-    values = values / unsqueeze(index_select(divisor, 0, bags), 1);
+    values = values / ops::unsqueeze(index_select(divisor, 0, bags), 1);
   }
-  if (is_padding.defined()) values = masked(values, unsqueeze(is_padding, 1), 0);
+  if (is_padding.defined()) values = masked(values, ops::unsqueeze(is_padding, 1), 0);
   if (scale_grad_by_freq) {
     const std::array table = {num_weights}, row = {rows.numel()};
     const Tensor often = scatter_add(zeros(grad, table), 0, rows, full(grad, row, 1));
-    values = values / unsqueeze(index_select(often, 0, rows), 1);
+    values = values / ops::unsqueeze(index_select(often, 0, rows), 1);
   }
   return add_rows(values, num_weights, rows);
 }

@@ -74,8 +74,8 @@ struct Image {
     DimVector result = {batch, channels};
     for (std::int64_t i = 1; i < number.dim(); ++i) result.push_back(number.size(i));
     const Tensor row = reshape(number, std::array<std::int64_t, 3>{batch, 1, -1});
-    const Tensor spread = expand(row, std::array{batch, channels, row.size(2)});
-    return masked(reshape(gather(flat, 2, spread), result), unsqueeze(negation(inside), 1), 0);
+    const Tensor spread = ops::expand(row, std::array{batch, channels, row.size(2)});
+    return masked(reshape(gather(flat, 2, spread), result), ops::unsqueeze(negation(inside), 1), 0);
   }
 };
 
@@ -83,7 +83,7 @@ Tensor rounded_down(const Tensor& x) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::floor");
   return op.call(detach(x));
 }
-Tensor round_of(const Tensor& x) {
+Tensor rounded_places(const Tensor& x) {
   static constinit FoundOperator<Tensor(const Tensor&)> op("aten::round");
   return op.call(detach(x));
 }
@@ -120,7 +120,7 @@ Tensor sum_of_taps(const Image& image, const std::vector<std::vector<Tap>>& taps
   Tensor result;
   for (const Tap& tap : taps[dim]) {
     places[dim] = tap.place;
-    const Tensor part = sum_of_taps(image, taps, places, dim + 1) * unsqueeze(tap.share, 1);
+    const Tensor part = sum_of_taps(image, taps, places, dim + 1) * ops::unsqueeze(tap.share, 1);
     result = result.defined() ? result + part : part;
   }
   return result;
@@ -135,9 +135,9 @@ Tensor sampled(const Tensor& input, const Tensor& grid, Between between, Outside
   std::vector<std::vector<Tap>> taps;
   for (std::int64_t i = 0; i < dims; ++i) {
     const ImageLine& line = image.lines[std::size_t(i)];
-    const Tensor given = select(grid, -1, dims - 1 - i);
+    const Tensor given = ops::select(grid, -1, dims - 1 - i);
     if (between == Between::Nearest) {
-      places.push_back(round_of(line.moved_inside(line.in_pixels(given))));
+      places.push_back(rounded_places(line.moved_inside(line.in_pixels(given))));
     } else {
       places.emplace_back();
       taps.push_back(between == Between::Cubic ? cubic_taps(line, given)

@@ -131,7 +131,7 @@ Likelihoods likelihoods(const char* op, const Tensor& self, const Tensor& target
       masked(weight ? reshape(index_select(*weight, 0, reshape(classes, all)), target.sizes())
                     : full(self, target.sizes(), 1, self.dtype()),
              skipped, 0);
-  const Tensor picked = squeeze(gather(self, dim, unsqueeze(classes, dim)), dim);
+  const Tensor picked = squeeze(gather(self, dim, ops::unsqueeze(classes, dim)), dim);
   return {masked(-picked * weights, skipped, 0), weights};
 }
 std::tuple<Tensor, Tensor> nll_loss_of(const char* op, const Tensor& self, const Tensor& target,

@@ -33,10 +33,10 @@ struct Heads {
   }
   // [batch, length, width] as [batch, count, length, width / count], and back.
   Tensor apart(const Tensor& x) const {
-    return transpose(reshape(x, std::array{batch, length, count, width / count}), 1, 2);
+    return ops::transpose(reshape(x, std::array{batch, length, count, width / count}), 1, 2);
   }
   Tensor joined(const Tensor& x) const {
-    return reshape(transpose(x, 1, 2), std::array{batch, length, width});
+    return reshape(ops::transpose(x, 1, 2), std::array{batch, length, width});
   }
   // Which scores are left out: of a pair of places (0), of a place in a batch (1), or of each (2).
   Tensor left_out(const Tensor& mask, MaybeInt mask_type) const {
@@ -76,11 +76,11 @@ TwoTensors multi_head_attention(const Tensor& query, const Tensor& key, const Te
   require_dims(Heads::kOp, "qkv_weight", qkv_weight, 2, 2);
   require_dims(Heads::kOp, "qkv_bias", qkv_bias, 1, 1);
   const auto through = [&](const Tensor& x, std::int64_t part) {
-    return heads.apart(call_linear(x, narrow(qkv_weight, 0, part * embed_dim, embed_dim),
-                                   narrow(qkv_bias, 0, part * embed_dim, embed_dim)));
+    return heads.apart(call_linear(x, ops::narrow(qkv_weight, 0, part * embed_dim, embed_dim),
+                                   ops::narrow(qkv_bias, 0, part * embed_dim, embed_dim)));
   };
   const double factor = 1 / std::sqrt(double(embed_dim / num_head));
-  Tensor scores = matmul(through(query, 0) * factor, transpose(through(key, 1), -2, -1));
+  Tensor scores = matmul(through(query, 0) * factor, ops::transpose(through(key, 1), -2, -1));
   if (mask) {
     scores =
         masked(scores, heads.left_out(*mask, mask_type), -std::numeric_limits<double>::infinity());

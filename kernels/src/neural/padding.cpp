@@ -52,8 +52,8 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
     const std::int64_t length =
         from.size(dim) + std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
     if (length <= 0) return result;
-    from = narrow(from, dim, std::max<std::int64_t>(-before, 0), length);
-    to = narrow(to, dim, std::max<std::int64_t>(before, 0), length);
+    from = ops::narrow(from, dim, std::max<std::int64_t>(-before, 0), length);
+    to = ops::narrow(to, dim, std::max<std::int64_t>(before, 0), length);
   }
   copy_into(to, from);
   return result;

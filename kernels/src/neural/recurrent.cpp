@@ -60,12 +60,12 @@ void require_cell_weights(const char* op, const CellWeights& weights, std::int64
 }
 
 Tensor affine_product(const Tensor& x, const Tensor& weight, const MaybeTensor& bias) {
-  const Tensor result = matmul(x, transpose(weight, 0, 1));
+  const Tensor result = matmul(x, ops::transpose(weight, 0, 1));
   return bias ? result + *bias : result;
 }
 // One of the gates that are next to each other in the last dimension.
 Tensor gate(const Tensor& gates, std::int64_t number, std::int64_t hidden) {
-  return narrow(gates, gates.dim() - 1, number * hidden, hidden);
+  return ops::narrow(gates, gates.dim() - 1, number * hidden, hidden);
 }
 
 // A step of a cell: the gates of the input, which are computed already, and the state before. The
@@ -210,7 +210,7 @@ Tensor run_direction(const Sequence& how, const Tensor& input, State& state,
   const std::int64_t steps = input.sizes()[0];
   std::vector<Tensor> outputs;
   for (std::int64_t i = 0; i < steps; ++i) {
-    state = Cell::step(select(gates, 0, is_reverse ? steps - 1 - i : i), state, weights);
+    state = Cell::step(ops::select(gates, 0, is_reverse ? steps - 1 - i : i), state, weights);
     outputs.push_back(state[0]);
   }
   if (is_reverse) std::reverse(outputs.begin(), outputs.end());
@@ -226,7 +226,7 @@ std::vector<Tensor> run_sequence(const Sequence& how, const Tensor& given, const
   require_states(how, given, states);
   const std::vector<CellWeights> weights =
       weights_of(how, params, states.size() == 2 && states[0].sizes()[2] != states[1].sizes()[2]);
-  Tensor input = how.batch_first ? transpose(given, 0, 1) : given;
+  Tensor input = how.batch_first ? ops::transpose(given, 0, 1) : given;
   if (input.sizes()[0] == 0) {
     refuse(ErrorKind::BadShape, {how.op, ": input is ", given, "; at least one step is needed"});
   }
@@ -236,7 +236,7 @@ std::vector<Tensor> run_sequence(const Sequence& how, const Tensor& given, const
     for (std::int64_t direction = 0; direction < how.directions(); ++direction) {
       const std::int64_t cell = layer * how.directions() + direction;
       State state;
-      for (const Tensor& one : states) state.push_back(select(one, 0, cell));
+      for (const Tensor& one : states) state.push_back(ops::select(one, 0, cell));
       outputs.push_back(
           run_direction<Cell>(how, input, state, weights[std::size_t(cell)], direction == 1));
       for (std::size_t i = 0; i < states.size(); ++i) last[i].push_back(state[i]);
@@ -246,7 +246,7 @@ std::vector<Tensor> run_sequence(const Sequence& how, const Tensor& given, const
       input = dropout.call(input, how.dropout, true);
     }
   }
-  std::vector<Tensor> results = {how.batch_first ? transpose(input, 0, 1) : input};
+  std::vector<Tensor> results = {how.batch_first ? ops::transpose(input, 0, 1) : input};
   for (const std::vector<Tensor>& one : last) results.push_back(stack(one, 0));
   return results;
 }

@@ -190,8 +190,8 @@ Tensor products_without(const Tensor& self) {
   const Tensor places = arange(self, count);
   DimVector sizes(self.sizes());
   sizes.push_back(count);
-  const Tensor diagonal = equals(unsqueeze(places, 0), unsqueeze(places, 1));
-  const Tensor all = masked(expand(unsqueeze(self, -2), sizes), diagonal, 1);
+  const Tensor diagonal = equals(ops::unsqueeze(places, 0), ops::unsqueeze(places, 1));
+  const Tensor all = masked(ops::expand(ops::unsqueeze(self, -2), sizes), diagonal, 1);
   using Prod = Tensor(const Tensor&, std::int64_t, bool, MaybeDType);
   static constinit FoundOperator<Prod> op("aten::prod.dim_int");
   return op.call(all, -1, false, std::nullopt);
@@ -202,8 +202,8 @@ Tensor running_products_without(const Tensor& self) {
   const Tensor places = arange(self, count);
   DimVector sizes(self.sizes());
   sizes.push_back(count);
-  const Tensor behind = unsqueeze(places, 0) - unsqueeze(places, 1);
-  const Tensor all = masked(expand(unsqueeze(self, -2), sizes), equals(behind, 0), 1);
+  const Tensor behind = ops::unsqueeze(places, 0) - ops::unsqueeze(places, 1);
+  const Tensor all = masked(ops::expand(ops::unsqueeze(self, -2), sizes), equals(behind, 0), 1);
   using Products = Tensor(const Tensor&, std::int64_t, MaybeDType);
   static constinit FoundOperator<Products> op("aten::cumprod");
   return masked(op.call(all, -1, std::nullopt), behind < 0, 0);
@@ -236,10 +236,10 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
     if (!has_zero_element(detach(self))) return grad * result / self;
     return reshape(grad * products_without(row), self.sizes());
   }
-  const Tensor spread = keepdim ? grad : unsqueeze(grad, *dim);
+  const Tensor spread = keepdim ? grad : ops::unsqueeze(grad, *dim);
   if (!has_zero_element(detach(self)))
-    return spread * (keepdim ? result : unsqueeze(result, *dim)) / self;
-  return spread * transpose(products_without(transpose(self, *dim, -1)), *dim, -1);
+    return spread * (keepdim ? result : ops::unsqueeze(result, *dim)) / self;
+  return spread * ops::transpose(products_without(ops::transpose(self, *dim, -1)), *dim, -1);
 }
 Tensor cumsum_backward(const Tensor& grad, std::int64_t dim) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> flip("aten::flip");
@@ -254,8 +254,9 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, std::int64_t dim
   if (self.dim() == 0) return grad;
   if (!has_zero_element(detach(self))) return cumsum_backward(grad * result, dim) / self;
   const std::array<std::int64_t, 1> last = {-1};
-  const Tensor without = running_products_without(transpose(self, dim, -1));
-  return transpose(sum(unsqueeze(transpose(grad, dim, -1), -2) * without, last), dim, -1);
+  const Tensor without = running_products_without(ops::transpose(self, dim, -1));
+  return ops::transpose(sum(ops::unsqueeze(ops::transpose(grad, dim, -1), -2) * without, last), dim,
+                        -1);
 }
 
 }  // namespace

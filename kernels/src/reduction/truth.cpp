@@ -55,8 +55,8 @@ Tensor any_dim(const Tensor& self, std::int64_t dim, bool keepdim) {
 }
 
 template <typename T>
-void find_difference(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
-                     const void* context) {
+void find_unequal(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
+                  const void* context) {
   bool& differs = **static_cast<bool* const*>(context);
   const std::byte *a = data[0], *b = data[1];
   for (std::int64_t i = 0; i < count && !differs; ++i, a += steps[0], b += steps[1]) {
@@ -79,7 +79,7 @@ bool equal(const Tensor& given, const Tensor& given_other) {
   walk.add(self);
   walk.add(other);
   walk.run(visit_computed(self.dtype(),
-                          [](auto sample) -> Loop { return &find_difference<decltype(sample)>; }),
+                          [](auto sample) -> Loop { return &find_unequal<decltype(sample)>; }),
            &out);
   return !differs;
 }
