@@ -358,7 +358,7 @@ def test_H36_a_function_of_a_graph_raises_once_its_interpreter_has_ended(program
         f"end_first = {end_first}\n"
         """
 import warnings
-warnings.filterwarnings("ignore", "remaining subinterpreters")  # CPython 3.15 ends them, and says so
+warnings.filterwarnings("ignore", "remaining subinterpreters")  # of 3.15
 there = other()
 there.run('''
 from opyard import jit
