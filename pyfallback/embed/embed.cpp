@@ -10,6 +10,7 @@
 #include "opyard/embed.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -118,12 +119,12 @@ class detail::EmbeddedInterpreter {
       begun = true;
       changed_.notify_all();
       if (!lives) return;
-      changed_.wait(inner, [this] { return ending_; });
+      wait_until(inner, [this] { return ending_; });
       inner.unlock();
       const std::lock_guard life(life_mutex());
       end();
     });
-    changed_.wait(lock, [&] { return begun; });
+    wait_until(lock, [&] { return begun; });
     lock.unlock();
     if (failed == nullptr) return;
     owner_.join();
@@ -185,6 +186,13 @@ class detail::EmbeddedInterpreter {
   void* first_state = nullptr;  // with which it ends
 
  private:
+  // wait() has a new version since GCC 12, with which no older libstdc++ would do.
+  template <typename Holds>
+  void wait_until(std::unique_lock<std::mutex>& lock, const Holds& holds) {
+    while (!changed_.wait_for(lock, std::chrono::hours(1), holds)) {
+    }
+  }
+
   const PythonLibrary& python_;
   const std::string who_;
   std::thread owner_;

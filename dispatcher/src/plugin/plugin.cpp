@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <optional>
@@ -68,7 +69,8 @@ struct Plugins {
   bool wait_until_loaded(std::unique_lock<Mutex>& lock, const std::string& path) {
     for (auto found = find(path); found != loaded.end(); found = find(path)) {
       if ((*found)->ready || (*found)->worker == std::this_thread::get_id()) return true;
-      changed->condition.wait(lock);
+      // Not wait(), of which GCC 12 made a new version: a wheel would run on no older libstdc++.
+      changed->condition.wait_for(lock, std::chrono::hours(1));
     }
     return false;
   }
