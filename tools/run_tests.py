@@ -262,7 +262,7 @@ def run(names: list[str], quick: bool) -> list[Tally]:
     waiting = list(names)
     while waiting:
         name = waiting[0]
-        together = [other for other in waiting if re.fullmatch(r"python-3\.\d+", other)]
+        together = [other for other in waiting if re.fullmatch(r"python-3\.\d+t?", other)]
         together = together if name in together else [name]
         waiting = [other for other in waiting if other not in together]
         build = suites[name][0]
