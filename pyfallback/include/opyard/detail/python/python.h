@@ -11,6 +11,7 @@
 #include <Python.h>
 
 #include <atomic>
+#include <cstdint>
 
 #if PY_VERSION_HEX < 0x030A0000
 #error "Opyard's Python plugin needs CPython 3.10 or newer"
@@ -104,6 +105,10 @@ inline PyObject* lookup_on_type(PyTypeObject* type, PyObject* name) noexcept {
 inline void revive(PyObject* memory) noexcept {
 #ifdef Py_REF_DEBUG
   _Py_NewReference(memory);  // which a debug build counts
+#elif defined(Py_GIL_DISABLED)
+  memory->ob_tid = _Py_ThreadId();  // whose count it is
+  memory->ob_ref_local = 1;
+  memory->ob_ref_shared = 0;
 #else
   Py_SET_REFCNT(memory, 1);
 #endif
@@ -112,7 +117,12 @@ inline void revive(PyObject* memory) noexcept {
 // Lets the finaliser of an object that the collector can see run again: Python calls it once in
 // an object's life, and notes that in the last bit of the second word in front of it.
 inline void clear_finalized(PyObject* object) noexcept {
+#ifdef Py_GIL_DISABLED
+  constexpr std::uint8_t kFinalized = 2;  // _PyGC_BITS_FINALIZED: nothing is in front of objects
+  __atomic_fetch_and(&object->ob_gc_bits, std::uint8_t(~kFinalized), __ATOMIC_RELAXED);
+#else
   reinterpret_cast<uintptr_t*>(object)[-1] &= ~uintptr_t{1};
+#endif
 }
 
 // Lets calls of a class's instances go to the vectorcall function that its base of C keeps in them.
