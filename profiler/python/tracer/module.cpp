@@ -49,7 +49,7 @@ namespace {
 struct ModuleState {
   std::unique_ptr<Tracer> tracer;
   std::unique_ptr<profiler::Session> session;
-  std::unique_ptr<profiler::Ring> ring;
+  std::shared_ptr<profiler::Ring> ring;
   PyTypeObject* profile_type = nullptr;
 };
 
@@ -268,10 +268,17 @@ PyObject* recover(PyObject* module, PyObject* argument) {
 PyObject* stop(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     ModuleState& state = state_of(module);
-    OPYARD_CHECK(state.session != nullptr, BadRegistration,
+    // Taken out first: end() waits without the GIL, and one thread alone may end it.
+    std::unique_ptr<profiler::Session> session = std::move(state.session);
+    OPYARD_CHECK(session != nullptr, BadRegistration,
                  "no profile of this interpreter is active; start one before stopping it");
-    profiler::Capture capture = state.session->end();
-    state.session.reset();
+    profiler::Capture capture;
+    try {
+      capture = session->end();
+    } catch (...) {
+      state.session = std::move(session);  // it goes on
+      throw;
+    }
     return make_profile(state.profile_type, std::move(capture));
   });
 }
@@ -286,29 +293,32 @@ PyObject* start_ring(PyObject* module, PyObject* args) {
       throw PythonErrorSet();
     }
     const profiler::RingBounds bounds{bytes, ns};
-    state_of(module).ring = std::make_unique<profiler::Ring>(options_of(options), bounds);
+    state_of(module).ring = std::make_shared<profiler::Ring>(options_of(options), bounds);
     Py_RETURN_NONE;
   });
 }
 
-profiler::Ring& ring_of(PyObject* module) {
-  profiler::Ring* const ring = state_of(module).ring.get();
+// Shared, since another thread may stop it while this one waits for its turn.
+std::shared_ptr<profiler::Ring> ring_of(PyObject* module) {
+  std::shared_ptr<profiler::Ring> ring = state_of(module).ring;
   OPYARD_CHECK(ring != nullptr, BadRegistration,
                "no flight recorder of this interpreter is on; start it first");
-  return *ring;
+  return ring;
 }
 
 // dump_ring() -> Profile
 PyObject* dump_ring(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
-    return make_profile(state_of(module).profile_type, ring_of(module).dump());
+    return make_profile(state_of(module).profile_type, ring_of(module)->dump());
   });
 }
 
 PyObject* stop_ring(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
-    ring_of(module).end();
-    state_of(module).ring.reset();
+    const std::shared_ptr<profiler::Ring> ring = ring_of(module);
+    ring->end();
+    std::shared_ptr<profiler::Ring>& known = state_of(module).ring;
+    if (known == ring) known.reset();
     Py_RETURN_NONE;
   });
 }

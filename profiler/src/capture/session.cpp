@@ -82,8 +82,8 @@ void Session::give_up() noexcept {
 }
 
 Capture Session::end() {
-  OPYARD_CHECK(window_ != nullptr, BadRegistration, "the session has ended already");
   const Turn turn;
+  OPYARD_CHECK(window_ != nullptr, BadRegistration, "the session has ended already");
   SourceReport report;
   stop_all(started_, report);
   Capture capture = window_->end();

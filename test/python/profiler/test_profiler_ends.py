@@ -15,7 +15,8 @@ from processes import leaks, run, volume
 from profiler_traces import leaf, work
 from test_profiler_beside import captured
 
-from opyard.profiler import profile, record_function
+from opyard import _tracer
+from opyard.profiler import flight_recorder, profile, record_function
 
 MONITORING = sys.version_info >= (3, 12)
 
@@ -307,3 +308,45 @@ def test_no_thread_is_started_by_a_profile():
         during = threading.active_count(), set(os.listdir("/proc/self/task"))
     assert during[0] <= before[0]
     assert not during[1] - before[1]  # one of an earlier test may have ended meanwhile
+
+
+def race(*functions):
+    """What each gave or raised, called at the same time."""
+    ready = threading.Barrier(len(functions))
+    given = []
+
+    def call(function):
+        ready.wait()
+        try:
+            given.append(function())
+        except Exception as error:
+            given.append(error)
+
+    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return given
+
+
+def test_one_thread_alone_ends_a_profile():
+    for _ in range(volume(30)):
+        prof = profile()
+        prof.start()
+        given = race(_tracer.stop, _tracer.stop, _tracer.stop)
+        with pytest.raises(RuntimeError, match="no profile of this interpreter is active"):
+            prof.stop()
+        prof._is_on[0] = False
+        errors = [str(one) for one in given if isinstance(one, Exception)]
+        assert len(errors) == 2
+        assert all("no profile of this interpreter is active" in error for error in errors)
+
+
+def test_a_recorder_may_be_stopped_while_it_dumps():
+    for _ in range(volume(30)):
+        recorder = flight_recorder()
+        recorder.start()
+        given = race(recorder.dump, recorder.dump, recorder.stop)
+        errors = [str(one) for one in given if isinstance(one, Exception)]
+        assert all("flight recorder" in error for error in errors), errors
