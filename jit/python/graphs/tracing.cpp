@@ -8,6 +8,7 @@
 #include <frameobject.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,15 +21,19 @@
 namespace opyard::graphs {
 namespace {
 
-// The package's own folders, each with a slash at its end.
+// The package's own folders, each with a slash at its end. Made without a lock: Python runs
+// meanwhile, and another thread that waited here with the GIL would wait for ever.
 const std::vector<std::string>& own_folders() {
-  static const auto& folders = *new std::vector<std::string>([] {
-    std::vector<std::string> found;
-    for (const py::handle folder : py::module_::import("opyard").attr("__path__"))
-      found.push_back(python::shown_file(py::reinterpret_borrow<py::object>(folder)) + '/');
-    return found;
-  }());
-  return folders;
+  static constinit std::atomic<const std::vector<std::string>*> known{nullptr};
+  if (const auto* const folders = known.load(std::memory_order_acquire)) return *folders;
+  auto made = std::make_unique<std::vector<std::string>>();
+  for (const py::handle folder : py::module_::import("opyard").attr("__path__"))
+    made->push_back(python::shown_file(py::reinterpret_borrow<py::object>(folder)) + '/');
+  const std::vector<std::string>* first = nullptr;
+  if (known.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) {
+    return *made.release();
+  }
+  return *first;  // another thread was faster
 }
 
 bool is_own(const std::string& file) {
