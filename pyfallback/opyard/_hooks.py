@@ -87,7 +87,9 @@ def _late(name: str) -> "Callable":
     return ask
 
 
-hooks.update({name: _late(name) for name in _LATE})
+# Kept for ever: one thread may be calling it while another has it replaced.
+_asking = {name: _late(name) for name in _LATE}
+hooks.update(_asking)
 # The first call of an operator asks these, and their module is imported already.
 hooks.update(
     packet=_ops.packet_of, overload=_ops.overload_of, aten=_ops.find_aten, load_for=_ops.load_for

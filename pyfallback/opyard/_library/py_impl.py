@@ -144,7 +144,10 @@ def py_impl(
         code = _require_first(op, key, fn)
         own = _own_libraries.get(op)
         if own is None:
-            own = _own_libraries[op] = Library(op.namespace, "IMPL")
+            made = Library(op.namespace, "IMPL")
+            own = _own_libraries.setdefault(op, made)
+            if own is not made:  # another thread was faster
+                made._destroy()
         own.impl(op, fn, key, with_keyset=with_keyset, allow_override=True)
         if (op, key) not in _own_provenance:
             _ops.note(functools.partial(_own_provenance.pop, (op, key), None))

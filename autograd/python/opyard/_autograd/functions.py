@@ -144,7 +144,8 @@ class FunctionCtx:
             )
         if self._to_save:
             return tuple(self._to_save)
-        function = self._running[-1] if self._running else None
+        running = self._running[-1:]  # at once: another thread's run may end
+        function = running[0] if running else None
         return tuple(saved.take_out(function) for saved in held)
 
     def _keep(self, outputs: list) -> None:

@@ -1,5 +1,6 @@
 """Hooks of modules: functions that are called around a module's forward and its gradients."""
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,15 @@ if TYPE_CHECKING:
     from .module import Module
 
 
+_numbers = itertools.count()
+
+
 class HookHandle:
     """Takes a hook away: by remove(), or at the end of a `with` statement."""
 
     def __init__(self, hooks: "dict[int, Any]", hook: object) -> None:
         self._hooks: dict[int, Any] | None = hooks
-        self.id = max(hooks, default=-1) + 1
+        self.id = next(_numbers)
         hooks[self.id] = hook
 
     def remove(self) -> None:
@@ -60,7 +64,7 @@ class _Call:
         self.grad_output: tuple[Any, ...] = ()
 
     def run(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
-        for hook in tuple(self.module._backward_hooks.values()):
+        for hook in list(self.module._backward_hooks.values()):
             given = hook(self.module, grad_input, self.grad_output)
             if given is None:
                 continue

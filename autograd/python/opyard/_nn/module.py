@@ -64,7 +64,7 @@ class Module:
         return self.forward(*args, **kwargs)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for hook in tuple(self._forward_pre_hooks.values()):
+        for hook in list(self._forward_pre_hooks.values()):
             given = hook(self, args)
             if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
@@ -74,7 +74,7 @@ class Module:
         output = self.forward(*args, **kwargs)
         if watched is not None:
             output = watched.leave(output)
-        for hook in tuple(self._forward_hooks.values()):
+        for hook in list(self._forward_hooks.values()):
             given = hook(self, args, output)
             if given is not None:
                 output = given

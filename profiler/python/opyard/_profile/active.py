@@ -21,23 +21,27 @@ class Active:
     """
 
     def __init__(self) -> None:
-        self._weak: list[ref[Any]] = []
+        # By the address of the reference: one is put in or taken out at once, in any thread.
+        self._weak: dict[int, ref[Any]] = {}
 
     def add(self, recorder: object, dropped: Callable[[], None] | None = None) -> None:
         """`dropped` holds nothing of the recorder, and is called if it dies before discard()."""
         on_death = None if dropped is None else partial(self._on_death, dropped)
-        self._weak.append(ref(recorder, on_death))
+        weak = ref(recorder, on_death)
+        self._weak[id(weak)] = weak
 
     def _on_death(self, dropped: Callable[[], None], weak: ref[Any]) -> None:
-        self._weak = [one for one in self._weak if one is not weak]
+        self._weak.pop(id(weak), None)
         dropped()
 
     def discard(self, recorder: object) -> None:
         """Also while it dies, when no weak reference may lead to it any more."""
-        self._weak = [one for one in self._weak if one() is not None and one() is not recorder]
+        for key, weak in list(self._weak.items()):
+            if weak() is None or weak() is recorder:
+                self._weak.pop(key, None)
 
     def all(self) -> list[Any]:
-        return [recorder for one in self._weak if (recorder := one()) is not None]
+        return [recorder for one in list(self._weak.values()) if (recorder := one()) is not None]
 
 
 def warn_of_dropped(what: str, lost: str, how: str) -> None:

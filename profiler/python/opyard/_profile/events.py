@@ -65,10 +65,11 @@ class Track:
     def children_of(self, number: int) -> list[int]:
         """The spans directly inside a span; of -1, those inside none."""
         if self._children is None:
-            self._children = {}
+            children: dict[int, list[int]] = {}
             parents = array("I", self._trace.parents(self.index))
             for child, parent in enumerate(parents):
-                self._children.setdefault(-1 if parent == 0xFFFFFFFF else parent, []).append(child)
+                children.setdefault(-1 if parent == 0xFFFFFFFF else parent, []).append(child)
+            self._children = children  # whole: another thread may ask, too
         return self._children.get(number, [])
 
     def __repr__(self) -> str:
