@@ -17,6 +17,7 @@ pytestmark = pytest.mark.once
 HERE = ROOT / "test/python"
 # Marks of pytest that files have as a whole.
 OTHERS = {"skipif", "filterwarnings"}
+VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15", "3.13t"]
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_what_is_over_is_said(suites, monkeypatch, tmp_path):
 def test_every_suite_and_build_is_declared(suites, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["run_tests.py"])
     run_tests = importlib.import_module("run_tests")
-    monkeypatch.setattr(run_tests, "pythons", lambda: ["3.10", "3.11", "3.12", "3.13"])
+    monkeypatch.setattr(run_tests, "pythons", lambda: VERSIONS)
     names = [name for name in run_tests.suites_by_name() if not name.startswith("whole-")]
     assert sorted(names) == sorted(suites.declared()["suites"])
     assert sorted(run_tests.build_commands()) == sorted(suites.declared()["builds"])
