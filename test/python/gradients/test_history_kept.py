@@ -5,11 +5,11 @@ autograd/src/plain_tape.cpp.
 """
 
 import copy
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from leaves import single
+from wrapped import Wrapped
 
 import opyard
 from opyard import Tensor, autograd, nn, optim
@@ -103,31 +103,6 @@ def test_E22_leaves_of_subclasses_are_copied_as_before(cls):
     made = opyard.ones(2).as_subclass(cls).requires_grad_()
     for other in (copy.copy(made), copy.deepcopy(made)):
         assert type(other) is cls and other.requires_grad and other.is_leaf
-
-
-class Wrapped(Tensor):
-    """Answers by its inner tensor, and wraps whatever comes back."""
-
-    answers: ClassVar[dict] = {}
-
-    @staticmethod
-    def of(inner, requires_grad=False):
-        made = Tensor.make_wrapper_subclass(Wrapped, tuple(inner.shape), dtype=inner.dtype)
-        made.inner = inner
-        return made.requires_grad_() if requires_grad else made
-
-    @classmethod
-    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
-        def each(value, of):
-            if isinstance(value, (list, tuple)):
-                return type(value)(each(one, of) for one in value)
-            return of(value)
-
-        if op.name() in cls.answers:
-            return cls.answers[op.name()](*args)
-        inner = each(args, lambda value: value.inner if isinstance(value, Wrapped) else value)
-        found = op(*inner, **(kwargs or {}))
-        return each(found, lambda one: Wrapped.of(one) if isinstance(one, Tensor) else one)
 
 
 @pytest.fixture
