@@ -1,4 +1,4 @@
-# tools/_apt.sh: an apt with a state of its own, which leaves the system as it is. Sourced, never run.
+# tools/_apt.sh: an apt with a state of its own. Sourced, never run. The system stays as it is.
 #
 # Gives: apt_reason, apt_update.
 
@@ -18,7 +18,8 @@ apt_reason() {
   fi
 }
 
-# apt_update <folder> <deb or deb-src> <suite>: the lists of one suite, for APT_CONFIG=<folder>/apt.conf.
+# apt_update <folder> <deb or deb-src> <suite>: the lists of one suite. They are for an apt with
+# APT_CONFIG=<folder>/apt.conf.
 apt_update() {
   local state="$1" kind="$2" suite="$3"
   mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/etc"
