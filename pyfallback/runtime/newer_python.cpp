@@ -1,4 +1,4 @@
-// runtime/newer_python.cpp: what the plugin relies on in CPython, tried once.
+// runtime/newer_python.cpp: layout checks of CPython: objects, types, thread states, code objects.
 #include "runtime/newer_python.h"
 
 #include "opyard/detail/python/traced_python.h"
@@ -108,18 +108,19 @@ const char* failed_layout_check() noexcept {
 void meet_newer_python(const char* failed) {
   if (failed != nullptr) {
     PyObject* const cause = take_exception();
-    PyErr_Format(
-        PyExc_ImportError,
-        "opyard is tested with CPython 3.10 to 3.15, and cannot work on this %s: %s is not "
-        "what it relies on. Use a tested version, or an Opyard that knows this one",
-        PY_VERSION, failed);
+    PyErr_Format(PyExc_ImportError,
+                 "opyard is tested with " OPYARD_TESTED_PYTHONS
+                 ", and cannot work on this %s: %s is not "
+                 "what it relies on. Use a tested version, or an Opyard that knows this one",
+                 PY_VERSION, failed);
     PyObject* const raised = take_exception();
     PyException_SetCause(raised, cause);
     restore_exception(raised);
     throw PythonErrorSet();
   }
   if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                       "opyard is tested with CPython 3.10 to 3.15, and this is %s: its layout is "
+                       "opyard is tested with " OPYARD_TESTED_PYTHONS
+                       ", and this is %s: its layout is "
                        "the expected one, and nothing else was tried",
                        PY_VERSION) < 0) {
     throw PythonErrorSet();

@@ -1,4 +1,4 @@
-// objects/arrays/foreign_kind.h: protocols of foreign array types, and an interpreter's cache of them.
+// objects/arrays/foreign_kind.h: protocols of foreign array types, cached.
 //
 // Made with the first import of `_C` and never freed, as the Runtime is that leads to it.
 // Everything with the GIL held.

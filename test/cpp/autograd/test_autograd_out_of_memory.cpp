@@ -1,5 +1,6 @@
-// test_autograd_out_of_memory.cpp: protects that taping and running backwards fail cleanly when an allocation
-// does, at every one of them: nothing is lost, and the next step works.
+// test_autograd_out_of_memory.cpp: allocations that fail while calls are taped and run backwards.
+//
+// Each in turn: nothing is lost, and the next step works.
 #include <gtest/gtest.h>
 
 #include "../aten.h"

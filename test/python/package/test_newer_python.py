@@ -1,4 +1,4 @@
-"""A CPython that is newer than the tested ones: what is relied on in its layout is tried.
+"""Layout checks of a CPython that is newer than the tested ones.
 
 Suspect pyfallback/runtime/newer_python.cpp.
 """

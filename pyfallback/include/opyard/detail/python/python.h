@@ -23,6 +23,7 @@
 #else
 #define OPYARD_KNOWS_THIS_PYTHON 0
 #endif
+#define OPYARD_TESTED_PYTHONS "CPython 3.10 to 3.15"
 
 // Interpreters with a GIL of their own came with 3.12.
 #if PY_VERSION_HEX < 0x030C0000
