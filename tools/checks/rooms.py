@@ -52,6 +52,13 @@ def check_tests() -> Iterator[str]:
             yield f"{path}: a test is in a room, test/python/<room>/"
         if "suspect" not in (ast.get_docstring(ast.parse(text_of(path))) or "").lower():
             yield f"{path}: its head does not say whom to suspect if it fails"
+    for path in listed("test/cpp/*/test_*.cpp"):
+        text = text_of(path)
+        if re.search(r"^TEST(_[FP])?\(", text, re.MULTILINE) and f"::{path.stem} {{" not in text:
+            yield (
+                f"{path}: its tests are in no namespace opyard::{path.stem}; several files of a "
+                f"room are compiled as one, and two may say the same name"
+            )
 
 
 def check_listed() -> Iterator[str]:

@@ -12,7 +12,7 @@
 #include "opyard/library.h"
 #include "opyard/value/list.h"
 
-namespace opyard {
+namespace opyard::test_autograd {
 namespace {
 
 using autograd::backward;
@@ -271,4 +271,4 @@ TEST_F(Autograd, views_in_programs_are_refused_where_a_gradient_would_be_lost) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_autograd

@@ -43,7 +43,7 @@ void* operator new(std::size_t bytes) { return take(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace opyard {
+namespace opyard::test_autograd_fork {
 namespace {
 
 constexpr unsigned kLongest = 30;  // seconds
@@ -138,4 +138,4 @@ TEST(AutogradFork, T11_AChildTapesThoughAnotherThreadTapedForTheFirstTime) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_autograd_fork

@@ -12,7 +12,7 @@
 #include "opyard/jit/operation.h"
 #include "opyard/library.h"
 
-namespace opyard {
+namespace opyard::test_autograd_out_of_memory {
 namespace {
 
 using namespace autograd;  // NOLINT: this file is about it
@@ -164,4 +164,4 @@ TEST(AutogradOutOfMemory, H40_APullbackFailsAtEachRequestAndTheNextRunWorks) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_autograd_out_of_memory

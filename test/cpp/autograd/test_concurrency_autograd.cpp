@@ -12,7 +12,7 @@
 #include "opyard/autograd.h"
 #include "opyard/library.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_autograd {
 namespace {
 
 using namespace autograd;  // NOLINT: this file is about it
@@ -128,4 +128,4 @@ TEST_F(ConcurrencyAutograd, G9_RunsThatKeepAGraphAndOneThatDoesNot) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_autograd

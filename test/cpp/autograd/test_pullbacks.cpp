@@ -9,7 +9,7 @@
 #include "opyard/jit/operation.h"
 #include "opyard/library.h"
 
-namespace opyard {
+namespace opyard::test_pullbacks {
 namespace {
 
 using autograd::add_pullback;
@@ -247,4 +247,4 @@ stage 1(%g : Tensor):
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_pullbacks

@@ -7,7 +7,7 @@
 
 #include "opyard/base/weak.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_weak {
 namespace {
 
 struct Thing final : Counted {
@@ -46,4 +46,4 @@ TEST(ConcurrencyWeak, AWatcherSeesAnObjectWholeOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_weak

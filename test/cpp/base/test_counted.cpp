@@ -8,7 +8,7 @@
 
 #include "../failing_allocator.h"
 
-namespace opyard {
+namespace opyard::test_counted {
 namespace {
 
 // Counts how many of it are alive.
@@ -150,4 +150,4 @@ TEST(Allocator, ReplacingReturnsTheFormerOneAndNullRestoresTheDefault) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_counted

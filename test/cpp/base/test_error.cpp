@@ -11,7 +11,7 @@
 #include "../failing_allocator.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_error {
 namespace {
 
 struct KindRow {
@@ -176,4 +176,4 @@ TEST(Error, J8_AFailedAssertionSaysWhoseDefectItIs) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_error

@@ -9,7 +9,7 @@
 #include "opyard/base/alloc.h"
 #include "opyard/tensor.h"
 
-namespace opyard {
+namespace opyard::test_free_list {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -93,4 +93,4 @@ TEST(FreeList, WhoCountsSeesEachTensorComeAndGo) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_free_list

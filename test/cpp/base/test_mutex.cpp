@@ -10,7 +10,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_mutex {
 namespace {
 
 // The locks of libopyard are registered by rank; these take the places of two that no code of
@@ -94,4 +94,4 @@ TEST(Mutex, TheChildOfAForkFindsItFreeWhoeverHeldIt) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_mutex

@@ -10,7 +10,7 @@
 
 #include "../failing_allocator.h"
 
-namespace opyard {
+namespace opyard::test_small_vector {
 namespace {
 
 using Small = SmallVector<std::int64_t, 3>;
@@ -134,4 +134,4 @@ TEST(SmallVector, MoreElementsThanItCanCountAreRefused) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_small_vector

@@ -5,7 +5,7 @@
 
 #include "opyard/version.h"
 
-namespace opyard {
+namespace opyard::test_version {
 namespace {
 
 TEST(Version, TheLibraryIsTheOneTheHeadersDescribe) {
@@ -21,4 +21,4 @@ TEST(Version, TheNumberOrdersVersions) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_version

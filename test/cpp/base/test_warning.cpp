@@ -12,7 +12,7 @@
 #include "opyard/base/error.h"
 #include "opyard/interpreter/error_class.h"
 
-namespace opyard {
+namespace opyard::test_warning {
 namespace {
 
 // Keeps warnings while it lives.
@@ -119,4 +119,4 @@ TEST(Backtrace, J3_J8_StandsBelowTheTextOnRequestAndContextAboveIt) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_warning

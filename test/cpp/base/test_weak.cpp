@@ -6,7 +6,7 @@
 #include "../failing_allocator.h"
 #include "opyard/tensor/tensor_impl.h"
 
-namespace opyard {
+namespace opyard::test_weak {
 namespace {
 
 struct Thing final : Counted {
@@ -77,4 +77,4 @@ TEST(Weak, MakingOneLosesNothingWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_weak

@@ -15,7 +15,7 @@
 #include "opyard/library.h"
 #include "opyard/value/value.h"
 
-namespace opyard {
+namespace opyard::test_c_api {
 namespace {
 
 // The error that a function left, as "BadValue: text"; clears it.
@@ -590,4 +590,4 @@ TEST(CApi, WhereMemoryFailsACallFailsAndAllStandsAsBefore) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_c_api

@@ -11,7 +11,7 @@
 #include "opyard/interpreter/interpreter_exception.h"
 #include "opyard/library.h"
 
-namespace opyard {
+namespace opyard::test_c_api_errors {
 namespace {
 
 std::string left() {
@@ -205,4 +205,4 @@ TEST(CApiErrors, WhatAnOperatorThrowsStaysInsideItsCFunction) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_c_api_errors

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace opyard {
+namespace opyard::test_call_path {
 namespace {
 
 // One instruction: its text, and the symbol it refers to, if any.
@@ -180,4 +180,4 @@ TEST_F(CallPath, TheCheckerFindsWhatIsPlanted) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_call_path

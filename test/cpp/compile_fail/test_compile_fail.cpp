@@ -14,7 +14,7 @@
 
 #include "opyard/detail/registry/refusals.h"
 
-namespace opyard {
+namespace opyard::test_compile_fail {
 namespace {
 
 using Sentences = std::map<int, std::vector<std::string>>;  // by line
@@ -227,4 +227,4 @@ TEST(CompileFail, D10_AReferenceToAnythingButATensorIsRefused) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_compile_fail

@@ -10,7 +10,7 @@
 #include "c_functions.h"
 #include "opyard/base/warning.h"
 
-namespace opyard {
+namespace opyard::test_c_closure {
 namespace {
 
 using dlpack::DLManagedTensorVersioned;
@@ -452,4 +452,4 @@ TEST(CClosure, ManyThreadsMakeAndEndThem) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_c_closure

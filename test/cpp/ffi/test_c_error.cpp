@@ -10,7 +10,7 @@
 #include "opyard/ffi/c_error.h"
 #include "opyard/tensor/dlpack.h"
 
-namespace opyard {
+namespace opyard::test_c_error {
 namespace {
 
 TEST(CError, IsKeptForItsThreadUntilItIsCleared) {
@@ -82,4 +82,4 @@ static_assert(offsetof(::DLManagedTensorVersioned, dl_tensor) ==
               offsetof(dlpack::DLManagedTensorVersioned, dl_tensor));
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_c_error

@@ -6,7 +6,7 @@
 #include "c_functions.h"
 #include "opyard/inspect/inspect.h"
 
-namespace opyard {
+namespace opyard::test_c_function {
 namespace {
 
 using K = DispatchKey;
@@ -237,4 +237,4 @@ TEST(CFunction, ThePrototypeSaysWhatTheFunctionLooksLike) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_c_function

@@ -8,7 +8,7 @@
 #include "c_functions.h"
 #include "opyard/inspect/inspect.h"
 
-namespace opyard {
+namespace opyard::test_c_function_errors {
 namespace {
 
 std::string refusal(const std::string& schema, CForm form = CForm::Standard) {
@@ -277,4 +277,4 @@ TEST(CFunctionErrors, AnExceptionOfACxxFunctionPassesThrough) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_c_function_errors

@@ -14,7 +14,7 @@
 #include "c_functions.h"
 #include "opyard/inspect/inspect.h"
 
-namespace opyard {
+namespace opyard::test_c_out_of_memory {
 namespace {
 
 // Runs a scenario with its first request failing, then its second, and so on until none fails;
@@ -196,4 +196,4 @@ TEST(COutOfMemory, NumbersAndTensorsTakeNoMemoryAtAll) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_c_out_of_memory

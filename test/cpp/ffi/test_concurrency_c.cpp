@@ -9,7 +9,7 @@
 #include "../on_threads.h"
 #include "c_functions.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_c {
 namespace {
 
 constexpr int kThreads = 4;
@@ -104,4 +104,4 @@ TEST(ConcurrencyC, FunctionsOfOneLibraryAreRegisteredAtOnce) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_c

@@ -11,7 +11,7 @@
 #include "../fake_interpreter.h"
 #include "opyard/tensor.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_link {
 namespace {
 
 // Half of the threads put their object into a slot for A, half for B, all at once. Those of the
@@ -142,4 +142,4 @@ TEST(Tensor, E18_TensorsMayDieWhileTheirInterpreterIsDisarmed) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_link

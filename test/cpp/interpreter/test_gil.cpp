@@ -8,7 +8,7 @@
 
 #include "../registering.h"
 
-namespace opyard {
+namespace opyard::test_gil {
 namespace {
 
 using K = DispatchKey;
@@ -117,4 +117,4 @@ TEST_F(Gil, ItIsTakenAgainWhenTheKernelHasThrown) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_gil

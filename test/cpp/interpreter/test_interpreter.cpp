@@ -14,7 +14,7 @@
 #include "opyard/tensor.h"
 #include "opyard/value/stack.h"
 
-namespace opyard {
+namespace opyard::test_interpreter {
 namespace {
 
 // What the slots are asked with. None of it is touched by a disarmed one.
@@ -176,4 +176,4 @@ TEST(Interpreter, E13_TheTagOutlivesTheTableThatItsPluginBrought) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_interpreter

@@ -9,7 +9,7 @@
 #include "../fake_interpreter.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_interpreter_object {
 namespace {
 
 constexpr const char* kAInB = "an object of interpreter A cannot be used in interpreter B";
@@ -106,4 +106,4 @@ TEST(InterpreterObject, E13_AnOwnerMayOutliveItsInterpreter) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_interpreter_object

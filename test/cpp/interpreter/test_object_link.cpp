@@ -6,7 +6,7 @@
 #include "../fake_interpreter.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_object_link {
 namespace {
 
 constexpr const char* kAInB =
@@ -103,4 +103,4 @@ TEST(ObjectLink, E16_ReadingTheObjectChecksTheTag) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_object_link

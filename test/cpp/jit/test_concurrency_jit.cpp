@@ -13,7 +13,7 @@
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/parallel.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_concurrency_jit {
 namespace {
 
 constexpr int kRounds = rounds(500);
@@ -196,4 +196,4 @@ TEST(ConcurrencyJit, GraphsAreCompiledAndDroppedWhileOthersRun) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_concurrency_jit

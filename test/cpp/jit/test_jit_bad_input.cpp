@@ -9,7 +9,7 @@
 #include "../thrown_by.h"
 #include "opyard/jit/interpreter_state.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_bad_input {
 namespace {
 
 constexpr const char* kText = R"(graph(%x : Tensor, %n : int, %flag : bool):
@@ -185,4 +185,4 @@ TEST(BadInput, AStateIsClonedInTheMiddleOfAStage) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_bad_input

@@ -8,7 +8,7 @@
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_code {
 namespace {
 
 TEST(Code, AGraphOfThreeNodesFromTextRunsAndPrints) {
@@ -173,4 +173,4 @@ TEST(Code, H42_AnUnknownKindIsNamed) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_code

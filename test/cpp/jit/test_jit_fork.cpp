@@ -9,7 +9,7 @@
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/parallel.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_fork {
 namespace {
 
 constexpr const char* kTwoForks = R"(graph(%x : Tensor,
@@ -241,4 +241,4 @@ TEST(Wait, ChecksWhatAFutureOfSomeoneElseHolds) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_fork

@@ -7,7 +7,7 @@
 #include "opyard/jit/fuse.h"
 #include "opyard/jit/interpreter_state.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_fuse {
 namespace {
 
 constexpr const char* kText = R"(graph(%x : Tensor, %y : Tensor):
@@ -56,4 +56,4 @@ stage 1(%y : Tensor):
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_fuse

@@ -5,7 +5,7 @@
 
 #include "generated_graph.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_generated {
 namespace {
 
 TEST(Generated, T2_CodeComputesWhatTheGraphSays) {
@@ -81,4 +81,4 @@ TEST(Generated, H30_H32_StatesAreStoppedClonedAndDroppedAtEachInstruction) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_generated

@@ -23,7 +23,9 @@ struct TestAccess {
   static bool& destroyed(Node* node) { return node->destroyed_; }
   static std::vector<int>& output_stages(Graph& graph) { return graph.output_stages_; }
 };
+}  // namespace opyard::jit
 
+namespace opyard::jit::test_jit_graph {
 namespace {
 
 const Symbol kAdd = Symbol::from_qual_string("aten::add");
@@ -549,4 +551,4 @@ TEST(Lint, H9_AFusionGroupIsOnOneDeviceAndItsGraphIsLinted) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_graph

@@ -15,7 +15,7 @@
 #include "opyard/jit/operation.h"
 #include "opyard/jit/report.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_lifetimes {
 namespace {
 
 int live = 0;  // tensors of fresh()
@@ -534,4 +534,4 @@ TEST(Seeing, P2_AStrangersGraphCallsWhatIsAllowedWithinItsBudget) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_lifetimes

@@ -10,7 +10,7 @@
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_names {
 namespace {
 
 std::vector<std::string> some_names() {
@@ -142,4 +142,4 @@ TEST(GraphNames, H13_TheNewestKeepsItsNumber) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_names

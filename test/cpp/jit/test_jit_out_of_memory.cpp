@@ -8,7 +8,7 @@
 #include "opyard/keys/local.h"
 #include "opyard/registry/registry.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_out_of_memory {
 namespace {
 
 // Whether `body` ended by a failed allocation.
@@ -246,4 +246,4 @@ TEST(GraphFailures, H32_H35_AnOperatorThrowsAtEachCallOfAGeneratedGraph) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_out_of_memory

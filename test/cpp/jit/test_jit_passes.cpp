@@ -13,7 +13,7 @@
 #include "opyard/jit/file_check.h"
 #include "opyard/jit/passes.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_passes {
 namespace {
 
 struct Pass {
@@ -142,4 +142,4 @@ TEST(FileCheck, H19_RefusesWhatIsNoExpectation) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_passes

@@ -8,7 +8,7 @@
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/value/dict.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_state {
 namespace {
 
 // Three stages; %x and its view %v live on, and so does the list.
@@ -299,4 +299,4 @@ TEST(SavedState, ChangedBytesNeverReachTheInstructions) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_state

@@ -4,7 +4,7 @@
 #include "../jit.h"
 #include "opyard/jit/expression.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_text {
 namespace {
 
 // Each text is printed as it is written here.
@@ -331,4 +331,4 @@ TEST(Expression, FaultsSayWhereAndWhat) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_text

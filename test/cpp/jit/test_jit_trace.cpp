@@ -7,7 +7,7 @@
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/trace.h"
 
-namespace opyard::jit {
+namespace opyard::jit::test_jit_trace {
 namespace {
 
 Tensor call(const char* name, std::vector<opyard::Value> arguments) {
@@ -85,4 +85,4 @@ TEST(Trace, ATraceIsOfOneThreadAndIsUsedOnce) {
 }
 
 }  // namespace
-}  // namespace opyard::jit
+}  // namespace opyard::jit::test_jit_trace

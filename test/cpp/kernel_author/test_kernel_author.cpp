@@ -12,7 +12,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_kernel_author {
 namespace {
 
 Tensor counted(std::initializer_list<std::int64_t> sizes) {
@@ -207,4 +207,4 @@ TEST(Require, PutsItsMessageTogetherFromParts) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernel_author

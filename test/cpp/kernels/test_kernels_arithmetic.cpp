@@ -5,7 +5,7 @@
 
 #include "../aten.h"
 
-namespace opyard {
+namespace opyard::test_kernels_arithmetic {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -202,4 +202,4 @@ TEST(Where, ChoosesByABoolTensor) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_arithmetic

@@ -2,7 +2,7 @@
 // promotion, broadcasting, any strides, in-place rules, and the sentences for what does not fit.
 #include "../aten.h"
 
-namespace opyard {
+namespace opyard::test_kernels_elementwise {
 namespace {
 
 Tensor zeros(const Sizes& sizes, DType dtype) {
@@ -273,4 +273,4 @@ TEST(Order, OfDimensionsIsThatOfTheInputs) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_elementwise

@@ -4,7 +4,7 @@
 
 #include "../aten.h"
 
-namespace opyard {
+namespace opyard::test_kernels_factory {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -180,4 +180,4 @@ TEST(Item, IsTheNumberOfATensorOfOneElement) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_factory

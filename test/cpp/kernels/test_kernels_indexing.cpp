@@ -2,7 +2,7 @@
 // new dimensions go, and that a wrong index is named with its place.
 #include "../aten.h"
 
-namespace opyard {
+namespace opyard::test_kernels_indexing {
 namespace {
 
 Tensor matrix() { return f32({3, 2}, {1, 2, 3, 4, 5, 6}); }
@@ -167,4 +167,4 @@ TEST(Stack, JoinsAlongANewDimension) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_indexing

@@ -4,7 +4,7 @@
 
 #include "../aten.h"
 
-namespace opyard {
+namespace opyard::test_kernels_linear {
 namespace {
 
 const float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -183,4 +183,4 @@ TEST(Matmul, PicksByTheNumberOfDimensions) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_linear

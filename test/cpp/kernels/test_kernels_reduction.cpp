@@ -5,7 +5,7 @@
 
 #include "../aten.h"
 
-namespace opyard {
+namespace opyard::test_kernels_reduction {
 namespace {
 
 const float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -209,4 +209,4 @@ TEST(Softmax, InTheMiddleOfThreeDimensions) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_reduction

@@ -17,7 +17,7 @@
 #include "../aten.h"
 #include "../registering.h"
 
-namespace opyard {
+namespace opyard::test_kernels_tables {
 namespace {
 
 struct Named {
@@ -769,4 +769,4 @@ TEST(KernelTables, AProductIntoEitherOfItsFactorsIsWhole) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_tables

@@ -2,7 +2,7 @@
 // and refuse what needs a copy.
 #include "../aten.h"
 
-namespace opyard {
+namespace opyard::test_kernels_view {
 namespace {
 
 Tensor matrix() { return i64({2, 3}, {1, 2, 3, 4, 5, 6}); }
@@ -175,4 +175,4 @@ TEST(Contiguous, IsSelfOrACopy) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernels_view

@@ -7,7 +7,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_alias_keys {
 namespace {
 
 using K = DispatchKey;
@@ -125,4 +125,4 @@ TEST(Alias, A17_OnlyABackendKeyHasAnAutogradKey) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_alias_keys

@@ -9,7 +9,7 @@
 #include "../thrown_by.h"
 #include "opyard/keys/dispatch_key_set.h"
 
-namespace opyard {
+namespace opyard::test_dispatch_key {
 namespace {
 
 struct Layer {
@@ -157,4 +157,4 @@ TEST(DispatchKey, A25_AKeyPrintsAsItsBareName) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dispatch_key

@@ -13,7 +13,7 @@
 #include "opyard/keys/alias_keys.h"
 #include "opyard/keys/key_set_hash.h"
 
-namespace opyard {
+namespace opyard::test_dispatch_key_set {
 namespace {
 
 using K = DispatchKey;
@@ -299,4 +299,4 @@ TEST(KeySet, SetsAreKeysOfMapsOfTheStandardLibrary) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dispatch_key_set

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-namespace opyard {
+namespace opyard::test_local {
 namespace {
 
 using K = DispatchKey;
@@ -162,4 +162,4 @@ TEST(LocalKeys, ThreadEntryNeverShowsAndNoSetterTouchesIt) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_local

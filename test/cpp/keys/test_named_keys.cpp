@@ -10,7 +10,7 @@
 #include "../thrown_by.h"
 #include "opyard/tensor/device.h"
 
-namespace opyard {
+namespace opyard::test_named_keys {
 namespace {
 
 using K = DispatchKey;
@@ -138,4 +138,4 @@ TEST(NamedKeys, ANamedLayerTakesCallsAndShowsInDumps) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_named_keys

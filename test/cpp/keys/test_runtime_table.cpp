@@ -8,7 +8,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_runtime_table {
 namespace {
 
 using K = DispatchKey;
@@ -64,4 +64,4 @@ TEST(RuntimeTable, OnlyARuntimeKeyHasASlot) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_runtime_table

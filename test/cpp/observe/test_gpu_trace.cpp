@@ -11,7 +11,7 @@
 #include "../simulated_device.h"
 #include "opyard/base/warning.h"
 
-namespace opyard {
+namespace opyard::test_gpu_trace {
 namespace {
 
 std::vector<std::string> told;
@@ -92,4 +92,4 @@ TEST(GpuTrace, E29_TheFirstInterpreterIsToldAndItsFailuresGoNoFurther) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_gpu_trace

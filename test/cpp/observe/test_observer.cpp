@@ -7,7 +7,7 @@
 
 #include "../registering.h"
 
-namespace opyard {
+namespace opyard::test_observer {
 namespace {
 
 using K = DispatchKey;
@@ -182,4 +182,4 @@ TEST_F(Observing, D15_NothingIsBoxedWhereNobodyWantsValues) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_observer

@@ -26,7 +26,7 @@ extern "C" int opyard_test_linked();
 
 OPYARD_LIBRARY(plugin_of_the_program, m) { m.def("f(int n) -> int"); }
 
-namespace opyard {
+namespace opyard::test_plugin {
 namespace {
 
 namespace fs = std::filesystem;
@@ -322,4 +322,4 @@ TEST(Plugin, ThreadsThatLoadTheSamePluginFindItLoadedOnce) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_plugin

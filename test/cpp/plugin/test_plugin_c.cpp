@@ -10,7 +10,7 @@
 #include "opyard/plugin/plugin.h"
 #include "plugin_files.h"
 
-namespace opyard {
+namespace opyard::test_plugin_c {
 namespace {
 
 namespace fs = std::filesystem;
@@ -94,4 +94,4 @@ TEST(PluginInC, TheExampleWorks) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_plugin_c

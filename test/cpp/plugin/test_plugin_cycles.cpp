@@ -22,7 +22,7 @@
 #include "opyard/plugin/plugin.h"
 #include "plugin_files.h"
 
-namespace opyard {
+namespace opyard::test_plugin_cycles {
 namespace {
 
 namespace fs = std::filesystem;
@@ -300,4 +300,4 @@ TEST(PluginEnvironment, NamesPluginsThatAreLoadedOnce) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_plugin_cycles

@@ -9,7 +9,7 @@
 #include "../on_threads.h"
 #include "opyard/parallel.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_pool {
 namespace {
 
 constexpr int kRounds = rounds(2000);
@@ -77,4 +77,4 @@ TEST(ConcurrencyPool, OneTaskWithManyWaiters) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_pool

@@ -26,7 +26,7 @@
 #include "opyard/keys/local.h"
 #include "opyard/parallel.h"
 
-namespace opyard {
+namespace opyard::test_pool {
 namespace {
 
 using namespace std::chrono_literals;
@@ -498,4 +498,4 @@ TEST(PoolFromC, LoopsTasksAndSizes) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_pool

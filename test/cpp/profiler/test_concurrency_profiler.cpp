@@ -16,7 +16,7 @@
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
 
-namespace opyard::profiler {
+namespace opyard::profiler::test_concurrency_profiler {
 namespace {
 
 constexpr int kRounds = rounds(200);
@@ -215,4 +215,4 @@ TEST(ConcurrencyProfiler, I28_AnExitWithoutItsEntryInARing) {
 }
 
 }  // namespace
-}  // namespace opyard::profiler
+}  // namespace opyard::profiler::test_concurrency_profiler

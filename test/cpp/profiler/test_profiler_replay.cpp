@@ -21,7 +21,7 @@
 #include "opyard/profiler/profile.h"
 #include "opyard/profiler/session.h"
 
-namespace opyard::profiler {
+namespace opyard::profiler::test_profiler_replay {
 namespace {
 
 std::atomic<std::uint64_t> test_time{1000};
@@ -698,4 +698,4 @@ TEST(Clock, I54_TicksBecomeTheSystemsNanoseconds) {
 }
 
 }  // namespace
-}  // namespace opyard::profiler
+}  // namespace opyard::profiler::test_profiler_replay

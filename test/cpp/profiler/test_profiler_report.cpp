@@ -9,7 +9,7 @@
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/report.h"
 
-namespace opyard::profiler {
+namespace opyard::profiler::test_profiler_report {
 namespace {
 
 Profile two_spans() {
@@ -151,4 +151,4 @@ TEST(Report, ATraceOfNothing) {
 }
 
 }  // namespace
-}  // namespace opyard::profiler
+}  // namespace opyard::profiler::test_profiler_report

@@ -8,7 +8,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_arguments {
 namespace {
 
 constexpr const char* kDeclaration =
@@ -98,4 +98,4 @@ TEST_F(Arguments, D6_ResultsAreOneValue) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_arguments

@@ -5,7 +5,7 @@
 #include "../registering.h"
 #include "opyard/value/list.h"
 
-namespace opyard {
+namespace opyard::test_call_keys {
 namespace {
 
 using K = DispatchKey;
@@ -167,4 +167,4 @@ TEST_F(CallKeys, A29_TypedCallsSeeTheSameKeys) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_call_keys

@@ -20,7 +20,7 @@
 #include "opyard/observe/observer.h"
 #include "opyard/registry/library.h"
 
-namespace opyard {
+namespace opyard::test_concurrency {
 namespace {
 
 using K = DispatchKey;
@@ -213,4 +213,4 @@ TEST(ConcurrencyControl, ARecordThatIsReadOutsideOfACallIsFound) {
 #endif
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency

@@ -12,7 +12,7 @@
 #include "opyard/library.h"
 #include "opyard/registry/registry.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_interpreters {
 namespace {
 
 // A kernel that gives a number.
@@ -164,4 +164,4 @@ TEST_F(Views, P14_CallsRegistrationsAndGuestsAtOnce) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_interpreters

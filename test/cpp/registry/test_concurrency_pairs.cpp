@@ -20,7 +20,7 @@
 #include "opyard/registry/library.h"
 #include "opyard/registry/listener.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_pairs {
 namespace {
 
 using K = DispatchKey;
@@ -178,4 +178,4 @@ TEST(ConcurrencyPairs, B36_EveryKindOfOperationAgainstEveryOther) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_pairs

@@ -11,7 +11,7 @@
 #include "opyard/inspect/explain.h"
 #include "opyard/registry/next.h"
 
-namespace opyard {
+namespace opyard::test_dispatch_log {
 namespace {
 
 using K = DispatchKey;
@@ -146,4 +146,4 @@ TEST(TraceVariable, DISABLED_Child) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dispatch_log

@@ -15,7 +15,9 @@ struct OperatorEntry {
     return const_cast<Operator&>(op).table_.mask.exchange(mask);
   }
 };
+}  // namespace opyard
 
+namespace opyard::test_dump {
 namespace {
 
 using K = DispatchKey;
@@ -159,4 +161,4 @@ TEST(Dump, B40_AViolatedMaskIsFoundAsWell) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dump

@@ -10,7 +10,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_explain {
 namespace {
 
 using K = DispatchKey;
@@ -306,4 +306,4 @@ TEST(Explain, B41_WithoutATensorTheErrorSaysSo) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_explain

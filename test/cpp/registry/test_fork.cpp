@@ -15,7 +15,7 @@
 #include "opyard/inspect/inspect.h"
 #include "opyard/plugin/plugin.h"
 
-namespace opyard {
+namespace opyard::test_fork {
 namespace {
 
 using K = DispatchKey;
@@ -137,4 +137,4 @@ TEST(Fork, AmongBusyThreads) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_fork

@@ -9,7 +9,7 @@
 #include "opyard/thread/modes.h"
 #include "opyard/thread/thread_context.h"
 
-namespace opyard {
+namespace opyard::test_handlers {
 namespace {
 
 using K = DispatchKey;
@@ -140,4 +140,4 @@ TEST_F(Handlers, E12_AnInterpreterThatIsGoneRaises) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_handlers

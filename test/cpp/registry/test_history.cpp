@@ -11,7 +11,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_history {
 namespace {
 
 using K = DispatchKey;
@@ -157,4 +157,4 @@ TEST(History, IsReadWhileOthersRegister) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_history

@@ -11,7 +11,7 @@
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 
-namespace opyard {
+namespace opyard::test_inspect {
 namespace {
 
 using K = DispatchKey;
@@ -262,4 +262,4 @@ TEST(Inspect, B35_RegistrationsMayEndAfterMain) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_inspect

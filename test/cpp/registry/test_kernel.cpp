@@ -7,7 +7,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_kernel {
 namespace {
 
 using K = DispatchKey;
@@ -219,4 +219,4 @@ TEST(CallKernel, ABoxedOneIsHeldToTheSchemaOfItsOperator) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_kernel

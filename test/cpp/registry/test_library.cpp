@@ -10,7 +10,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_library {
 namespace {
 
 using K = DispatchKey;
@@ -359,4 +359,4 @@ TEST(Library, X5_FilledOnceMoreItReplacesInPlaceAndKeepsOperators) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_library

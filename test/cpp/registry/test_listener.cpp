@@ -14,7 +14,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_listener {
 namespace {
 
 RegistrationListener writing_to(std::string& text) {
@@ -228,4 +228,4 @@ TEST(Listener, B33_IsRightAmongThreads) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_listener

@@ -27,7 +27,7 @@
 #include "opyard/value/list.h"
 #include "opyard/value/scalar.h"
 
-namespace opyard {
+namespace opyard::test_messages {
 
 struct Nobody : Object {};
 struct Other : Object {};
@@ -431,4 +431,4 @@ TEST(Messages, TheReaderSeesADifference) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_messages

@@ -7,7 +7,7 @@
 
 #include "../registering.h"
 
-namespace opyard {
+namespace opyard::test_next {
 namespace {
 
 using K = DispatchKey;
@@ -118,4 +118,4 @@ TEST(CallNext, X4_AfterTheDefinitionIsGoneTheCallFails) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_next

@@ -10,7 +10,7 @@
 #include "../thrown_by.h"
 #include "opyard/registry/dispatch_log.h"
 
-namespace opyard {
+namespace opyard::test_operator {
 namespace {
 
 using K = DispatchKey;
@@ -279,4 +279,4 @@ TEST(BoxedCall, B34_WhenAllIsGoneTheOperatorDisappears) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_operator

@@ -14,7 +14,7 @@
 #include "opyard/registry/library.h"
 #include "opyard/registry/listener.h"
 
-namespace opyard {
+namespace opyard::test_out_of_memory {
 namespace {
 
 using K = DispatchKey;
@@ -281,4 +281,4 @@ TEST(OutOfMemory, LookingChangesNothing) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_out_of_memory

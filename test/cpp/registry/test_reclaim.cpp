@@ -14,7 +14,7 @@
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 
-namespace opyard {
+namespace opyard::test_reclaim {
 namespace {
 
 using K = DispatchKey;
@@ -439,4 +439,4 @@ TEST_F(Reclaim, MemoryIsFlatWhereOthersCallAllTheTime) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_reclaim

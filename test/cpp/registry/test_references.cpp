@@ -7,7 +7,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_references {
 namespace {
 
 using K = DispatchKey;
@@ -219,4 +219,4 @@ TEST(References, UndefinedTensorsPassInBothDirections) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_references

@@ -13,7 +13,7 @@
 #include "opyard/observe/observer.h"
 #include "opyard/registry/dispatch_log.h"
 
-namespace opyard {
+namespace opyard::test_register_call {
 namespace {
 
 using K = DispatchKey;
@@ -456,4 +456,4 @@ TEST(RegisterCall, ASchemaWithAnOpenNumberOfResultsIsRefused) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_register_call

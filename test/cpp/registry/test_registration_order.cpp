@@ -13,7 +13,7 @@
 
 #include "../registering.h"
 
-namespace opyard {
+namespace opyard::test_registration_order {
 namespace {
 
 using K = DispatchKey;
@@ -182,4 +182,4 @@ INSTANTIATE_TEST_SUITE_P(Sets, RegistrationOrder, testing::ValuesIn(sets()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_registration_order

@@ -13,7 +13,7 @@
 #include "../thrown_by.h"
 #include "opyard/registry/exclusive.h"
 
-namespace opyard {
+namespace opyard::test_registry {
 namespace {
 
 using K = DispatchKey;
@@ -368,4 +368,4 @@ TEST(Registry, B30_OneFallbackAKeySeenByOldAndNewOperators) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_registry

@@ -9,7 +9,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_resolution {
 namespace {
 
 using K = DispatchKey;
@@ -257,4 +257,4 @@ TEST_F(Resolution, B29_TheAmbiguousStubExplainsItself) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_resolution

@@ -15,7 +15,7 @@
 
 #include "../registering.h"
 
-namespace opyard {
+namespace opyard::test_signal_handler {
 namespace {
 
 using K = DispatchKey;
@@ -127,4 +127,4 @@ TEST_F(SignalHandler, ItMayComeAtAnyMomentWhileAnotherThreadRegisters) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_signal_handler

@@ -7,7 +7,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_signature {
 namespace {
 
 using K = DispatchKey;
@@ -185,4 +185,4 @@ TEST(Signature, ARefusedHandleOrKernelFixesNothing) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_signature

@@ -7,7 +7,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_typed {
 namespace {
 
 using K = DispatchKey;
@@ -203,4 +203,4 @@ TEST(TypedCall, D9_AnArgumentToWriteToThatABoxedKernelReturnedIsTheResult) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_typed

@@ -8,7 +8,7 @@
 #include "../round_trip.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_types {
 namespace {
 
 using K = DispatchKey;
@@ -140,4 +140,4 @@ TEST(Types, AWrongLayoutOrMemoryFormatIsRefused) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_types

@@ -7,7 +7,7 @@
 #include "../thrown_by.h"
 #include "opyard/detail/registry/types.h"
 
-namespace opyard {
+namespace opyard::test_types_kinds {
 namespace {
 
 using K = DispatchKey;
@@ -211,4 +211,4 @@ TEST(Types, D13_ArgumentsOfTheNewKindsAreCheckedByNameAndPosition) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_types_kinds

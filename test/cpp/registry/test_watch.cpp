@@ -14,7 +14,7 @@
 #include "../thrown_by.h"
 #include "opyard/registry/dispatch_log.h"
 
-namespace opyard {
+namespace opyard::test_watch {
 namespace {
 
 using K = DispatchKey;
@@ -247,4 +247,4 @@ TEST_F(Watch, ANinthWatcherIsRefused) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_watch

@@ -10,7 +10,7 @@
 #include "../registering.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_what_if {
 namespace {
 
 using K = DispatchKey;
@@ -145,4 +145,4 @@ TEST(WhatIf, AnOperatorThatHasKernelsOnlyHasATable) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_what_if

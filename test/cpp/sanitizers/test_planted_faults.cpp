@@ -9,6 +9,7 @@
 #include <limits>
 #include <thread>
 
+namespace opyard::test_planted_faults {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
@@ -59,3 +60,4 @@ TEST(PlantedFaults, AnOverflowOfAnIntegerEndsTheProgram) {
 #endif
 
 }  // namespace
+}  // namespace opyard::test_planted_faults

@@ -8,7 +8,7 @@
 #include "opyard/schema/parse.h"
 #include "opyard/tensor/tensor.h"
 
-namespace opyard {
+namespace opyard::test_declared_writes {
 namespace {
 
 std::vector<int> returned_by(const char* schema) {
@@ -100,4 +100,4 @@ TEST(DeclaredWrites, G11_EachMemoryIsCountedOnceUnlessItWasCounted) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_declared_writes

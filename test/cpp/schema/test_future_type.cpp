@@ -12,7 +12,7 @@
 #include "opyard/schema/parse.h"
 #include "opyard/schema/type_of.h"
 
-namespace opyard {
+namespace opyard::test_future_type {
 namespace {
 
 TypePtr parsed(const std::string& type) {
@@ -97,4 +97,4 @@ TEST(FutureType, K5_AKernelMayAnswerLater) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_future_type

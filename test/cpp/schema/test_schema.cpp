@@ -8,7 +8,7 @@
 #include "opyard/schema/parse.h"
 #include "opyard/schema/relations.h"
 
-namespace opyard {
+namespace opyard::test_schema {
 namespace {
 
 constexpr Place argument(std::size_t index) { return {Side::Argument, index}; }
@@ -252,4 +252,4 @@ TEST(Schema, OperatorNamesAreOrderedAndPrinted) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema

@@ -4,7 +4,7 @@
 #include "opyard/schema/parse.h"
 #include "opyard/schema/relations.h"
 
-namespace opyard {
+namespace opyard::test_schema_compatible {
 namespace {
 
 std::string backward(const char* fresh, const char* old, Callers callers = Callers::All) {
@@ -193,4 +193,4 @@ TEST(SchemaCompatible, C22_ForwardWhereOnlyDefaultedArgumentsWereAdded) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_compatible

@@ -7,7 +7,7 @@
 #include "../thrown_by.h"
 #include "opyard/schema/parse.h"
 
-namespace opyard {
+namespace opyard::test_schema_corpus {
 namespace {
 
 constexpr const char* kAccepted[] = {
@@ -82,4 +82,4 @@ TEST(SchemaCorpus, C30_EachTextIsAcceptedAndPrintedOrRefusedWithItsReason) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_corpus

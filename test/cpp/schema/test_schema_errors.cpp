@@ -8,7 +8,7 @@
 #include "opyard/schema/parse.h"
 #include "schema_error.h"
 
-namespace opyard {
+namespace opyard::test_schema_errors {
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -200,4 +200,4 @@ TEST(SchemaErrors, C20_AnOperatorNameHasTheSameErrors) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_errors

@@ -7,7 +7,7 @@
 #include "opyard/schema/parse.h"
 #include "schema_error.h"
 
-namespace opyard {
+namespace opyard::test_schema_faults {
 namespace {
 
 // "1:3 1:9": where the mistakes of a text are.
@@ -186,4 +186,4 @@ TEST(SchemaFaults, X9_AliasSetsThatCanAllBeTrueAreTaken) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_faults

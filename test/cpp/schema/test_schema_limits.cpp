@@ -9,7 +9,7 @@
 #include "opyard/schema/parse.h"
 #include "schema_error.h"
 
-namespace opyard {
+namespace opyard::test_schema_limits {
 namespace {
 
 TEST(SchemaLimits, BytesThatAreNoTextAreShownEscaped) {
@@ -233,4 +233,4 @@ TEST(SchemaLimits, HostileBytesAreRefusedOrUnderstood) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_limits

@@ -9,7 +9,7 @@
 #include "../thrown_by.h"
 #include "opyard/schema/parse.h"
 
-namespace opyard {
+namespace opyard::test_schema_malformed {
 namespace {
 
 const std::string kFile = std::string(kTestFolder) + "/schemas/malformed.txt";
@@ -46,4 +46,4 @@ TEST(SchemaMalformed, X9_ThePlacesInTheMessagesAreThoseOfTheFaults) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_malformed

@@ -8,7 +8,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_schema_parse {
 namespace {
 
 // The one argument of f(<text>) -> ().
@@ -344,4 +344,4 @@ TEST(SchemaParse, C14_FloatsMayBeInfiniteOrNotANumber) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_parse

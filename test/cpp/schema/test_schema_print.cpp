@@ -7,7 +7,7 @@
 
 #include "opyard/schema/parse.h"
 
-namespace opyard {
+namespace opyard::test_schema_print {
 namespace {
 
 std::string printed(const std::string& text) { return to_string(parse_schema(text)); }
@@ -239,4 +239,4 @@ TEST(SchemaPrint, C9_ParsingThePrintGivesTheSameSchema) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_schema_print

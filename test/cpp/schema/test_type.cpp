@@ -7,7 +7,7 @@
 #include "../thrown_by.h"
 #include "opyard/schema/parse.h"
 
-namespace opyard {
+namespace opyard::test_type {
 namespace {
 
 constexpr std::int64_t kTwo[] = {2};
@@ -195,4 +195,4 @@ TEST(Type, X11_PlainKindsAreThoseThatAreAcceptedWhateverTheValue) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_type

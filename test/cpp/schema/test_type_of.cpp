@@ -8,7 +8,7 @@
 #include "opyard/schema/parse.h"
 #include "opyard/value/list.h"
 
-namespace opyard {
+namespace opyard::test_type_of {
 namespace {
 
 std::string type_text(const Value& value) { return to_string(*type_of(value)); }
@@ -111,4 +111,4 @@ TEST(TypeOf, D13_EachTypeAcceptsItsOwnKindAlone) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_type_of

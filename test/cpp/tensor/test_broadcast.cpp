@@ -9,7 +9,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_broadcast {
 namespace {
 
 // Of -1 as a size that is not known.
@@ -81,4 +81,4 @@ TEST(Broadcast, SaysWhatATargetMustBe) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_broadcast

@@ -5,7 +5,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_device {
 namespace {
 
 TEST(Device, TextIsTheBackendInLowerCaseAndTheIndexWhereThereIsOne) {
@@ -45,4 +45,4 @@ TEST(Device, AMalformedIndexIsRefused) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_device

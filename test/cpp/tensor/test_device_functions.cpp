@@ -10,7 +10,7 @@
 #include "../thrown_by.h"
 #include "opyard/c_api.h"
 
-namespace opyard {
+namespace opyard::test_device_functions {
 namespace {
 
 constexpr Device kThere{Backend::PrivateUse1, 0};
@@ -174,4 +174,4 @@ TEST_F(DeviceFunctions, TheyServeProgramsInC) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_device_functions

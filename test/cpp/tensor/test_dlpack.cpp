@@ -12,7 +12,7 @@
 #include "../thrown_by.h"
 #include "foreign_array.h"
 
-namespace opyard {
+namespace opyard::test_dlpack {
 namespace {
 
 using dlpack::DLDataType;
@@ -251,4 +251,4 @@ TEST(DLPack, OnlyMemoryOfTheCpuGoesOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dlpack

@@ -12,7 +12,7 @@
 #include "../thrown_by.h"
 #include "foreign_array.h"
 
-namespace opyard {
+namespace opyard::test_dlpack_defects {
 namespace {
 
 using dlpack::DLDataType;
@@ -195,4 +195,4 @@ TEST(DLPack, ANullPointerIsRefused) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dlpack_defects

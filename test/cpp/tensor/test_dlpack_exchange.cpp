@@ -13,7 +13,7 @@
 #include "foreign_array.h"
 #include "opyard/value/sym_tensor.h"
 
-namespace opyard {
+namespace opyard::test_dlpack_exchange {
 namespace {
 
 using dlpack::DLPackExchangeAPI;
@@ -122,4 +122,4 @@ TEST(DLPackExchange, F57_MemoryIsAllocatedAfterAPrototype) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dlpack_exchange

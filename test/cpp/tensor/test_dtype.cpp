@@ -7,7 +7,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_dtype {
 namespace {
 
 struct Row {
@@ -70,4 +70,4 @@ TEST(DTypes, AnUnknownNumberOrNameIsNone) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dtype

@@ -11,7 +11,7 @@
 #include "foreign_array.h"
 #include "opyard/base/weak.h"
 
-namespace opyard {
+namespace opyard::test_exported_tensor {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
@@ -271,4 +271,4 @@ TEST_F(ExportedTensors, F57_MarksAreForgottenAndWhatIsKeptForGradientsIsNotHande
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_exported_tensor

@@ -10,7 +10,7 @@
 #include "../thrown_by.h"
 #include "opyard/tensor.h"
 
-namespace opyard {
+namespace opyard::test_geometry {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
@@ -129,4 +129,4 @@ TEST(Geometry, AdoptingReachesOutsideTheAddressSpaceInNoDirection) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_geometry

@@ -10,7 +10,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_memory_format {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
@@ -100,4 +100,4 @@ TEST(MemoryFormat, DenseMeansThatEveryPlaceIsFilledOnce) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_memory_format

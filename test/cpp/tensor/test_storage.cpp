@@ -9,7 +9,7 @@
 #include "../failing_allocator.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_storage {
 namespace {
 
 constexpr Device kCpu{Backend::CPU, -1};
@@ -92,4 +92,4 @@ TEST(Storage, WritesAreCounted) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_storage

@@ -10,7 +10,7 @@
 #include "../fake_interpreter.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_tensor {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
@@ -318,4 +318,4 @@ TEST(Tensor, WhatIsKeptForGradientsIsSetOnceAndDiesWithTheTensor) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_tensor

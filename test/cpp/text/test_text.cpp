@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace opyard::detail {
+namespace opyard::detail::test_text {
 namespace {
 
 constexpr std::string_view kSymbols[] = {"->", "::", "==", "**", "(", ")", "[", "]", "{",
@@ -197,4 +197,4 @@ TEST(Text, AComplexTokenHasOneOrTwoParts) {
 }
 
 }  // namespace
-}  // namespace opyard::detail
+}  // namespace opyard::detail::test_text

@@ -8,7 +8,7 @@
 #include "../fake_interpreter.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_modes {
 namespace {
 
 constexpr DispatchKey kKey = DispatchKey::Python;
@@ -133,4 +133,4 @@ TEST_F(Modes, ExchangingGivesTheFormerOnes) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_modes

@@ -9,7 +9,7 @@
 #include "../fake_interpreter.h"
 #include "opyard/observe/observer.h"
 
-namespace opyard {
+namespace opyard::test_thread_context {
 namespace {
 
 using K = DispatchKey;
@@ -111,4 +111,4 @@ TEST(ThreadContext, X14_KeepsItsModesAlive) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_thread_context

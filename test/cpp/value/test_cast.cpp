@@ -13,7 +13,7 @@
 
 #define COMMA ,  // in the arguments of macros
 
-namespace opyard {
+namespace opyard::test_cast {
 namespace {
 
 // A C++ value goes into a value that equals `boxed`, and comes out as it was.
@@ -114,4 +114,4 @@ TEST(Cast, D3_Handles) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_cast

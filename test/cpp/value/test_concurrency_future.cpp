@@ -10,7 +10,7 @@
 
 #include "opyard/value/future_collect.h"
 
-namespace opyard {
+namespace opyard::test_concurrency_future {
 namespace {
 
 constexpr int kRounds = 300;
@@ -149,4 +149,4 @@ TEST(ConcurrencyFuture, K5_OneOfSeveralValuesIsTaken) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_concurrency_future

@@ -10,7 +10,7 @@
 #include "opyard/value/cast.h"
 #include "opyard/value/list.h"
 
-namespace opyard {
+namespace opyard::test_deep_copy {
 namespace {
 
 constexpr std::int64_t kTwo[] = {2};
@@ -169,4 +169,4 @@ TEST(DeepCopy, D4_NothingIsLeftWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_deep_copy

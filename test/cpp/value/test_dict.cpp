@@ -11,7 +11,7 @@
 #include "../one_of_each.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_dict {
 namespace {
 
 using Numbers = Dict<std::string, std::int64_t>;
@@ -226,4 +226,4 @@ TEST(Dict, D5_MakingOneLosesNothingWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_dict

@@ -18,7 +18,7 @@
 #include "opyard/value/future_collect.h"
 #include "opyard/value/list.h"
 
-namespace opyard {
+namespace opyard::test_future {
 namespace {
 
 using FuturePtr = CountedPtr<FutureObject>;
@@ -519,4 +519,4 @@ TEST(Future, TheChildOfAForkCanUseFuturesAtOnce) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_future

@@ -10,7 +10,7 @@
 #include "../one_of_each.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_list {
 namespace {
 
 using Ints = List<std::int64_t>;
@@ -147,4 +147,4 @@ TEST(List, D5_MakingOneLosesNothingWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_list

@@ -7,7 +7,7 @@
 
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_scalar {
 namespace {
 
 TEST(Scalar, KeepsTheTypeItWasMadeFrom) {
@@ -82,4 +82,4 @@ TEST(Scalar, RefusesWhatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_scalar

@@ -6,7 +6,7 @@
 #include "../failing_allocator.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_stack {
 namespace {
 
 constexpr std::int64_t kTwo[] = {2};
@@ -154,4 +154,4 @@ TEST(Stack, GrowingLosesNothingWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_stack

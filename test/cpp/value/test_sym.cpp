@@ -11,7 +11,7 @@
 #include "opyard/schema/type.h"
 #include "opyard/value/cast.h"
 
-namespace opyard {
+namespace opyard::test_sym {
 namespace {
 
 constexpr std::int64_t kLowest = -(std::int64_t{1} << 62);
@@ -204,4 +204,4 @@ TEST(Sym, E34_OnlySymbolicTypesTakeSymbolicNumbers) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_sym

@@ -12,7 +12,7 @@
 #include "../thrown_by.h"
 #include "opyard/tensor/memory_format.h"
 
-namespace opyard {
+namespace opyard::test_sym_tensor {
 namespace {
 
 constexpr std::int64_t kSizes[] = {2, 3};
@@ -197,4 +197,4 @@ TEST(SymTensor, E9_StridesLikeAFormat) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_sym_tensor

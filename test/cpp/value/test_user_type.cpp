@@ -7,7 +7,7 @@
 #include "../thrown_by.h"
 #include "opyard/value/cast.h"
 
-namespace opyard {
+namespace opyard::test_user_type {
 namespace {
 
 struct Other : Object {};
@@ -54,9 +54,10 @@ TEST(UserType, D1_TheSameRegistrationTwiceIsOne) {
 TEST(UserType, D1_ANameOrTypeThatIsTakenIsRefused) {
   counter_type();
   color_type();
-  EXPECT_THROWN(register_class<Other>("test.Counter"), BadRegistration,
-                "the name test.Counter already means the C++ class opyard::Counter; choose "
-                "another name for the C++ class opyard::(anonymous namespace)::Other");
+  EXPECT_THROWN(
+      register_class<Other>("test.Counter"), BadRegistration,
+      "the name test.Counter already means the C++ class opyard::Counter; choose "
+      "another name for the C++ class opyard::test_user_type::(anonymous namespace)::Other");
   EXPECT_THROWN(register_class<Counter>("test.Counter2"), BadRegistration,
                 "the C++ class opyard::Counter is registered as test.Counter already and cannot "
                 "be test.Counter2 as well");
@@ -92,7 +93,8 @@ TEST(UserType, D1_MembersOfAnEnumAreDistinct) {
 
 TEST(UserType, D1_AnObjectOfAnUnregisteredClassIsNoValue) {
   EXPECT_THROWN(Value(make_counted<Unregistered>()), BadRegistration,
-                "the C++ type opyard::(anonymous namespace)::Unregistered is not registered; call "
+                "the C++ type opyard::test_user_type::(anonymous namespace)::Unregistered is not "
+                "registered; call "
                 "register_class or register_enum with a name such as demo.Counter before it is "
                 "used");
   EXPECT_EQ(thrown_by([] { Value(make_counted<Derived>()); }).kind, ErrorKind::BadRegistration)
@@ -122,4 +124,4 @@ TEST(UserType, D3_AnEnumComesOutAsItsOwnTypeOnly) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_user_type

@@ -7,7 +7,7 @@
 #include "../one_of_each.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_value {
 namespace {
 
 constexpr std::int64_t kTwo[] = {2};
@@ -219,4 +219,4 @@ TEST(Value, MakingOneLosesNothingWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_value

@@ -5,7 +5,7 @@
 
 #include "../one_of_each.h"
 
-namespace opyard {
+namespace opyard::test_value_alias {
 namespace {
 
 constexpr std::int64_t kTwo[] = {2};
@@ -78,4 +78,4 @@ TEST(ValueAlias, D4_ValuesOverlapWhereTheyReachTheSameMemory) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_value_alias

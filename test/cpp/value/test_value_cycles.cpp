@@ -14,7 +14,7 @@
 #include "opyard/value/hash.h"
 #include "opyard/value/list.h"
 
-namespace opyard {
+namespace opyard::test_value_cycles {
 namespace {
 
 using Dicts = Dict<std::string, Value>;
@@ -174,4 +174,4 @@ TEST(ValueCycles, D5_ADictThatOthersStillHoldSurvivesItsOuterOne) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_value_cycles

@@ -9,7 +9,7 @@
 #include "../one_of_each.h"
 #include "../thrown_by.h"
 
-namespace opyard {
+namespace opyard::test_value_hash {
 namespace {
 
 TEST(ValueHash, D4_EqualValuesHaveEqualHashes) {
@@ -77,4 +77,4 @@ TEST(ValueHash, D4_TuplesThatShareTheirElementsAreHashedOnce) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_value_hash

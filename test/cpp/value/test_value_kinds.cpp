@@ -6,7 +6,7 @@
 #include "../thrown_by.h"
 #include "opyard/value/cast.h"
 
-namespace opyard {
+namespace opyard::test_value_kinds {
 namespace {
 
 TEST(ValueKinds, D1_EachComesOutAsItWentIn) {
@@ -237,4 +237,4 @@ TEST(ValueKinds, D1_MakingOneLosesNothingWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_value_kinds

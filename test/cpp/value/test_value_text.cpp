@@ -9,7 +9,7 @@
 #include "../thrown_by.h"
 #include "opyard/value/value.h"
 
-namespace opyard {
+namespace opyard::test_value_text {
 namespace {
 
 constexpr std::int64_t kTwo[] = {2};
@@ -151,4 +151,4 @@ TEST(Value, TensorsAndForeignObjectsAreEqualOnlyToThemselves) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_value_text

@@ -5,7 +5,7 @@
 
 #include "../one_of_each.h"
 
-namespace opyard {
+namespace opyard::test_weak_value {
 namespace {
 
 TEST(WeakValue, D4_SeesTheEndOfEveryKindThatIsCounted) {
@@ -42,4 +42,4 @@ TEST(WeakValue, D4_ABorrowedTensorIsWatchedAsAnyOther) {
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::test_weak_value

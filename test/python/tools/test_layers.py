@@ -248,6 +248,16 @@ def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(c
     ]
 
 
+def test_cpp_tests_have_namespaces_of_their_own(copy, plant):
+    plant("test/cpp/planted/test_good.cpp", "namespace opyard::test_good {\nTEST(A, B) {}\n}\n")
+    plant("test/cpp/planted/test_helper.cpp", "namespace {\nint number;\n}\n")
+    assert list(check_tests()) == []
+    for word in ("TEST", "TEST_F", "TEST_P"):
+        plant("test/cpp/planted/test_bad.cpp", f"namespace {{\n{word}(A, B) {{}}\n}}\n")
+        (fault,) = check_tests()
+        assert "test_bad.cpp: its tests are in no namespace opyard::test_bad;" in fault
+
+
 def test_what_users_read_includes_no_inner_header(copy, plant):
     planted = ["README.md", "docs/guides/kernels.md", "examples/vision/planted.cpp"]
     planted += ["kernels/src/common/check.cpp", "kernels/src/planted.h"]
