@@ -45,19 +45,14 @@ def slow_roi_align(images, boxes, scale, height, width, samples=2):
     return out / samples**2
 
 
-def register_fakes():
-    """What the operators give for tensors without memory; the number of kept boxes is not known."""
+def register_fake():
+    """What nms gives for tensors without memory: the number of kept boxes is not known."""
 
     @opyard.library.register_fake("vision::nms")
     def _(boxes, scores, iou_threshold):
         return opyard.ops.aten.empty(
             [opyard.library.get_ctx().new_dynamic_size()], dtype=opyard.int64, device="meta"
         )
-
-    @opyard.library.register_fake("vision::roi_align")
-    def _(images, boxes, scale, height, width, samples=2):
-        sizes = [boxes.shape[0], images.shape[1], height, width]
-        return opyard.ops.aten.empty(sizes, dtype=images.dtype, device="meta")
 
 
 def compare(name, make, dtype):
@@ -85,7 +80,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--library", required=True, help="the library that vision.cpp became")
     opyard.load_library(parser.parse_args().library)
-    register_fakes()
+    register_fake()
 
     kinds = {"NumPy": lambda a: a, "Opyard": opyard.from_numpy}
     try:

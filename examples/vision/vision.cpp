@@ -123,8 +123,9 @@ Tensor roi_align(const Tensor& images, const Tensor& boxes, double scale, std::i
   OPYARD_REQUIRE(height > 0 && width > 0 && samples > 0, BadValue, "vision::roi_align: height is ",
                  height, ", width is ", width, " and samples is ", samples,
                  "; each must be 1 or more");
-  const Tensor result =
-      Tensor::empty(std::array{boxes.size(0), images.size(1), height, width}, images.dtype());
+  const Tensor result = Tensor::empty(std::array{boxes.size(0), images.size(1), height, width},
+                                      images.dtype(), images.device());
+  if (opyard::is_meta(images)) return result;
   opyard::dispatch_dtypes<float, double>(images.dtype(), "vision::roi_align", [&]<typename T>() {
     align<T>(images, boxes, T(scale), samples, result);
   });
@@ -136,7 +137,7 @@ OPYARD_LIBRARY(vision, m) {
   m.def(
       "roi_align(Tensor images, Tensor boxes, float scale, int height, int width, int samples=2) "
       "-> Tensor");
-  m.impl("nms", opyard::DispatchKey::CPU, &nms);
+  m.impl("nms", opyard::DispatchKey::CPU, opyard::cpu_only(&nms));
   m.impl("roi_align", opyard::DispatchKey::CPU, &roi_align);
 }
 

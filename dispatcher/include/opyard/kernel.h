@@ -8,13 +8,14 @@
 //     return y;
 //   }
 //
+//   tensor/tensor.h           Tensor, is_meta
 //   tensor/make.h             contiguous, empty_like, zeros, flatten
 //   tensor/views.h            select, narrow, transpose, permute, unsqueeze, expand, view
 //   tensor/accessor.h         accessor<const T, N>(x) to read, accessor<T, N>(x) to write
-//   tensor/strided_loop.h     transform, for_each
+//   tensor/strided_loop.h     transform, fill, copy, reduce, for_each
 //   tensor/dispatch_dtypes.h  dispatch_dtypes<float, double>(…)
 //   value/message.h           OPYARD_REQUIRE(condition, Kind, pieces…)
-//   library.h                 OPYARD_LIBRARY
+//   library.h                 OPYARD_LIBRARY, releases_gil, cpu_only
 //
 // Compile a library with -DOPYARD_CHECKED while you write it: accessors then check indices, and
 // data() that the tensor is contiguous. docs/guides/kernels.md is the guide.

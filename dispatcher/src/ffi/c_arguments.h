@@ -37,7 +37,7 @@ class ArgumentWriter {
       return view_of_none(optional);
     }
     const Tensor& tensor = value.tensor_unchecked();
-    if (part.written) static_cast<void>(tensor.mutable_raw());  // may it be written to? It will be
+    if (part.written) tensor.count_write();
     auto* const view = memory_.take<dlpack::DLTensor>(1);
     view_as_dlpack(tensor, *view);
     return view;

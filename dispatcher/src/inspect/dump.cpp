@@ -76,7 +76,7 @@ std::string describe_slot(const OperatorEntry& entry, DispatchKey key, const Com
   const Resolved resolved = entry.resolve(key, common, caller);
   if (resolved.record->role == RecordRole::Missing) return "";
   return fmt::format("{}{} [{}]", passes_calls_by(resolved.record->role) ? "fallthrough " : "",
-                     resolved.record->provenance.str(), resolved.rule);
+                     resolved.provenance().str(), resolved.rule);
 }
 
 std::string dump_table(const OperatorEntry& entry, const Common& common,

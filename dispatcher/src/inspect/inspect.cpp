@@ -241,7 +241,7 @@ Resolution resolve(const Operator& op, DispatchKey key) {
     return {&gone_record(), "definition unregistered", gone_record().provenance.str()};
   }
   const Resolved resolved = entry->resolve(key, state().common, state().common.here());
-  return {resolved.record, resolved.rule, resolved.record->provenance.str()};
+  return {resolved.record, resolved.rule, resolved.provenance().str()};
 }
 
 std::vector<DispatchKey> keys_with_kernel(const Operator& op) {

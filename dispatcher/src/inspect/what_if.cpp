@@ -32,6 +32,7 @@ class Trial {
     auto record = std::make_unique<Record>();
     record->provenance = kTheNewKernel;
     if (change == WhatIf::Fallthrough) record->role = RecordRole::Fallthrough;
+    record->serves_meta = change == WhatIf::Kernel;
     record->key = key;
     entry.kernels.reserve_one();
     entry.kernels.push({std::move(record), kTrial, nullptr});

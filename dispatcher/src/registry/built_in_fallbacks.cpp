@@ -10,6 +10,7 @@ void make_built_in_records() {
   thread_entry_record();
   watch_record();
   per_interpreter_record();
+  cpu_on_meta_record();
   built_in_fallback(DispatchKey::Observe);
   handlers_record();
   dispatcher_record();

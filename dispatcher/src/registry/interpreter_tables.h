@@ -15,13 +15,13 @@
 // registry's lock. A call reads the table of the interpreter that its thread is in, which cannot
 // leave meanwhile.
 //
-// Depends on: registry/operator.h, registry/calling_interpreter.h.
+// Depends on: registry/operator.h, registry/kernel_stacks.h.
 #pragma once
 
 #include <atomic>
 
 #include "opyard/registry/operator.h"
-#include "registry/calling_interpreter.h"
+#include "registry/kernel_stacks.h"
 
 namespace opyard {
 

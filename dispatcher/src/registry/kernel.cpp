@@ -37,8 +37,10 @@ void run_boxed_released(const Record& record, const Operator& op, DispatchKeySet
 
 Kernel Kernel::boxed(BoxedKernel function, Gil gil) {
   if (function == nullptr) refuse_null();
-  return with_context(gil == Gil::Released ? &run_boxed_released : &run_boxed,
-                      reinterpret_cast<void*>(function), nullptr, gil);
+  Kernel kernel = with_context(gil == Gil::Released ? &run_boxed_released : &run_boxed,
+                               reinterpret_cast<void*>(function), nullptr, gil);
+  kernel.record_->serves_meta = true;
+  return kernel;
 }
 
 Kernel Kernel::fallthrough() {

@@ -6,7 +6,17 @@
 //   CPU   CPU   CUDA   AutogradCPU
 //         └ active
 //
-// Depends on: opyard/detail/registry/record.h, registry/calling_interpreter.h.
+// Some records serve one interpreter alone (Record::interpreter), so a table is computed for a
+// caller, who sees those of its own and those that serve all:
+//
+//   CallingInterpreter::of(interpreter)   calls of this interpreter; of null: of one that has no
+//                                         record of its own
+//   CallingInterpreter::outside()         a thread that is in no interpreter: sees those of all
+//                                         that live
+//   CallingInterpreter::after()           no interpreter is left: sees those of the ended ones,
+//                                         which then say so
+//
+// Depends on: opyard/detail/registry/record.h, interpreter/interpreter.h.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +27,33 @@
 #include <vector>
 
 #include "opyard/detail/registry/record.h"
-#include "registry/calling_interpreter.h"
+#include "opyard/interpreter/interpreter.h"
 
 namespace opyard {
 
 using Owner = const void*;
+
+class CallingInterpreter {
+ public:
+  static CallingInterpreter of(const Interpreter* interpreter) noexcept {
+    return {Who::One, interpreter};
+  }
+  static CallingInterpreter outside() noexcept { return {Who::Outside, nullptr}; }
+  static CallingInterpreter after() noexcept { return {Who::After, nullptr}; }
+
+  bool sees(const Record& record) const noexcept {
+    if (record.interpreter == nullptr || who_ == Who::After) return true;
+    return who_ == Who::One ? record.interpreter == interpreter_ : record.interpreter->armed();
+  }
+
+ private:
+  enum class Who { One, Outside, After };
+  CallingInterpreter(Who who, const Interpreter* interpreter) noexcept
+      : who_(who), interpreter_(interpreter) {}
+
+  Who who_;
+  const Interpreter* interpreter_;
+};
 
 struct RegisteredKernel {
   std::unique_ptr<Record> record;  // which has the key

@@ -199,6 +199,10 @@ class Active {
       }
     }
     if (facts.built_in != nullptr) return {facts.built_in, "backend fallback"};
+    const Record* const at_cpu = exact_[slot_of(K::CPU)];
+    if (facts.key == K::Meta && at_cpu != nullptr && at_cpu->serves_meta) {
+      return {&cpu_on_meta_record(), "from CPU", at_cpu};
+    }
     return {&missing_record(), "missing"};
   }
 

@@ -22,7 +22,6 @@
 #include "opyard/detail/base/rare.h"
 #include "opyard/detail/base/shared_text.h"
 #include "opyard/registry/registry.h"
-#include "registry/calling_interpreter.h"
 #include "registry/gradient_slot.h"
 #include "registry/kernel_stacks.h"
 
@@ -76,6 +75,10 @@ extern std::atomic<bool> several_interpreters;
 struct Resolved {
   const Record* record;
   const char* rule;
+  const Record* kernel = nullptr;  // that the record goes on to, if it is a built-in one
+
+  // Of what people are told.
+  const SharedText& provenance() const { return (kernel == nullptr ? record : kernel)->provenance; }
 };
 
 // The key at which a kernel registered for `at` is stored. Raises BadRegistration if none can.

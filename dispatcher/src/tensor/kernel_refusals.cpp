@@ -1,17 +1,24 @@
 // tensor/kernel_refusals.cpp: errors of accessors, loops and dispatch over dtypes.
 #include <fmt/format.h>
 
+#include "opyard/detail/tensor/meta_call.h"
 #include "opyard/tensor/accessor.h"
 #include "opyard/tensor/dispatch_dtypes.h"
+#include "opyard/tensor/strided_loop.h"
 
 namespace opyard {
 
-void require_elements(const char* what, const Tensor& x) {
+namespace {
+
+bool is_own_meta(const TensorImpl& impl) { return impl.own_device().backend == Backend::Meta; }
+
+// Of elements that are there or on meta.
+void require_plain_elements(const char* what, const Tensor& x) {
   if (!x.defined()) {
     fail(ErrorKind::BadArgument, fmt::format("{} of an undefined tensor; pass a tensor", what));
   }
   const TensorImpl& impl = *x.impl();
-  if (!impl.own_device().is_cpu()) {
+  if (!impl.own_device().is_cpu() && !is_own_meta(impl)) {
     fail(ErrorKind::Unsupported,
          fmt::format("{} of {} on {}: elements are read from memory of the cpu only", what,
                      describe(x), to_string(impl.own_device())));
@@ -23,7 +30,15 @@ void require_elements(const char* what, const Tensor& x) {
              "{} of {}: its class defines its geometry, and elements are found by the memory's own",
              what, describe(x)));
   }
+}
+
+}  // namespace
+
+void require_elements(const char* what, const Tensor& x) {
+  require_plain_elements(what, x);
+  const TensorImpl& impl = *x.impl();
   if (impl.own_numel() != 0 && impl.data() == nullptr) {
+    if (is_own_meta(impl)) detail::refuse_meta_elements(what, x);
     fail(ErrorKind::BadValue,
          fmt::format("{} of {}: it has no memory, so its class has to handle the operator", what,
                      describe(x)));
@@ -31,6 +46,25 @@ void require_elements(const char* what, const Tensor& x) {
 }
 
 namespace detail {
+
+const void* elements_to_read(const char* what, const Tensor& x, DType dtype) {
+  require_elements(what, x);
+  require_element_type(x, dtype);
+  return x.impl()->data();
+}
+
+void* elements_to_write(const char* what, const Tensor& x, DType dtype) {
+  require_plain_elements(what, x);
+  require_element_type(x, dtype);
+  if (is_own_meta(*x.impl())) return nullptr;
+  require_elements(what, x);
+  return x.mutable_raw();
+}
+
+void require_loop_input(const char* what, const Tensor& x, DType dtype) {
+  require_plain_elements(what, x);
+  require_element_type(x, dtype);
+}
 
 void require_element_type(const Tensor& x, DType dtype) {
   if (x.dtype() != dtype) {

@@ -28,9 +28,9 @@ void copy_bytes(const detail::LoopPlan<2>& plan, std::byte* to, const std::byte*
                                            reinterpret_cast<const Element*>(from));
 }
 
-void copy_strided(const Tensor& to, const Tensor& from) {
+void copy_strided(const Tensor& to, const Tensor& from, void* first) {
   const auto plan = detail::plan_loop<2>(to.sizes(), {{&to, &from}});
-  auto* const written = static_cast<std::byte*>(to.impl()->data());
+  auto* const written = static_cast<std::byte*>(first);
   const auto* const read = static_cast<const std::byte*>(from.raw());
   switch (item_size(to.dtype())) {
     case 1:
@@ -77,10 +77,22 @@ Tensor zeros_like(const Tensor& x, std::optional<DType> dtype) {
 
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
+  if (is_meta(x)) return empty_like(x);
   require_elements("contiguous", x);
   Tensor made = empty_like(x);
-  copy_strided(made, x);
+  copy_strided(made, x, made.impl()->data());
   return made;
+}
+
+void copy(const Tensor& result, const Tensor& from) {
+  void* const to = detail::elements_to_write("copy", result, result.dtype());
+  detail::require_loop_input("copy", from, result.dtype());
+  if (to == nullptr) {
+    detail::plan_loop<2>(result.sizes(), {{&result, &from}});
+    return;
+  }
+  require_elements("copy", from);
+  copy_strided(result, from, to);
 }
 
 Tensor flatten(const Tensor& x, std::int64_t start, std::int64_t end) {

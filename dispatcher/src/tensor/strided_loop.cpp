@@ -13,6 +13,12 @@ void broadcast_strides(const Tensor& x, IntSpan sizes, DimVector& strides) {
   expand_strides(x.sizes(), x.strides(), sizes, strides);
 }
 
+void require_reduced(const Tensor& result, const Tensor& x) {
+  if (const SizeClash misfit = find_misfit(result.sizes(), x.sizes())) {
+    refuse_misfit("reduce", {"the result", result}, {"x", x.sizes()}, misfit);
+  }
+}
+
 // A dimension of size 1 is dropped, and one is joined with the next if every tensor goes on
 // seamlessly. Order stays, so that elements come in row-major order.
 void join_dimensions(DimVector& sizes, DimVector* strides, std::size_t count) {

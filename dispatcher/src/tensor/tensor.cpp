@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "opyard/detail/tensor/meta_call.h"
 #include "opyard/tensor/places.h"
 #include "opyard/tensor/reinterpret.h"
 #include "tensor/geometry.h"
@@ -141,9 +142,8 @@ std::int64_t Tensor::stride(std::int64_t dim) const {
   return all[require_own_dim(dim, std::int64_t(all.size()))];
 }
 
-void* Tensor::mutable_raw() const {
-  const TensorImpl& impl = require();
-  Storage& storage = *impl.storage();
+void Tensor::count_write() const {
+  Storage& storage = *require().storage();
   if (__builtin_expect(storage.read_only(), 0)) {
     fail(ErrorKind::BadValue,
          fmt::format("the memory of {} is read-only and cannot be written; write to a copy, as "
@@ -151,7 +151,20 @@ void* Tensor::mutable_raw() const {
                      describe(*this)));
   }
   storage.bump_version();
-  return impl.data();
+}
+
+void* Tensor::mutable_raw() const {
+  count_write();
+  return elements();
+}
+
+void* Tensor::no_elements() const {
+  const bool has_some = impl_->own_numel() != 0 ||
+                        impl_->has_policy(TensorImpl::kSymbolic | TensorImpl::kCustomSizes);
+  if (has_some && impl_->own_device().backend == Backend::Meta) {
+    detail::refuse_meta_elements("data()", *this);
+  }
+  return nullptr;
 }
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const {

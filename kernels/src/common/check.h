@@ -18,9 +18,7 @@ inline std::byte* bytes_of(const Tensor& tensor) {
   return static_cast<std::byte*>(tensor.impl()->data());
 }
 
-// [Meta] A tensor on meta has sizes, strides and a dtype, but no elements. A kernel that is
-// registered for it, too, makes its result there and is done.
-inline bool is_meta(const Tensor& tensor) { return tensor.device().backend == Backend::Meta; }
+// [Meta] A kernel that is registered for meta tensors, too, makes its result there and is done.
 // A new tensor where `like` is.
 inline Tensor empty_beside(const Tensor& like, IntSpan sizes, DType dtype) {
   return Tensor::empty(sizes, dtype, is_meta(like) ? like.device() : Device{});

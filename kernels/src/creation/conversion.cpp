@@ -119,7 +119,7 @@ Tensor& copy_in_place(Tensor& self, const Tensor& src, bool /*non_blocking*/) {
     OPYARD_REQUIRE(is_meta(self), Unsupported, kOp, ": src is ", src,
                    " on meta, which has no elements to copy; copy from a tensor that has some");
     require_expandable(kOp, {"src", src}, {"self", self});
-    self.mutable_raw();
+    self.count_write();
     return self;
   }
   require_expandable(kOp, {"src", src}, {"self", self});
@@ -129,12 +129,12 @@ Tensor& copy_in_place(Tensor& self, const Tensor& src, bool /*non_blocking*/) {
             "; copy from a tensor that has some"});
   }
   if (is_meta(self)) {
-    self.mutable_raw();
+    self.count_write();
     return self;
   }
   const Tensor source =
       self.dtype() == src.dtype() ? apart_from(kOp, src, self) : converted(kOp, src, self.dtype());
-  self.mutable_raw();
+  self.count_write();
   copy_elements(kOp, self, source);
   return self;
 }

@@ -58,7 +58,7 @@ Tensor& fill_scalar(Tensor& self, const Scalar& value) {
   constexpr const char* kOp = "aten::fill_.Scalar";
   require_writable(kOp, "self", self);
   const Number number = number_in(kOp, "value", value, self.dtype());
-  self.mutable_raw();
+  self.count_write();
   fill_elements(self, number);
   return self;
 }
@@ -81,7 +81,7 @@ Tensor& zero(Tensor& self) {
   constexpr const char* kOp = "aten::zero_";
   require_writable(kOp, "self", self);
   const Number number = number_in(kOp, "self", false, self.dtype());
-  self.mutable_raw();
+  self.count_write();
   fill_elements(self, number);
   return self;
 }

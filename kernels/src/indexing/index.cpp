@@ -161,19 +161,19 @@ Tensor& index_put(Tensor& self, const std::vector<std::optional<Tensor>>& indice
   require_writable(kOp, "self", self);
   require_dtype(kOp, "values", values, self.dtype());
   if (is_meta(self) && has_mask_on_meta(kOp, self, indices)) {
-    self.mutable_raw();
+    self.count_write();
     return self;
   }
   const std::vector<Positions> positions = positions_of(kOp, self, indices);
   const Selection selection(kOp, self, positions, true);
   require_expandable(kOp, {"values", values}, "the indexed part of self", selection.sizes());
   if (is_meta(self)) {
-    self.mutable_raw();
+    self.count_write();
     return self;
   }
   Tensor packed = Tensor::empty(selection.sizes(), self.dtype());
   copy_elements(kOp, packed, values);
-  self.mutable_raw();
+  self.count_write();
   accumulate ? selection.add(packed) : selection.write(packed);
   return self;
 }

@@ -19,6 +19,7 @@ using namespace ops;
 Tensor nonzero(const Tensor& self) {
   constexpr const char* kOp = "aten::nonzero";
   require_cpu(kOp, "self", self);
+  opyard::require_elements("nonzero()", self);
   const Tensor from = row_major(kOp, converted(kOp, self, DType::Bool));
   const bool* const in = elements_of<const bool>(from);
   const std::int64_t all = self.numel();

@@ -180,7 +180,7 @@ Tensor& mm_out(const Tensor& self, const Tensor& mat2, Tensor& out) {
   require_result_device(f.op, "out", out, is_meta(self) ? self.device() : mat2.device());
   require_dtype(f.op, "out", out, self.dtype());
   require_result_sizes(f.op, "out", out, sizes);
-  out.mutable_raw();
+  out.count_write();
   const bool has_loops = carrier_of(out.dtype()) == out.dtype() && !is_complex(out.dtype());
   const bool is_apart = !overlap(out, self) && !overlap(out, mat2);
   if (is_meta(out)) return out;

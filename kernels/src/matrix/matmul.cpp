@@ -147,11 +147,15 @@ Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Ten
   }
   const Tensor factor = is_matrix ? ops::transpose(weight, 0, 1) : weight;
   if (!bias) return ops::matmul(input, factor);
-  if (!is_matrix || input.dim() == 1 || bias->dim() != 1 || any_is_symbolic(input, weight))
-    return ops::matmul(input, factor) + *bias;
-  if (input.dim() == 2) return call_addmm(*bias, input, factor);
+  if (!is_matrix || input.dim() == 1 || bias->dim() != 1 || any_is_symbolic(input, weight)) {
+    const Tensor product = ops::matmul(input, factor);
+    require_broadcast(kOp, {{"the product of input and weight", product}, {"bias", *bias}});
+    return product + *bias;
+  }
   DimVector sizes(input.sizes());
   sizes[sizes.size() - 1] = weight.sizes()[0];
+  require_expandable(kOp, {"bias", *bias}, "the product of input and weight", sizes);
+  if (input.dim() == 2) return call_addmm(*bias, input, factor);
   return ops::reshape(call_addmm(*bias, folded(input), factor), sizes);
 }
 

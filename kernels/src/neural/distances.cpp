@@ -9,6 +9,7 @@
 
 #include <cmath>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -146,6 +147,7 @@ Tensor distances(const char* op, const Tensor& x1, const Tensor& x2, double p,
         by_pairs.call(as_one_batch(to(x1, carrier)), as_one_batch(to(x2, carrier)));
     return to(reshape(result, sizes), promote(x1.dtype(), x2.dtype()));
   }
+  require_leading(op, {"x1", x1}, {"x2", x2});
   const Tensor between = ops::unsqueeze(floats_of(x1), -2) - ops::unsqueeze(floats_of(x2), -3);
   return to(norms(between, p), promote(x1.dtype(), x2.dtype()));
 }

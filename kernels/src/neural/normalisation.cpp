@@ -5,6 +5,7 @@
 // its parts.
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -136,11 +137,25 @@ void require_groups(const char* op, const Tensor& input, std::int64_t n, std::in
   }
 }
 
+// Raises BadShape.
+void require_for_channels(const char* op, const Tensor& input, const NamedTensor& given,
+                          std::int64_t channels) {
+  if (given.tensor.dim() == 1 && given.tensor.numel() == channels) return;
+  refuse(ErrorKind::BadShape, {op, ": ", given.name, " is ", given.tensor, " and input is ", input,
+                               ", of ", channels, " channels; a vector of as many is needed"});
+}
+void require_for_channels(const char* op, const Tensor& input, const MaybeTensor& weight,
+                          const MaybeTensor& bias, std::int64_t channels) {
+  if (weight) require_for_channels(op, input, {"weight", *weight}, channels);
+  if (bias) require_for_channels(op, input, {"bias", *bias}, channels);
+}
+
 Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                         std::int64_t n, std::int64_t c, std::int64_t hw, std::int64_t group,
                         double eps) {
   require_defined("aten::native_group_norm", "input", input);
   require_groups("aten::native_group_norm", input, n, c, hw, group);
+  require_for_channels("aten::native_group_norm", input, weight, bias, c);
   const std::array parts = {n, group, c / group * hw};
   const std::array flat = {n, group};
   return in_float32(
@@ -163,6 +178,7 @@ Tensor group_norm(const Tensor& input, std::int64_t num_groups, const MaybeTenso
   const std::int64_t n = input.sizes()[0], c = input.sizes()[1];
   const std::int64_t hw = count_elements(input.sizes().subspan(2));
   require_groups("aten::group_norm", input, n, c, hw, num_groups);
+  require_for_channels("aten::group_norm", input, weight, bias, c);
   return std::get<0>(native_group_norm(input, weight, bias, n, c, hw, num_groups, eps));
 }
 Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& middle,

@@ -356,7 +356,7 @@ Tensor& Elementwise::run_into(const char* name, Tensor& written,
   require_result_device(op_, name, written, device());
   if (is_symbolic() || has_symbolic_sizes(written)) {
     static_cast<void>(symbolic_result(computation.result));  // refuses sizes that do not fit
-    written.mutable_raw();
+    written.count_write();
     return written;
   }
   require_result_sizes(op_, name, written, sizes());
@@ -367,12 +367,12 @@ Tensor& Elementwise::run_into(const char* name, Tensor& written,
         number_for(inputs_[i], computation);
       }
     }
-    written.mutable_raw();
+    written.count_write();
     compute(written, computation, true);
     return written;
   }
   const Tensor result = run(computation);
-  written.mutable_raw();
+  written.count_write();
   if (is_meta(written)) return written;
   copy_elements(op_, written, result);
   return written;

@@ -67,6 +67,7 @@ void find_unequal(std::byte* const* data, const std::int64_t* steps, std::int64_
 bool equal(const Tensor& given, const Tensor& given_other) {
   constexpr const char* kOp = "aten::equal";
   require_cpu(kOp, "self", given);
+  opyard::require_elements("equal()", given);
   require_dtype(kOp, "other", given_other, given.dtype());
   if (!std::ranges::equal(given.sizes(), given_other.sizes())) return false;
   const auto comparable = [](const Tensor& x) {

@@ -85,6 +85,8 @@ CLASHES = [
     (aten.kl_div, [x(2), x(3)], "self", "target"),
     (aten.normal.Tensor_Tensor, [x(2), x(3)], "mean", "std"),
     (aten.scaled_dot_product_attention, [x(2, 3, 4), x(3, 3, 4), x(3, 3, 4)], "query", "key"),
+    (aten.cdist, [x(2, 3, 4), x(3, 3, 4)], "x1", "x2"),
+    (aten.linear, [x(3), x(5, 3), x(4)], "the product of input and weight", "bias"),
 ]
 
 # An operand that has to fit another thing, which is named second.
@@ -106,6 +108,8 @@ MISFITS = [
     (aten.mul.out, [x(2), x(2)], {"out": x(3)}, "the result", "out"),
     (aten.masked_fill_.Scalar, [x(3), mask(2, 3), 1.0], {}, "the result", "self"),
     (aten.select_scatter, [x(2, 3), x(4), 0, 0], {}, "the part of self", "src"),
+    (aten.linear, [x(2, 3), x(5, 3), x(4)], {}, "bias", "the product of input and weight"),
+    (aten.linear, [x(2, 2, 3), x(5, 3), x(4)], {}, "bias", "the product of input and weight"),
     (opyard.ops.opyard.sum_to, [x(2, 3), x(4)], {}, "size", "self"),
 ]
 
@@ -155,6 +159,13 @@ def test_whole_sentences():
         "aten::copy_: src is float32[3] and does not fit self, which is float32[2, 4]: "
         "dimension -1 of src is 3, and must be 4 or 1"
     )
+
+
+def test_weights_of_channels_are_refused_by_the_norm_that_was_called():
+    for weight, bias in [(x(3), None), (None, x(3)), (x(1, 4), None)]:
+        refusal = str(refusal_of(Call(aten.group_norm, [x(2, 4), 2, weight, bias], {})))
+        assert refusal.startswith("aten::group_norm: ")
+        assert "of 4 channels; a vector of as many is needed" in refusal
 
 
 # What autograd calls, whose arguments no one else passes, and operators whose operands are sizes

@@ -6,6 +6,13 @@
 //   Kernel::boxed(&fn)                 void fn(const Operator&, DispatchKeySet, Stack&)
 //   Kernel::fallthrough()              this key is not handled here: dispatch goes on below
 //   releases_gil(&scaled_add)          a function that runs while other Python threads may run
+//   cpu_only(&scaled_add)              a function that never sees meta tensors
+//
+// [Meta] A C++ kernel at CPU also serves calls with meta tensors, which have sizes and dtypes but
+// no elements, if its operator has neither a kernel at Meta nor a composite one. It makes its
+// results as always; the loops of opyard/kernel.h do nothing there, and what touches elements
+// raises, with the operator's name. A kernel that goes by other means returns its results if
+// is_meta(x); one that needs elements to know its results' sizes is registered with cpu_only().
 //
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
@@ -325,6 +332,10 @@ class Kernel {
   Kernel(Kernel&&) noexcept = default;
   Kernel& operator=(Kernel&&) noexcept = default;
 
+  // Keeps calls with meta tensors from it: see [Meta].
+  void serve_cpu_only() noexcept {
+    if (record_ != nullptr) record_->serves_meta = false;
+  }
   // Makes it one that serves the calls of one interpreter alone: see registry/registry.h.
   void serve_only(const Interpreter* interpreter) noexcept {
     if (record_ != nullptr) record_->interpreter = interpreter;
@@ -350,6 +361,7 @@ class Kernel {
     kernel.record_->from_registers = &Callable::Shape::from_registers;
     kernel.record_->signature = &typeid(typename Callable::Signature);
     kernel.record_->infer = &Callable::Shape::infer;
+    kernel.record_->serves_meta = true;
     return kernel;
   }
 
@@ -364,6 +376,22 @@ Kernel releases_gil(F&& function) {
   } else {
     return Kernel::released(std::forward<F>(function));
   }
+}
+
+// m.impl("nonzero_count", DispatchKey::CPU, cpu_only(&nonzero_count)); see [Meta]
+template <typename F>
+Kernel cpu_only(F&& function) {
+  Kernel kernel = [&] {
+    if constexpr (std::is_same_v<std::remove_cvref_t<F>, Kernel>) {
+      return std::move(function);
+    } else if constexpr (std::is_convertible_v<F, BoxedKernel>) {
+      return Kernel::boxed(function);
+    } else {
+      return Kernel::from(std::forward<F>(function));
+    }
+  }();
+  kernel.serve_cpu_only();
+  return kernel;
 }
 
 }  // namespace opyard

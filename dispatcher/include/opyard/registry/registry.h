@@ -16,7 +16,8 @@
 //   6   Autograd
 //   7   BatchedDecomposition
 //   8   the fallback of the key
-//   9   nothing: the call raises NoKernel
+//   9   at Meta, a C++ kernel at CPU that serves it; see registry/kernel.h [Meta]
+//  10   nothing: the call raises NoKernel
 //
 // [Interpreters] A kernel may serve the calls of one interpreter alone. Each interpreter then has a
 // table of its own: a stack's newest kernel that serves it is active there, and if a stack has

@@ -4,7 +4,8 @@
 //   const Tensor y = empty_like(x);          contiguous, of x's sizes, dtype and device
 //
 // They allocate and copy themselves and call no operator, so they are for kernels; other code calls
-// `aten` operators, which layers see. What writes or reads elements needs memory of the CPU.
+// `aten` operators, which layers see. What writes or reads elements needs memory of the CPU; for a
+// meta tensor only the result is made.
 //
 // Depends on: tensor/tensor.h.
 #pragma once
@@ -26,10 +27,6 @@ OPYARD_API Tensor contiguous(const Tensor& x);
 // Dimensions `start` to `end`, both included, as one: a view if there are strides for it, else a
 // copy.
 OPYARD_API Tensor flatten(const Tensor& x, std::int64_t start = 0, std::int64_t end = -1);
-
-// Raises Unsupported for a tensor that is not on the CPU, or whose class defines its geometry, and
-// BadValue for one without memory: what is needed before elements are touched.
-OPYARD_API void require_elements(const char* what, const Tensor& x);
 
 namespace detail {
 

@@ -2,12 +2,18 @@
 //
 //   transform(y, [](float a) { return 2 * a; }, x);                   y[i] = 2 * x[i]
 //   transform(y, [](float a, float b) { return a + b; }, x, z);       x and z broadcast to y's sizes
+//   fill(y, 1.0f);                                                    y[i] = 1
+//   copy(y, x);                                                       y[i] = x[i], of one dtype
+//   reduce(y, 0.0f, [](float sum, float a) { return sum + a; }, x);   over where y has size 1
 //   for_each([&](float a) { sum += a; }, x);                          in row-major order
 //
 // The element types are those of the function's parameters and result; a tensor of another dtype
 // raises BadArgument. The innermost dimension is one plain loop, so contiguous tensors cost what a
 // loop over arrays costs. An input may be the result itself; other overlaps give what the order of
 // writes gives.
+//
+// [Meta] For a result on meta sizes and dtypes are looked at and nothing is done, so a kernel of
+// these loops gives its results' sizes and dtypes there. for_each gives elements away, and raises.
 //
 // Depends on: tensor/accessor.h.
 #pragma once
@@ -97,25 +103,51 @@ struct ElementFunction<R (F::*)(A...)> : ElementFunction<R (*)(A...)> {};
 template <typename... T>
 struct Types {};
 
+// The first element of a tensor of this dtype; null without elements. They raise as
+// require_elements() and data() do, but the writing one gives null for a result on meta.
+OPYARD_API const void* elements_to_read(const char* what, const Tensor& x, DType dtype);
+OPYARD_API void* elements_to_write(const char* what, const Tensor& x, DType dtype);
+// What is checked of an input whose elements are not looked at, since the result is on meta.
+OPYARD_API void require_loop_input(const char* what, const Tensor& x, DType dtype);
+// Raises BadShape for a result of reduce() that does not broadcast to x's sizes.
+OPYARD_API void require_reduced(const Tensor& result, const Tensor& x);
+
 template <typename... T, typename F, typename... Inputs>
 void transform_typed(Types<T...>, const Tensor& result, F& f, const Inputs&... inputs) {
   static_assert(sizeof...(T) == sizeof...(Inputs), "one tensor for each parameter of the function");
   using R = typename ElementFunction<std::remove_cvref_t<F>>::Result;
-  require_elements("transform", result);
-  (require_elements("transform", inputs), ...);
+  auto* const to = static_cast<R*>(elements_to_write("transform", result, dtype_of<R>));
   const auto plan = plan_loop<1 + sizeof...(T)>(
       result.sizes(), {{&result, static_cast<const Tensor*>(&inputs)...}});
-  auto body = [&f](R& to, const T&... from) { to = f(from...); };
-  run_loop<R, const T...>(plan, std::make_index_sequence<1 + sizeof...(T)>(), body,
-                          mutable_strided_data<R>(result), strided_data<T>(inputs)...);
+  if (__builtin_expect(to == nullptr, 0)) {
+    return (require_loop_input("transform", inputs, dtype_of<T>), ...);
+  }
+  auto body = [&f](R& written, const T&... from) { written = f(from...); };
+  run_loop<R, const T...>(
+      plan, std::make_index_sequence<1 + sizeof...(T)>(), body, to,
+      static_cast<const T*>(elements_to_read("transform", inputs, dtype_of<T>))...);
+}
+
+template <typename R, typename T, typename F>
+void reduce_typed(Types<R, T>, const Tensor& result, R start, F& f, const Tensor& x) {
+  static_assert(std::is_same_v<R, typename ElementFunction<std::remove_cvref_t<F>>::Result>,
+                "the function gives what its first parameter is");
+  auto* const to = static_cast<R*>(elements_to_write("reduce", result, dtype_of<R>));
+  require_reduced(result, x);
+  const auto plan = plan_loop<2>(x.sizes(), {{&result, &x}});
+  if (__builtin_expect(to == nullptr, 0)) return require_loop_input("reduce", x, dtype_of<T>);
+  const auto* const from = static_cast<const T*>(elements_to_read("reduce", x, dtype_of<T>));
+  auto begin = [start](R& written) { written = start; };
+  run_loop<R>(plan_loop<1>(result.sizes(), {{&result}}), std::index_sequence<0>(), begin, to);
+  auto body = [&f](R& written, const T& element) { written = f(written, element); };
+  run_loop<R, const T>(plan, std::make_index_sequence<2>(), body, to, from);
 }
 
 template <typename T, typename F>
 void for_each_typed(Types<T>, F& f, const Tensor& x) {
-  require_elements("for_each", x);
+  const auto* const from = static_cast<const T*>(elements_to_read("for_each", x, dtype_of<T>));
   auto body = [&f](const T& element) { f(element); };
-  run_loop<const T>(plan_loop<1>(x.sizes(), {{&x}}), std::index_sequence<0>(), body,
-                    strided_data<T>(x));
+  run_loop<const T>(plan_loop<1>(x.sizes(), {{&x}}), std::index_sequence<0>(), body, from);
 }
 
 }  // namespace detail
@@ -127,6 +159,25 @@ void transform(const Tensor& result, F&& f, const Inputs&... inputs) {
   using Function = detail::ElementFunction<std::remove_cvref_t<F>>;
   detail::transform_typed(typename Function::template Arguments<detail::Types>(), result, f,
                           inputs...);
+}
+
+// Writes the value to each element of the result.
+template <typename T>
+void fill(const Tensor& result, T value) {
+  transform(result, [value] { return value; });
+}
+
+// Writes the elements of `from` to those of the result, which has the same dtype. Raises BadShape
+// if they do not broadcast to the result's sizes, BadArgument for another dtype.
+OPYARD_API void copy(const Tensor& result, const Tensor& from);
+
+// result = f(…f(f(start, x0), x1)…, xn) over each dimension that x has and the result has not, or
+// has with size 1, in row-major order. The result's dtype is that of `start`. Raises BadShape if
+// the result does not broadcast to x's sizes.
+template <typename R, typename F>
+void reduce(const Tensor& result, R start, F&& f, const Tensor& x) {
+  using Function = detail::ElementFunction<std::remove_cvref_t<F>>;
+  detail::reduce_typed(typename Function::template Arguments<detail::Types>(), result, start, f, x);
 }
 
 // Calls f with each element, in row-major order.

@@ -48,12 +48,13 @@ class OPYARD_API Tensor {
   // dtype. The writing form bumps the version; it raises BadValue if the memory is read-only.
   // The elements follow each other only if the tensor is contiguous: contiguous(x) of
   // tensor/make.h makes it so, accessors and loops go by strides. In a library compiled with
-  // OPYARD_CHECKED defined, both raise BadValue for a tensor that is not.
+  // OPYARD_CHECKED defined, both raise BadValue for a tensor that is not. For elements of a meta
+  // tensor, which are nowhere, all four raise Unsupported.
   template <typename T>
   const T* data() const {
     require_dtype_is(dtype_of<T>);
     require_contiguous_if_checked();
-    return static_cast<const T*>(impl_->data());
+    return static_cast<const T*>(elements());
   }
   template <typename T>
   T* mutable_data() const {
@@ -61,8 +62,14 @@ class OPYARD_API Tensor {
     require_contiguous_if_checked();
     return static_cast<T*>(mutable_raw());
   }
-  const void* raw() const { return require().data(); }
+  const void* raw() const {
+    require();
+    return elements();
+  }
   void* mutable_raw() const;
+  // What the writing forms do before they give an address, for a kernel that writes by other means:
+  // bumps the version, of meta tensors, too. Raises BadValue if the memory is read-only.
+  void count_write() const;
 
   // A view: the same storage under another geometry, `offset` in elements from the start of
   // the storage. It has this tensor's keys but for Python's, which stand for an object that a
@@ -94,6 +101,12 @@ class OPYARD_API Tensor {
     if (__builtin_expect(!impl_, 0)) refuse_undefined();
     return *impl_;
   }
+  void* elements() const {
+    const TensorImpl& impl = *impl_;
+    auto* const base = static_cast<std::byte*>(impl.storage()->data());
+    if (__builtin_expect(base == nullptr, 0)) return no_elements();
+    return base + impl.own_storage_offset() * std::int64_t(item_size(impl.dtype()));
+  }
   void require_dtype_is(DType dtype) const {
     if (__builtin_expect(require().dtype() != dtype, 0)) refuse_dtype(dtype);
   }
@@ -102,6 +115,8 @@ class OPYARD_API Tensor {
     if (__builtin_expect(!is_contiguous(), 0)) refuse_strided();
 #endif
   }
+  // Null; raises for a meta tensor that should have some.
+  OPYARD_COLD void* no_elements() const;
   [[noreturn]] static void refuse_undefined();
   [[noreturn]] void refuse_strided() const;
   [[noreturn]] void refuse_dtype(DType wanted) const;
@@ -110,6 +125,15 @@ class OPYARD_API Tensor {
 };
 
 static_assert(sizeof(Tensor) == sizeof(void*));
+
+// Whether a tensor has sizes, strides and a dtype, but no elements. A kernel for the CPU that makes
+// its results by other means than those of opyard/kernel.h returns them here, untouched.
+inline bool is_meta(const Tensor& tensor) { return tensor.device().backend == Backend::Meta; }
+
+// Raises Unsupported for a tensor that is not on the CPU, for elements of a meta tensor, and for a
+// tensor whose class defines its geometry, and BadValue for one without memory: what is needed
+// before elements are touched.
+OPYARD_API void require_elements(const char* what, const Tensor& x);
 
 // "float32[2, 3]", "undefined": dtype and sizes, for messages.
 OPYARD_API std::string describe(const Tensor& tensor);

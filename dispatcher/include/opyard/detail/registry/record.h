@@ -84,6 +84,9 @@ struct Record {
   // Of the tape: it is asked also while gradients are off, since its operator writes or gives a
   // view.
   bool sees_all = false;
+  // Of a kernel for the CPU: it serves calls with meta tensors, too, if nothing else does; see
+  // src/registry/cpu_on_meta.cpp.
+  bool serves_meta = false;
 
   // Read by people and by registration.
   void (*destroy)(void* context) = nullptr;

@@ -1,0 +1,74 @@
+// registry/cpu_on_meta.cpp: kernels for the CPU that serve calls with meta tensors.
+//
+// The record is in the Meta slot of each operator that has no kernel of its own there
+// (operator_entry.cpp), and hands a call to what the CPU slot leads to. So nothing more has to be
+// kept in step with registrations, and calls with memory know nothing of it.
+#include <fmt/format.h>
+
+#include "opyard/detail/tensor/meta_call.h"
+#include "opyard/registry/operator.h"
+#include "registry/built_in_records.h"
+#include "registry/interpreter_tables.h"
+
+namespace opyard {
+namespace {
+
+struct ServedCall {
+  const Operator& op;
+  const Record& kernel;
+};
+
+std::string describe_served_call(const void* call) {
+  const ServedCall& served = *static_cast<const ServedCall*>(call);
+  const std::string place = served.kernel.provenance.str();
+  return to_string(served.op.name()) + (place.empty() ? "" : " (its kernel at CPU, " + place + ")");
+}
+
+// What calls with memory lead to, but for watchers, who were told at the Meta slot.
+const Record& kernel_at_cpu(const Operator& op) {
+  const DispatchKeySet keys(DispatchKey::CPU);
+  const Record* record = &op.record(keys);
+  if (record->role == RecordRole::Watch) {
+    record = WatchTable::find(op)->slots[slot_of(DispatchKey::CPU)].load(std::memory_order_acquire);
+  }
+  return record->role == RecordRole::PerInterpreter ? op.record_here(keys) : *record;
+}
+
+void require_on_meta(const ServedCall& served, const Tensor& result) {
+  if (!result.defined() || result.keys().highest_backend() == Backend::Meta) return;
+  fail(ErrorKind::Unsupported,
+       fmt::format("{}: a result of a call with meta tensors is {} on {}; make results with "
+                   "empty_like(x) or where x.device() is, or keep meta tensors away by cpu_only()",
+                   describe_served_call(&served), describe(result),
+                   to_string(result.impl()->own_device())));
+}
+
+// A kernel that makes its results on the CPU in any case would give memory that nobody wrote.
+void require_on_meta(const ServedCall& served, std::span<const Value> results) {
+  for (const Value& result : results) {
+    if (result.is_tensor()) require_on_meta(served, result.tensor_unchecked());
+    if (result.is_list()) require_on_meta(served, result.items_unchecked());
+  }
+}
+
+void run_cpu_on_meta(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const Record& kernel = kernel_at_cpu(op);
+  // Registrations may have changed since the call left the Meta slot.
+  if (!kernel.serves_meta) {
+    return missing_record().boxed(missing_record(), op, keys, stack);
+  }
+  const ServedCall served{op, kernel};
+  const detail::MetaCall call(&served, &describe_served_call);
+  op.run_boxed(kernel, keys, stack);
+  require_on_meta(served, stack.top(op.schema().returns.size()));
+}
+
+}  // namespace
+
+const Record& cpu_on_meta_record() {
+  static const Record& record =
+      make_built_in_record(RecordRole::Kernel, &run_cpu_on_meta, "the kernel at CPU");
+  return record;
+}
+
+}  // namespace opyard
