@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kTheNewKernel = "the new kernel";
 constexpr std::uint64_t kTrial = 0;  // no registration has this number
+constexpr std::uint64_t kOnTop = ~std::uint64_t{1};
 
 // The active kernel of a key, taken away, or one put on top; until the end of the scope.
 class Trial {
@@ -31,9 +32,13 @@ class Trial {
     }
     auto record = std::make_unique<Record>();
     record->provenance = kTheNewKernel;
-    if (change == WhatIf::Fallthrough) record->role = RecordRole::Fallthrough;
-    record->serves_meta = change == WhatIf::Kernel;
+    if (change == WhatIf::Kernel) record->on_meta = OnMeta::Serves;
+    if (change == WhatIf::Fallthrough) {
+      record->role = RecordRole::Fallthrough;
+      record->on_meta = OnMeta::Refuses;
+    }
     record->key = key;
+    record->order = kOnTop;
     entry.kernels.reserve_one();
     entry.kernels.push({std::move(record), kTrial, nullptr});
   }

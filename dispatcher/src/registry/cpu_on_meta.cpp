@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "opyard/detail/tensor/meta_call.h"
-#include "opyard/registry/operator.h"
+#include "opyard/registry/next.h"
 #include "registry/built_in_records.h"
 #include "registry/interpreter_tables.h"
 
@@ -24,14 +24,20 @@ std::string describe_served_call(const void* call) {
   return to_string(served.op.name()) + (place.empty() ? "" : " (its kernel at CPU, " + place + ")");
 }
 
-// What calls with memory lead to, but for watchers, who were told at the Meta slot.
+// What calls with memory lead to, but for watchers, who were told at the Meta slot; or what that
+// covers, if it is no C++. Inside a CallDepth.
 const Record& kernel_at_cpu(const Operator& op) {
   const DispatchKeySet keys(DispatchKey::CPU);
   const Record* record = &op.record(keys);
   if (record->role == RecordRole::Watch) {
     record = WatchTable::find(op)->slots[slot_of(DispatchKey::CPU)].load(std::memory_order_acquire);
   }
-  return record->role == RecordRole::PerInterpreter ? op.record_here(keys) : *record;
+  if (record->role == RecordRole::PerInterpreter) record = &op.record_here(keys);
+  while (record->on_meta == OnMeta::Skips && record->key == DispatchKey::CPU) {
+    DispatchKeySet same = keys;
+    record = &next_record(op, place_of(*record), same);
+  }
+  return *record;
 }
 
 void require_on_meta(const ServedCall& served, const Tensor& result) {
@@ -54,13 +60,13 @@ void require_on_meta(const ServedCall& served, std::span<const Value> results) {
 void run_cpu_on_meta(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Record& kernel = kernel_at_cpu(op);
   // Registrations may have changed since the call left the Meta slot.
-  if (!kernel.serves_meta) {
+  if (kernel.on_meta != OnMeta::Serves) {
     return missing_record().boxed(missing_record(), op, keys, stack);
   }
   const ServedCall served{op, kernel};
   const detail::MetaCall call(&served, &describe_served_call);
   op.run_boxed(kernel, keys, stack);
-  require_on_meta(served, stack.top(op.schema().returns.size()));
+  require_on_meta(served, stack.top(op.schema().results.size()));
 }
 
 }  // namespace

@@ -39,13 +39,14 @@ Kernel Kernel::boxed(BoxedKernel function, Gil gil) {
   if (function == nullptr) refuse_null();
   Kernel kernel = with_context(gil == Gil::Released ? &run_boxed_released : &run_boxed,
                                reinterpret_cast<void*>(function), nullptr, gil);
-  kernel.record_->serves_meta = true;
+  kernel.record_->on_meta = OnMeta::Serves;
   return kernel;
 }
 
 Kernel Kernel::fallthrough() {
   Kernel kernel;
   kernel.record_->role = RecordRole::Fallthrough;
+  kernel.record_->on_meta = OnMeta::Refuses;
   kernel.record_->boxed = &run_fallthrough;
   return kernel;
 }

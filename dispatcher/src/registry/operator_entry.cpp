@@ -144,6 +144,10 @@ class Active {
         occupied_.set(slot_of(key));
       }
     }
+    on_meta_ = exact_[slot_of(DispatchKey::CPU)];
+    while (on_meta_ != nullptr && on_meta_->on_meta == OnMeta::Skips) {
+      on_meta_ = entry.kernels.newest(DispatchKey::CPU, caller, on_meta_->order);
+    }
   }
 
   Resolved resolve(unsigned slot, const Common& common) const {
@@ -199,9 +203,8 @@ class Active {
       }
     }
     if (facts.built_in != nullptr) return {facts.built_in, "backend fallback"};
-    const Record* const at_cpu = exact_[slot_of(K::CPU)];
-    if (facts.key == K::Meta && at_cpu != nullptr && at_cpu->serves_meta) {
-      return {&cpu_on_meta_record(), "from CPU", at_cpu};
+    if (facts.key == K::Meta && on_meta_ != nullptr && on_meta_->on_meta == OnMeta::Serves) {
+      return {&cpu_on_meta_record(), "from CPU", on_meta_};
     }
     return {&missing_record(), "missing"};
   }
@@ -211,6 +214,7 @@ class Active {
   std::array<const Record*, kSlotCount> exact_{};
   const Record* alias_[std::size(kAliases)] = {};
   Slots occupied_;  // where exact_ has one
+  const Record* on_meta_ = nullptr;  // the kernel for the CPU that decides about Meta
 };
 
 using SlotTable = std::array<const Record*, kSlotCount>;

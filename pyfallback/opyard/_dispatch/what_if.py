@@ -8,7 +8,8 @@ from .. import _bind
 from .._core import queries
 from .._core.keys import DispatchKey, key_of
 
-_KERNEL, _FALLTHROUGH, _REMOVAL = range(3)
+# Of the enumeration WhatIf in C++. What Python registers is a kernel of another language there.
+_FALLTHROUGH, _REMOVAL, _KERNEL = range(1, 4)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ def what_if(
     change = _REMOVAL if remove else _FALLTHROUGH if fallthrough else _KERNEL
     name = queries._name_of(op)
     rows = _bind.what_if(name, int(key), change)
-    what = ("with a kernel", "with a fallthrough", "without the active kernel")[change]
+    what = {
+        _KERNEL: "with a kernel",
+        _FALLTHROUGH: "with a fallthrough",
+        _REMOVAL: "without the active kernel",
+    }[change]
     changes = tuple(TableChange(key_of(at), before, after) for at, before, after in rows)
     return WhatIf(name, f"{what} at {key}", changes)

@@ -125,6 +125,23 @@ TEST(CpuOnMeta, X37_WhichKernelsServe) {
   EXPECT_FALSE(serves(boxed_echo("another language's"))) << "one with a context of its own";
 }
 
+TEST(CpuOnMeta, X37_WhatAnotherLanguageCoversServesOn) {
+  const Registration op = define("t::f(Tensor x) -> Tensor");
+  const Registration cpu = implement("t::f", K::CPU, echo("of C++"), "registered at k.cpp:1");
+  const CaughtWarnings overridden;
+  const auto changes = inspect::what_if(parse_operator_name("t::f"), K::CPU, WhatIf::Foreign);
+  ASSERT_EQ(changes.size(), 1u) << "Meta stays as it is";
+  EXPECT_EQ(changes[0].key, K::CPU);
+  const Registration over = implement("t::f", K::CPU, boxed_echo("another language's"));
+  const Registration twice_over = implement("t::f", K::CPU, boxed_echo("another one's"));
+  EXPECT_EQ(who_ran("t::f", {K::CPU}), "another one's");
+  EXPECT_EQ(who_ran("t::f", {K::Meta}), "of C++");
+  EXPECT_EQ(meta_line("t::f"), "Meta: registered at k.cpp:1 [from CPU]");
+  inspect::check_invariants();
+  const Registration refusing = implement("t::f", K::CPU, cpu_only(&twice));
+  EXPECT_EQ(who_ran("t::f", {K::Meta}), "no kernel");
+}
+
 TEST(CpuOnMeta, X37_AKernelThatTouchesElementsIsNamed) {
   const Registration inner = define("t::inner(Tensor x) -> Tensor");
   const Registration outer = define("t::outer(Tensor x) -> Tensor");

@@ -15,9 +15,10 @@
 namespace opyard {
 
 enum class WhatIf {
-  Kernel,       // a kernel is registered at the key, on top of those that are there
+  Kernel,       // a C++ kernel is registered at the key, on top of those that are there
   Fallthrough,  // the same, and it is Kernel::fallthrough()
   Removal,      // the key's active kernel is unregistered
+  Foreign,      // as Kernel, but a function of another language: it serves no meta tensors
 };
 
 // One slot that would hold another kernel, or hold it by another rule.

@@ -9,7 +9,8 @@
 //   cpu_only(&scaled_add)              a function that never sees meta tensors
 //
 // [Meta] A C++ kernel at CPU also serves calls with meta tensors, which have sizes and dtypes but
-// no elements, if its operator has neither a kernel at Meta nor a composite one. It makes its
+// no elements, if its operator has neither a kernel at Meta nor a composite one, also while a
+// function of Python or C covers it at CPU. It makes its
 // results as always; the loops of opyard/kernel.h do nothing there, and what touches elements
 // raises, with the operator's name. A kernel that goes by other means returns its results if
 // is_meta(x); one that needs elements to know its results' sizes is registered with cpu_only().
@@ -334,7 +335,7 @@ class Kernel {
 
   // Keeps calls with meta tensors from it: see [Meta].
   void serve_cpu_only() noexcept {
-    if (record_ != nullptr) record_->serves_meta = false;
+    if (record_ != nullptr) record_->on_meta = OnMeta::Refuses;
   }
   // Makes it one that serves the calls of one interpreter alone: see registry/registry.h.
   void serve_only(const Interpreter* interpreter) noexcept {
@@ -361,7 +362,7 @@ class Kernel {
     kernel.record_->from_registers = &Callable::Shape::from_registers;
     kernel.record_->signature = &typeid(typename Callable::Signature);
     kernel.record_->infer = &Callable::Shape::infer;
-    kernel.record_->serves_meta = true;
+    kernel.record_->on_meta = OnMeta::Serves;
     return kernel;
   }
 

@@ -65,6 +65,14 @@ enum class CallAs : std::uint8_t {
                    // comes through a layer goes to that function at once
 };
 
+// Whether a kernel for the CPU serves calls with meta tensors, if nothing else does; see
+// src/registry/cpu_on_meta.cpp.
+enum class OnMeta : std::uint8_t {
+  Skips,    // one below it may, as if it were not there: a function of another language
+  Serves,   // a function of C++
+  Refuses,  // neither it nor one below it
+};
+
 // The types of a kernel's C++ signature.
 struct InferredTypes {
   std::vector<TypePtr> arguments;
@@ -84,9 +92,7 @@ struct Record {
   // Of the tape: it is asked also while gradients are off, since its operator writes or gives a
   // view.
   bool sees_all = false;
-  // Of a kernel for the CPU: it serves calls with meta tensors, too, if nothing else does; see
-  // src/registry/cpu_on_meta.cpp.
-  bool serves_meta = false;
+  OnMeta on_meta = OnMeta::Skips;
 
   // Read by people and by registration.
   void (*destroy)(void* context) = nullptr;
