@@ -318,7 +318,7 @@ TEST(RegisterCall, ArgumentsPastTheSixtyFourthCountAsWell) {
   EXPECT_EQ(from_registers(registry().require("t::f"), arguments).results[0], Value(70));
 }
 
-TEST(RegisterCall, ObserversAndTheTraceSeeTheCall) {
+TEST(RegisterCall, ObserversAndTheDispatchLogSeeTheCall) {
   struct Counting : Observer {
     bool wants = false;
     int entered = 0;
