@@ -3,7 +3,7 @@
 
 #include "base/thread_error.h"
 #include "base/versioned_struct.h"
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "opyard/base/warning.h"
 #include "opyard/interpreter/interpreter_exception.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/thread_error.h"
 #include "base/versioned_struct.h"
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "c_api/stack.h"
 #include "opyard/parallel.h"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "c_api/stack.h"
 #include "opyard/detail/value/dict_object.h"
 

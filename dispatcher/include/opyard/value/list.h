@@ -1,7 +1,7 @@
 // opyard/value/list.h: a shared list whose elements have one C++ type.
 //
-// A List is a counted pointer: its copies, and the values made from it, are the same list, and all see
-// what one of them changes. copy() makes a list of its own.
+// A List is a counted pointer: its copies, and the values made from it, are the same list, and all
+// see what one of them changes. copy() makes a list of its own.
 //
 //   List<std::int64_t> sizes{2, 3};
 //   stack.push(sizes);            the callee may append to it
