@@ -1,4 +1,4 @@
-// c_api/errors.cpp: errors as objects, and the exceptions that they carry.
+// c_api/errors.cpp: the C API of error objects and carried exceptions.
 #include <fmt/format.h>
 
 #include "base/thread_error.h"

@@ -1,4 +1,4 @@
-// c_api/libraries.cpp: registering operators and kernels, from C.
+// c_api/libraries.cpp: the C API of registering operators and kernels.
 //
 // [Kernels] A kernel in C is in its record as a boxed function, with a context that holds the C
 // function and its own context. Its arguments stay below its results until it has returned, so that

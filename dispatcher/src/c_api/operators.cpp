@@ -1,4 +1,4 @@
-// c_api/operators.cpp: finding and calling operators, from C.
+// c_api/operators.cpp: the C API of finding and calling operators.
 #include <fmt/format.h>
 
 #include "c_api/pointers.h"

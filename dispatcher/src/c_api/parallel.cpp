@@ -1,4 +1,4 @@
-// c_api/parallel.cpp: loops and tasks on the process's pool, from C.
+// c_api/parallel.cpp: the C API of loops and tasks on the pool.
 #include <fmt/format.h>
 
 #include <memory>

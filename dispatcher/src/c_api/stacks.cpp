@@ -1,4 +1,4 @@
-// c_api/stacks.cpp: the values of a call, from C.
+// c_api/stacks.cpp: the C API of stacks.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// c_api/tensors.cpp: tensors, from C.
+// c_api/tensors.cpp: the C API of tensors.
 #include <fmt/format.h>
 
 #include "c_api/pointers.h"

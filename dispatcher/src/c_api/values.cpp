@@ -1,4 +1,4 @@
-// c_api/values.cpp: reading values.
+// c_api/values.cpp: the C API of reading values.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// opyard/registry/kernel.h: one implementation of an operator, ready to be registered.
+// opyard/registry/kernel.h: Kernel: one implementation of an operator, to be registered.
 //
 //   Kernel::from(&scaled_add)          a function
 //   Kernel::from<&scaled_add>()        the same; one that takes a key set is called without a jump

@@ -1,4 +1,4 @@
-// opyard/value/value.h: any argument or result of any operator, in 16 bytes.
+// opyard/value/value.h: Value: any argument or result of any operator, in 16 bytes.
 //
 //   byte 0      1      2          8                15
 //        ┌──────┬──────┬──────────┬────────────────┐
