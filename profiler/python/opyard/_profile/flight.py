@@ -1,4 +1,4 @@
-"""A recorder that stays on within bounds, and gives what came last."""
+"""The flight recorder: a bounded ring of the latest events, dumped on demand."""
 
 from __future__ import annotations
 
