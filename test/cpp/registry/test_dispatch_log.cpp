@@ -1,4 +1,5 @@
 // test_dispatch_log.cpp: protects the lines of the dispatch log, and that calls do not change by it.
+// Suspect dispatcher/src/registry/dispatch_log.cpp.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/dispatch_log.h"
 

@@ -1,5 +1,6 @@
 // test_register_call.cpp: protects calls from registers: whatever serves the operator, they give what
 // a boxed call gives, raise what it raises, and count nothing that the kernel does not count.
+// Suspect dispatcher/src/registry/register_call.cpp.
 #include "opyard/detail/registry/register_call.h"
 
 #include <gtest/gtest.h>
