@@ -27,7 +27,7 @@ def required_calls(layer) -> Calls:
     calls = calls_of(layer)
     if calls is None:
         pytest.skip(
-            f"{build_folder().name} has many sources of {layer}/ in one object, and no line tables; "
+            f"{build_folder().name} has many sources of {layer}/ in an object, and no line tables; "
             "tools/test --suite python-asan reads these calls"
         )
     assert sum(map(len, calls.values())) > 20
