@@ -41,7 +41,7 @@ void tell(const std::string& step) {
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", step.c_str());
 }
 
-bool write_trace(std::FILE* file, profiler::Session& session) {
+bool write_chrome_file(std::FILE* file, profiler::Session& session) {
   bool is_written = true;
   profiler::ExportOptions options;
   options.process_name = "opyard-run";
@@ -58,7 +58,7 @@ void write_profile(const std::string& path, profiler::Session& session) {
   const std::string beside = is_special ? path : path + "." + std::to_string(getpid()) + ".part";
   std::FILE* const file = std::fopen(beside.c_str(), "wb");
   if (file == nullptr) fail(ErrorKind::BadValue, path + " cannot be written");
-  bool is_written = write_trace(file, session);
+  bool is_written = write_chrome_file(file, session);
   is_written = std::fclose(file) == 0 && is_written;
   if (is_special) {
     if (!is_written) fail(ErrorKind::BadValue, path + " cannot be written whole");

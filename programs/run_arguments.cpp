@@ -1,4 +1,4 @@
-// programs/run_arguments.cpp: options may come in any order, several of one kind one by one.
+// programs/run_arguments.cpp: parser of opyard-run's command line.
 #include "run_arguments.h"
 
 #include <algorithm>

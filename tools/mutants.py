@@ -1,4 +1,4 @@
-"""tools/mutants.py: plants known defects one at a time, and says which of them no test notices.
+"""tools/mutants.py: mutation testing: plants known defects, and names those that no test notices.
 
 `tools/test --mutants` calls this after tools/setup; call that.
 

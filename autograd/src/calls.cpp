@@ -1,4 +1,4 @@
-// autograd/calls.cpp: each operator's handle, found at first use.
+// autograd/calls.cpp: typed handles of the operators that autograd calls.
 #include "calls.h"
 
 #include <string>

@@ -54,18 +54,18 @@ struct Task {
   Function* function;
   std::uint32_t dependencies = 0;
   bool needed = true;
-  bool captured = false;
+  bool is_wanted = false;
   std::size_t targets = 0;  // where the numbers of those that its edges lead to begin
   Gradients gradients;      // one for each of the function's inputs
 };
 
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
-struct Capture {
+struct WantedGradient {
   std::uint32_t task;
   std::uint32_t input;
   std::size_t position;
-  bool operator<(const Capture& other) const noexcept { return task < other.task; }
+  bool operator<(const WantedGradient& other) const noexcept { return task < other.task; }
 };
 
 [[noreturn]] OPYARD_COLD void refuse_depth() {
@@ -152,18 +152,18 @@ struct RunState {
   PointerMap<Function, std::uint32_t> numbers;
   std::vector<Task> tasks;
   std::vector<std::uint32_t> targets;  // by task and edge; kNobody for an edge to no one
-  std::vector<Capture> captures;       // by task
-  Gradients captured;
+  std::vector<WantedGradient> wanted;  // by task
+  Gradients wanted_results;
   std::vector<std::function<void()>> at_end;
 
   Gradients go() {
-    captured.resize(run.inputs.size());
+    wanted_results.resize(run.inputs.size());
     count();
     if (!run.inputs.empty()) find_needed();
     start();
     work();
     for (std::size_t i = 0; i < at_end.size(); ++i) at_end[i]();
-    return std::move(captured);
+    return std::move(wanted_results);
   }
 
  private:
@@ -195,11 +195,11 @@ struct RunState {
       Function* const function = run.inputs[i].function.get();
       if (function == nullptr) continue;
       if (const std::uint32_t* const number = numbers.find(function)) {
-        captures.push_back({*number, run.inputs[i].input, i});
-        tasks[*number].captured = true;
+        wanted.push_back({*number, run.inputs[i].input, i});
+        tasks[*number].is_wanted = true;
       }
     }
-    std::sort(captures.begin(), captures.end());
+    std::sort(wanted.begin(), wanted.end());
   }
 
   template <typename Visit>
@@ -231,11 +231,11 @@ struct RunState {
     for (std::size_t at = order.size(); at-- > 0;) {
       const std::size_t i = order[at];
       each_next(i, [&](std::uint32_t next) {
-        if (tasks[next].captured || tasks[next].needed) tasks[i].needed = true;
+        if (tasks[next].is_wanted || tasks[next].needed) tasks[i].needed = true;
       });
     }
     if (!run.accumulate) return;
-    for (const Capture& capture : captures) tasks[capture.task].needed = true;
+    for (const WantedGradient& one : wanted) tasks[one.task].needed = true;
   }
 
   void give(std::uint32_t number, std::uint32_t input, Tensor gradient) {
@@ -282,7 +282,7 @@ struct RunState {
       ready.pop();
       const Task& task = tasks[number];
       Function& function = *task.function;
-      Gradients results = task.needed || task.captured ? run_one(number) : Gradients();
+      Gradients results = task.needed || task.is_wanted ? run_one(number) : Gradients();
       for (std::size_t i = 0; i < function.edge_count(); ++i) {
         const std::uint32_t next = targets[task.targets + i];
         if (next == kNobody) continue;
@@ -303,7 +303,7 @@ struct RunState {
     const Hooks* const hooks = function.find_hooks();
     try {
       if (__builtin_expect(hooks != nullptr, 0)) hooks->run_of_tensors(function, gradients);
-      if (task.captured && !run.accumulate) capture(number, gradients);
+      if (task.is_wanted && !run.accumulate) keep_wanted(number, gradients);
       if (!task.needed) return {};
       if (__builtin_expect(hooks != nullptr, 0)) {
         if (!hooks->run_before(function, gradients)) return {};
@@ -318,11 +318,11 @@ struct RunState {
     }
   }
 
-  void capture(std::uint32_t number, const Gradients& gradients) {
+  void keep_wanted(std::uint32_t number, const Gradients& gradients) {
     const auto [first, last] =
-        std::equal_range(captures.begin(), captures.end(), Capture{number, 0, 0});
+        std::equal_range(wanted.begin(), wanted.end(), WantedGradient{number, 0, 0});
     for (auto one = first; one != last; ++one) {
-      if (one->input < gradients.size()) captured[one->position] = gradients[one->input];
+      if (one->input < gradients.size()) wanted_results[one->position] = gradients[one->input];
     }
   }
 

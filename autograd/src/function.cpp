@@ -1,4 +1,4 @@
-// autograd/function.cpp: numbers, hooks that are hung on, and [Death].
+// autograd/function.cpp: backward functions: numbers, hooks, and [Death].
 #include "opyard/autograd/function.h"
 
 #include <mutex>

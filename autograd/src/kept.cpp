@@ -1,4 +1,4 @@
-// autograd/kept.cpp: counting the owners of functions that can be reached from one object.
+// autograd/kept.cpp: owner counts of functions reachable from one object.
 //
 // Functions are taken in an order in which each comes after all its owners: it is appended once as
 // many owners were met as it has. The chain goes through the functions themselves, so that no

@@ -1,5 +1,5 @@
-// autograd/locks.cpp: the lock, made when the library is loaded, before a thread can need it while
-// another one forks, and never destroyed.
+// autograd/locks.cpp: the lock of autograd. It is made when the library is loaded, before a thread
+// can need it while another one forks, and is never destroyed.
 #include "locks.h"
 
 namespace opyard::autograd {

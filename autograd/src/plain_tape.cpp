@@ -201,8 +201,8 @@ class PlainCall {
 
 Tensor with_own_history(const Operator& op, const Tensor& result, bool is_view) {
   if (!is_view) return detached(result);
-  // Another handle of a wrapper would not be of its class.
-  if (!result.keys().has(DispatchKey::Python)) return another_handle(result);
+  // Another tensor for a wrapper would not be of its class.
+  if (!result.keys().has(DispatchKey::Python)) return another_tensor(result);
   const TensorState* const state = find_state(result);
   if (state == nullptr || !(state->history || state->required.load())) return result;
   fail(ErrorKind::BadReturn,

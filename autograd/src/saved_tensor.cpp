@@ -1,4 +1,4 @@
-// autograd/saved_tensor.cpp: saving tensors, and detecting that one was modified.
+// autograd/saved_tensor.cpp: saved tensors, and detection of later writes.
 #include "opyard/autograd/saved_tensor.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
 
 }  // namespace
 
-Tensor another_handle(const Tensor& tensor) {
+Tensor another_tensor(const Tensor& tensor) {
   if (Tensor made = copy_by_class(tensor); made.defined()) return made;
   return Tensor(make_counted<TensorImpl>(
       *tensor.impl(),
@@ -60,7 +60,7 @@ Tensor another_handle(const Tensor& tensor) {
 }
 
 Tensor detached(const Tensor& tensor) {
-  Tensor other = another_handle(tensor);
+  Tensor other = another_tensor(tensor);
   // Else it is of a class that holds it already, and did what is needed.
   if (other.impl()->owner_count() == 1) other.impl()->detach();
   return other;
@@ -125,10 +125,10 @@ const Tensor* SavedTensor::look(const Function& of) const {
 Tensor SavedTensor::take_out(Function& of) const {
   if (!tensor_.defined()) return {};
   if (const Tensor* const as_it_is = look(of)) return *as_it_is;
-  // With its history, on a handle of its own.
+  // With its history, as a tensor of its own.
   const bool is_of_class = tensor_.keys().has(DispatchKey::Python);
   if (is_of_class && !is_result_) return tensor_;  // it has its history itself
-  Tensor out = is_of_class ? another_handle(tensor_) : on(tensor_.impl()->storage(), tensor_);
+  Tensor out = is_of_class ? another_tensor(tensor_) : on(tensor_.impl()->storage(), tensor_);
   Edge history = is_result_ ? Edge{FunctionPtr::share(&of), result_} : history_;
   set_history(out, std::move(history));
   return out;

@@ -1,4 +1,4 @@
-// autograd/tape.cpp: the tape: takes a call down if one of its tensors requires a gradient.
+// autograd/tape.cpp: the tape: a call is taped if one of its tensors requires a gradient.
 //
 //   1  what the schema says of the operator is found once (Plan)
 //   2  if nothing needs a gradient, or gradients are off, the call goes on below, with notes on views

@@ -1,4 +1,4 @@
-// loops/element.h: arithmetic of single elements, which every build does in the same way.
+// loops/element.h: arithmetic of single elements, equal in every build.
 //
 // Integers wrap, floats are as they are, and bool is logic. Products and quotients of complex
 // numbers are the plain formulas, without C's rules for infinities: a quotient divides by the

@@ -1,4 +1,4 @@
-// loops/extremes.cpp: the largest and the smallest element of rows, and its position.
+// loops/extremes.cpp: largest and smallest elements of rows, and their positions.
 //
 // NaN counts as the most extreme, and stays. The place is that of the first element that equals the
 // extreme.

@@ -1,4 +1,4 @@
-// loops/kinds.h: the parts of a build's table, each made in the file of its name.
+// loops/kinds.h: parts of a build's table of loops.
 //
 // Depends on: table.h.
 #pragma once

@@ -1,4 +1,4 @@
-// loops/logical.cpp: truth of elements, joined, and their bits.
+// loops/logical.cpp: logical and bitwise loops.
 #include "loops/elementwise_loops.h"
 #include "loops/kinds.h"
 

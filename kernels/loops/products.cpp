@@ -1,4 +1,4 @@
-// loops/products.cpp: products of matrices, a block of the result in registers at a time.
+// loops/products.cpp: matrix product loops, blocked for registers.
 //
 // Both factors are copied in pieces that are ordered as they are read: of a, kDepth columns of a
 // few rows; of b, kDepth rows of two packets. What is missing at an edge is zeros, so that every

@@ -1,4 +1,4 @@
-// loops/softmax.cpp: the shares of a row's exponentials, and their logarithms.
+// loops/softmax.cpp: softmax and log_softmax of rows.
 //
 // The largest element of a row is taken off first, so that exp() cannot overflow; the sum is taken
 // as in sums.h. A row of -inf alone has no answer and gives nan.

@@ -1,4 +1,4 @@
-// loops/table.cpp: the parts of the table, put together.
+// loops/table.cpp: assembly of a build's table of loops.
 //
 // OPYARD_LOOPS_BUILD is the build's name, which meson.build gives.
 #include "loops/table.h"

@@ -1,4 +1,4 @@
-// bind/registry.cpp: asking the registry.
+// bind/registry.cpp: registry queries for Python.
 #include "bind/registry.h"
 
 #include "opyard/detail/bind/text.h"

@@ -1,4 +1,4 @@
-// bind/registry.h: asking the registry, and naming keys, as functions of _bind.
+// bind/registry.h: registry queries and key names, as functions of _bind.
 //
 // Operators come as their full names and keys as their numbers, of which the package makes and
 // takes objects.

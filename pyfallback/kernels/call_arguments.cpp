@@ -1,4 +1,4 @@
-// kernels/call_arguments.cpp: omitting arguments that equal their default.
+// kernels/call_arguments.cpp: arguments of Python kernels, without those that equal defaults.
 #include "kernels/call_arguments.h"
 
 #include <cmath>

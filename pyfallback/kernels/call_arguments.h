@@ -1,4 +1,4 @@
-// kernels/call_arguments.h: an operator's arguments as a Python function gets them.
+// kernels/call_arguments.h: arguments of an operator as a Python kernel gets them.
 //
 // [Arguments] Positional arguments are passed by position, without those at the end that equal
 // their default; keyword-only ones by name, without those that equal their default. So a

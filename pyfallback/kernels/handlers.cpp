@@ -1,4 +1,4 @@
-// kernels/handlers.cpp: asking handlers in turn, until one answers.
+// kernels/handlers.cpp: calling handlers in order until one answers.
 //
 // [Order] Modes are asked first, the innermost first. A mode is hidden while its handler runs, and
 // so are those inside of it, which have answered NotImplemented. Then come the classes of the

@@ -1,4 +1,4 @@
-// kernels/next_kernel.h: a Python function as a kernel that can go on to the one that it covers.
+// kernels/next_kernel.h: call_next for Python kernels.
 //
 // The function gets a callable before the arguments of the operator, behind the key set where it
 // asks for that: call_next(*args, **kwargs) calls what is below (registry/next.h) with the keys

@@ -1,4 +1,4 @@
-// kernels/python_dispatcher.h: the Python dispatcher: choosing in Python what runs at a key.
+// kernels/python_dispatcher.h: the Python dispatcher: kernel choice in Python.
 //
 // While it is enabled on a thread, each call asks a cache of its operator, key -> what runs there.
 // What the cache does not have, the hook `get_dispatch` says: a function, or a key, for the kernel

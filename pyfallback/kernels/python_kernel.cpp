@@ -1,4 +1,4 @@
-// kernels/python_kernel.cpp: from a boxed call to a Python function and back.
+// kernels/python_kernel.cpp: Python kernels: a boxed call as a call of a Python function.
 //
 // What it is called with is described in kernels/call_arguments.h, what it may return in
 // kernels/results.h.

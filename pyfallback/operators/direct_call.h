@@ -1,4 +1,4 @@
-// operators/direct_call.h: calls whose arguments go to the kernel as they are in the argument array.
+// operators/direct_call.h: direct calls: arguments passed without the stack.
 //
 // A call from Python need not go through the stack where its arguments are ready: where an object
 // is what the boxed route would make of it. Then

@@ -1,4 +1,4 @@
-// operators/explanation.cpp: from the C++ record to a dictionary.
+// operators/explanation.cpp: Explanation as a dictionary.
 #include "operators/explanation.h"
 
 #include "objects/values/key_set.h"

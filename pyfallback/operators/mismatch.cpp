@@ -1,4 +1,4 @@
-// operators/mismatch.cpp: arguments that do not fit a schema, in words.
+// operators/mismatch.cpp: errors of arguments that do not fit a schema.
 //
 // The texts never change, since people match on them.
 #include "operators/call_plan.h"

@@ -1,4 +1,4 @@
-// operators/name_space.cpp: attributes that are found once and then cached.
+// operators/name_space.cpp: namespace object with cached attributes.
 //
 // A type of our own, since a class in Python with a __getattr__ looks through its bases first, at
 // every access (bench row path).

@@ -1,4 +1,4 @@
-// operators/name_space.h: an object whose attributes are found once and then cached.
+// operators/name_space.h: namespace object with cached attributes.
 //
 // ops and ops.<namespace> are of subclasses of this type. What is in an object's dictionary is
 // found by one look into that, before anything else; what is nowhere is asked of the object's

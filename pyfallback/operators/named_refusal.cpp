@@ -1,4 +1,4 @@
-// operators/named_refusal.cpp: finding the argument, and the words.
+// operators/named_refusal.cpp: naming the argument in a kernel's error.
 #include "operators/named_refusal.h"
 
 #include <fmt/format.h>

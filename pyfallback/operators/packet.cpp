@@ -1,4 +1,4 @@
-// operators/packet.cpp: choosing an overload.
+// operators/packet.cpp: overload resolution of a packet.
 #include "operators/packet.h"
 
 #include <structmember.h>

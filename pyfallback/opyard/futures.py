@@ -1,4 +1,4 @@
-"""Results that are not there yet, shared between Python and C++.
+"""Futures: pending results, shared between Python and C++.
 
     future = Future()
     threading.Thread(target=lambda: future.set_result(42)).start()

@@ -1,4 +1,4 @@
-"""Freed memory of tensors on the CPU that waits for the next ones.
+"""The cache of freed tensor memory on the CPU.
 
     opyard.memory.stats()          # {'cached_bytes': 4194304, 'hits': 17, 'misses': 3}
     opyard.memory.empty_cache()    # 4194304: bytes that went back to the system

@@ -1,4 +1,4 @@
-// registering/callbacks.cpp: listening to the registry, and reporting missing kernels, in Python.
+// registering/callbacks.cpp: registry listeners and missing-kernel reporters in Python.
 //
 // [Listening] is a capsule that owns a Registration; dropping it ends the listening. What
 // on_defined raises comes out of the definition as that same object. on_undefined is told while a

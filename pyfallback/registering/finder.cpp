@@ -1,4 +1,4 @@
-// registering/finder.cpp: loads packages for operators that are not defined.
+// registering/finder.cpp: lazy loading of operators: finding their packages.
 #include "registering/finder.h"
 
 #include "runtime/hooks.h"

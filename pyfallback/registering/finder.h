@@ -1,4 +1,4 @@
-// registering/finder.h: operators that C++ and C look up are loaded as those that Python names.
+// registering/finder.h: lazy loading of operators that C++ and C look up.
 //
 // Depends on: python/python.h.
 #pragma once

@@ -1,4 +1,4 @@
-// registering/library.cpp: registering from Python.
+// registering/library.cpp: _C.Library: registering from Python.
 //
 // [Shared] A registration runs code of users: warning filters, listeners, finalizers of kernels
 // that it replaces. Any of them may close the same library. So a registration holds a share of

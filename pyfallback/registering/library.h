@@ -1,4 +1,4 @@
-// registering/library.h: _C.Library, the C++ Library in Python's hands.
+// registering/library.h: _C.Library: the C++ Library in Python.
 //
 // opyard.library.Library wraps it; this type only forwards, and ends the registrations when it
 // dies.

@@ -1,4 +1,4 @@
-// runtime/deferred_work.h: work of C++ code that waits until a call returns to Python.
+// runtime/deferred_work.h: deferred work: dropped references and warnings.
 //
 // References that were dropped without the GIL, and warnings of kernels. Both are rare, so they
 // share one counter, which every border function reads once on its way out; that read is all that

@@ -1,4 +1,4 @@
-// runtime/drop_list.cpp: putting references aside, and dropping them.
+// runtime/drop_list.cpp: deferred dropping of references.
 #include "runtime/drop_list.h"
 
 #include <new>

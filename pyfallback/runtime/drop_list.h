@@ -1,4 +1,4 @@
-// runtime/drop_list.h: references that were let go if no GIL was held.
+// runtime/drop_list.h: references dropped without the GIL, and released later.
 //
 // No destructor takes a GIL: code that drops the last C++ owner of a Python object on a thread
 // without it puts the reference here. The list is emptied where the next call returns to Python,

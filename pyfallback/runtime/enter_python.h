@@ -1,4 +1,4 @@
-// runtime/enter_python.h: Python on behalf of C++, from any thread.
+// runtime/enter_python.h: entering Python from C++ on any thread.
 //
 // Depends on: runtime/{gil,errors,stack_end}.h.
 #pragma once

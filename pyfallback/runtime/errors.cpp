@@ -1,4 +1,4 @@
-// runtime/errors.cpp: carrying Python exceptions through C++, and naming C++ ones in Python.
+// runtime/errors.cpp: Python exceptions through C++, and C++ exceptions in Python.
 #include "runtime/errors.h"
 
 #include "opyard/detail/python/clear.h"

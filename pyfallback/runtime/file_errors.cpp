@@ -1,4 +1,4 @@
-// runtime/file_errors.cpp: see runtime/file_errors.h.
+// runtime/file_errors.cpp: file errors of C++ raised as OSError.
 #include "runtime/file_errors.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// runtime/file_errors.h: failures of files as the OSErrors that open() raises.
+// runtime/file_errors.h: file errors of C++ as OSError.
 //
 // Depends on: base/file_error.h.
 #pragma once

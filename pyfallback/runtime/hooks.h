@@ -1,4 +1,4 @@
-// runtime/hooks.h: functions of the package that C++ asks for by name; opyard/_hooks.py has them.
+// runtime/hooks.h: functions of the package that C++ calls by name. See opyard/_hooks.py.
 //
 // Threads: with the GIL held. Depends on: python/python.h, opyard/detail/doors.def.
 #pragma once

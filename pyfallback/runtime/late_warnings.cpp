@@ -1,4 +1,4 @@
-// runtime/late_warnings.cpp: saying a destructor's warnings in Python.
+// runtime/late_warnings.cpp: deferred warnings of destructors.
 //
 // A chain without a lock, as that of the drop list: entries are taken off all at once only. What a
 // filter makes an error of goes to sys.unraisablehook.

@@ -1,4 +1,4 @@
-// runtime/late_warnings.h: warnings that a C++ destructor left, for where Python code may run.
+// runtime/late_warnings.h: deferred warnings of C++ destructors.
 //
 // A destructor takes no GIL, and raises nothing. Where its thread holds the GIL, the warning is
 // said at once; else it is stored here and a pending call of the main thread says it. Once the

@@ -1,4 +1,4 @@
-// runtime/owned.h: a Python reference that this code must give back.
+// runtime/owned.h: Owned: a Python reference that must be released.
 //
 //   Owned::steal(f())      for API functions that return a new reference
 //   Owned::share(borrowed) for API functions that give a borrowed one

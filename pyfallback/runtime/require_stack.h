@@ -1,4 +1,4 @@
-// runtime/require_stack.h: room for code of an object's own, which may lead back to C++.
+// runtime/require_stack.h: stack check before code of an object's own is called.
 //
 // Depends on: runtime/{errors,stack_end}.h.
 #pragma once

@@ -1,4 +1,4 @@
-// runtime/runtime.cpp: the life of a runtime.
+// runtime/runtime.cpp: Runtime: creation, use and end.
 //
 // [Life] _C's first import makes the runtime, and the interpreter's own dictionary keeps it for
 // later ones. An atexit function of the interpreter closes it; a static destructor closes the gates

@@ -1,4 +1,4 @@
-// runtime/runtime.h: everything Opyard keeps for one interpreter.
+// runtime/runtime.h: Runtime: the state of Opyard in one interpreter.
 //
 // One Runtime is made when `_C` is first imported into an interpreter and is never freed: C++
 // objects may lead to it through the interpreter tag for ever. Each interpreter of a process has

@@ -1,4 +1,4 @@
-// runtime/warnings.cpp: keeping the warnings of a call, and saying them in Python.
+// runtime/warnings.cpp: warnings of a call, stored and then issued in Python.
 //
 // [Border] Whether a call came from Python by one of our border functions is read off the stack,
 // since a mark would cost each call something: going outwards from warn(), a frame of this module

@@ -1,4 +1,4 @@
-// vtable/fake.cpp: saying that an operator's fake kernel was not imported, or is not there.
+// vtable/fake.cpp: errors of missing fake kernels.
 #include "vtable/vtable.h"
 
 #include <string>

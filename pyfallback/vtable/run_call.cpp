@@ -1,4 +1,4 @@
-// vtable/run_call.cpp: arguments as they are, a run, and its outputs as objects.
+// vtable/run_call.cpp: run calls: arguments, the run, and its outputs.
 //
 // A Tensor for an input that takes tensors is borrowed, as its wrapper holds it: the caller's
 // array keeps it. All else is converted. Values are on the C stack up to kFew.

@@ -1,4 +1,4 @@
-// vtable/vtable.cpp: the table behind CPython's tag.
+// vtable/vtable.cpp: interpreter function table of CPython.
 #include "vtable/vtable.h"
 
 namespace opyard::python {

@@ -38,9 +38,9 @@ def main() -> None:
         work()
     seconds, used = time.process_time() - begin, resident() - before
     print(f"captured {seconds:.2f} s, {used / 1e6:.0f} MB (budget {BUDGETS['captured'] / 1e6:.0f})")
-    trace = prof._require_trace()
+    captured = prof._require_profile()
     begin = time.process_time()
-    trace.tracks()  # which replays
+    captured.tracks()  # which replays
     seconds = time.process_time() - begin
     print(f"replayed {seconds:.2f} s (budget {BUDGETS['replayed']:.0f})")
     for name in ("perfetto", "chrome"):
@@ -51,7 +51,7 @@ def main() -> None:
             written += len(piece)
 
         begin = time.process_time()
-        getattr(trace, name)(write, {}, "program", os.getpid())
+        getattr(captured, name)(write, {}, "program", os.getpid())
         seconds = time.process_time() - begin
         print(f"{name} {seconds:.2f} s, {written / 1e6:.0f} MB (budget {BUDGETS[name]:.0f} s)")
 

@@ -1,4 +1,4 @@
-"""Protects what a stranger sees first: the example learns, and says truly where calls went."""
+"""Protects the example of digits: it learns, and its explanations say where calls went."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Protects what a user gets from pip: one folder that holds everything and needs nothing else."""
+"""Protects the installed wheel: one folder that holds everything and needs nothing else."""
 
 import re
 import shutil

@@ -1,5 +1,5 @@
-// test/fuzz/dlpack_import.cpp: a DLPack struct of any contents is refused and given back, or becomes a tensor
-// that says of itself what the struct says, and is given back when that ends.
+// test/fuzz/dlpack_import.cpp: fuzzer of DLPack import: a struct is refused and given back, or
+// becomes a tensor that says of itself what the struct says, and is given back when that ends.
 //
 // The bytes choose every field of the struct; sizes and strides come last, as many as there are.
 // Elements are never read: a struct cannot tell how much memory there is behind it.

@@ -1,4 +1,4 @@
-// test/fuzz/exported.cpp: any bytes are read as an archive of torch.export.save(), or refused.
+// test/fuzz/exported.cpp: fuzzer of archives of torch.export.save(): loaded or refused.
 //
 // A change of an archive's byte is seen by its checksum, and little behind that is reached. So
 // bytes that begin as a program, "{", or as a pickle, "\x80", are put into an archive in which all

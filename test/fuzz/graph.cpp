@@ -1,5 +1,5 @@
-// test/fuzz/graph.cpp: any text is read as a graph or refused, a graph means what its print means, and
-// what compiles is a code or BadGraph.
+// test/fuzz/graph.cpp: fuzzer of the graph parser: any text is refused, or a graph that means what
+// its print means, and that compiles or is a BadGraph.
 #include "entries.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/draw.h"

@@ -1,4 +1,4 @@
-// test/fuzz/mutator.cpp: changes texts word by word, so that many of them stay schemas.
+// test/fuzz/mutator.cpp: mutator of texts, word by word, so that many stay schemas.
 //
 // libFuzzer changes bytes. Most of what that makes of a schema is refused at the first wrong
 // byte, and what is behind is never reached: with it alone the planted defect was not found in

@@ -1,4 +1,4 @@
-// test/fuzz/operator_name.cpp: any text is refused, or names an operator that its print names.
+// test/fuzz/operator_name.cpp: fuzzer of operator names: refused, or printed as the same name.
 #include "entries.h"
 #include "opyard/schema/parse.h"
 #include "utf8.h"

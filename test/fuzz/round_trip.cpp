@@ -1,4 +1,4 @@
-// test/fuzz/round_trip.cpp: a schema means what its print means, and its answers fit together.
+// test/fuzz/round_trip.cpp: fuzzer of schema printing: parsed again, it is the same schema.
 //
 // Texts that are no schemas are left to schema.cpp: nearly all changes of a schema are none, and
 // would crowd out the others.

@@ -1,4 +1,4 @@
-// test/fuzz/saved.cpp: any bytes are read as a file of opyard.jit.save(), or refused.
+// test/fuzz/saved.cpp: fuzzer of files of opyard.jit.save(): loaded or refused.
 //
 // Bytes that begin with "{" are the header of a file, which gets its length in front and as many
 // zeros behind it as its tensors need, up to a limit; others are the file.

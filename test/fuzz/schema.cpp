@@ -1,4 +1,4 @@
-// test/fuzz/schema.cpp: any text is taken, or refused with places inside it.
+// test/fuzz/schema.cpp: fuzzer of the schema parser: accepted, or refused with a place in the text.
 #include "opyard/schema/parse.h"
 
 #include "entries.h"

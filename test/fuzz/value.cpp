@@ -1,4 +1,4 @@
-// test/fuzz/value.cpp: a default value is written and read back as the same value.
+// test/fuzz/value.cpp: fuzzer of default values: printed and parsed as the same value.
 //
 // The bytes are choices: a type, then a value of it. They make a schema without the parser's
 // help, so what is checked is that print and parser agree on every literal that can be written.

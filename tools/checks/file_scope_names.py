@@ -1,6 +1,6 @@
 """tools/checks/file_scope_names.py: the names that a C++ source declares for itself alone.
 
-That is, in an anonymous namespace or as `static` at file scope. A unity build compiles ten sources
+That is, in an anonymous namespace or as `static` at file scope. A unity build compiles 25 sources
 of a library as one, so such a name belongs to one source of its library; names.py asks.
 
 It reads C++ as the formatter leaves it, without a compiler: comments and texts are blanked, braces

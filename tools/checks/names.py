@@ -10,7 +10,7 @@ from .sources import listed, text_of
 
 
 def check_file_scope_names() -> Iterator[str]:
-    """Ten sources of a library may be compiled as one, so names of file scope are unique in it."""
+    """25 sources of a library may be compiled as one, so names of file scope are unique in it."""
     first: dict[tuple[str, str], Path] = {}
     for path in listed(*(f"{layer}/*.cpp" for layer in [*LAYERS, "programs"])):
         for line, name in file_scope_names(text_of(path)):

@@ -9,8 +9,8 @@ from .orders import IDEAS, LAYERS, ROOMS, idea_of
 from .sources import LONGEST_FILE, listed, text_of
 
 MOST_FILES_OF_A_ROOM = 35
-# Their folders are rooms, too.
-TESTS = ["test/python", "test/cpp", "test/bench"]
+# Texts and bytes that fuzzers found, one a file: the one folder below test/ that is no room.
+CORPUS = Path("test/fuzz/corpus")
 SOURCES = [".h", ".cpp", ".def", ".py"]
 
 
@@ -27,8 +27,9 @@ def check_rooms() -> Iterator[str]:
             yield f"{path}: is in no room; ROOMS in tools/checks/orders.py lists them"
         if layer in IDEAS and number == len(IDEAS[layer]):
             yield f"{path}: is of no idea; IDEAS in tools/checks/orders.py lists them"
-    for path in listed(*(f"{tests}/*" for tests in TESTS)):
-        count[path.parent] = count.get(path.parent, 0) + 1
+    for path in listed("test/*"):
+        if CORPUS not in path.parents:
+            count[path.parent] = count.get(path.parent, 0) + 1
     for folder, files in count.items():
         if files > MOST_FILES_OF_A_ROOM:
             yield f"{folder}: {files} files; {MOST_FILES_OF_A_ROOM} are enough for a folder"
@@ -54,6 +55,9 @@ def check_tests() -> Iterator[str]:
             yield f"{path}: its head does not say whom to suspect if it fails"
     for path in listed("test/cpp/*/test_*.cpp"):
         text = text_of(path)
+        head = re.match(r"(//[^\n]*\n)*", text)
+        if head is None or "suspect" not in head[0].lower():
+            yield f"{path}: its head does not say whom to suspect if it fails"
         if re.search(r"^TEST(_[FP])?\(", text, re.MULTILINE) and f"::{path.stem} {{" not in text:
             yield (
                 f"{path}: its tests are in no namespace opyard::{path.stem}; several files of a "

@@ -82,8 +82,8 @@ py::object add_tensor_hook(const py::object& tensor, const py::object& hook) {
   return py::make_tuple(object_of(edge.function), number);
 }
 
-py::object another_handle_of(const py::object& tensor) {
-  return guarded_call([&] { return to_object(table(), another_handle(tensor_of(tensor))); });
+py::object another_tensor_of(const py::object& tensor) {
+  return guarded_call([&] { return to_object(table(), another_tensor(tensor_of(tensor))); });
 }
 
 py::object increment_version_of(const py::object& tensor) {
@@ -112,7 +112,7 @@ void add_tensors(py::module_& module) {
   module.def("add_tensor_hook", &add_tensor_hook);
   module.def("detached", &detached_of);
   module.def("increment_version", &increment_version_of);
-  module.def("another_handle", &another_handle_of);
+  module.def("another_tensor", &another_tensor_of);
 }
 
 }  // namespace opyard::gradients

@@ -5,8 +5,8 @@
 //   - functions are added and never changed; structs are passed by pointer, begin with their size,
 //     and grow at the end: what an older program does not know counts as zero, and a field of a
 //     later one that is not zero is refused (Unsupported);
-//   - all else is opaque: handles are pointers, of which tensors and errors are counted
-//     (opyard_retain, opyard_release) and operators are for ever;
+//   - all else is opaque and passed by pointer: tensors and errors are counted
+//     (opyard_retain, opyard_release), operators are for ever;
 //   - opyard_value and opyard_local_keys are passed by value and stay as they are.
 //
 // A function that can fail gives an opyard_status and leaves the reason to opyard_last_error()

@@ -1,4 +1,4 @@
-// base/backtrace.cpp: the C++ functions on this thread's stack, in words.
+// base/backtrace.cpp: C++ backtrace of this thread as text.
 //
 // Names come from the dynamic symbol tables alone, so a function that is hidden in its library is
 // shown as the library and an offset, as addr2line takes them.

@@ -1,4 +1,4 @@
-// base/block_lists.cpp: one list for each size, in each thread.
+// base/block_lists.cpp: per-thread free lists of tensor memory, by size.
 //
 // [Lists] A list is one atomic pointer to its first block; the others follow in the blocks' own
 // first bytes. Its thread alone puts blocks in. To take one it takes the whole list by an exchange

@@ -1,4 +1,4 @@
-// base/block_lists.h: taking memory of a tensor from a thread's lists, and putting it back.
+// base/block_lists.h: free lists of tensor memory of a thread: taking and returning blocks.
 //
 // [Sizes] Four sizes to each doubling, from 64 bytes to 64 MiB: a block is at most a quarter larger
 // than what was asked for. Larger memory is not cached.

@@ -1,4 +1,4 @@
-// base/counted.cpp: the one home of Counted's vtable.
+// base/counted.cpp: vtable of Counted.
 #include "opyard/base/counted.h"
 
 #include "base/weak_table.h"

@@ -1,4 +1,4 @@
-// base/demangled.cpp: C++ types as people write them.
+// base/demangled.cpp: demangled names of C++ types.
 #include "base/demangled.h"
 
 #include <cxxabi.h>

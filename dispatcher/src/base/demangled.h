@@ -1,4 +1,4 @@
-// base/demangled.h: C++ types as people write them.
+// base/demangled.h: demangled names of C++ types.
 //
 // Depends on: nothing else of ours.
 #pragma once

@@ -1,4 +1,4 @@
-// base/file_error.cpp: see opyard/base/file_error.h.
+// base/file_error.cpp: FileError: raising it, and its message.
 #include "opyard/base/file_error.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// base/fmt_bodies.cpp: the compiled half of fmt, once, for every library of ours that formats messages.
+// base/fmt_bodies.cpp: compiled half of fmt, once for all libraries.
 //
 // fmt is either header-only, compiled again in each file that includes it, or a shared library that
 // a wheel would have to carry along. This is the third way: fmt's own bodies in one file of a

@@ -1,4 +1,4 @@
-// base/free_list.cpp: the first block of a thread, and its end.
+// base/free_list.cpp: free lists of a thread: first block, and release at its end.
 #include "opyard/detail/base/free_list.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// base/mutex.cpp: taking locks, and holding all of them across fork().
+// base/mutex.cpp: lock order, and all locks held across fork().
 #include "opyard/detail/base/mutex.h"
 
 #include <pthread.h>

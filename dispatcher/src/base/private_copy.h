@@ -1,4 +1,4 @@
-// base/private_copy.h: a copy of a file that no one else uses, for as long as it is needed.
+// base/private_copy.h: private copies of files, removed after use.
 //
 // base/shared_library.cpp maps a changed library from one, since the dynamic linker reads no path
 // twice.

@@ -1,4 +1,4 @@
-// base/thread_error.h: looking at the error that is stored for this thread, and setting it aside.
+// base/thread_error.h: the stored error of this thread: reading it, setting it aside.
 //
 // Depends on: base/error.h.
 #pragma once

@@ -1,4 +1,4 @@
-// base/versioned_struct.cpp: refusing structs that this version cannot take at their word.
+// base/versioned_struct.cpp: checks of versioned structs.
 #include "base/versioned_struct.h"
 
 #include <fmt/format.h>

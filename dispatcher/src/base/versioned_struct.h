@@ -1,4 +1,4 @@
-// base/versioned_struct.h: structs of C programs that were compiled with another version of the headers.
+// base/versioned_struct.h: versioned structs of C programs with other headers.
 //
 // Such a struct begins with its size. What an older program does not know counts as zero; what a
 // later one has beyond must be zero, since no one here would do what it asks for.

@@ -1,9 +1,9 @@
-// c_api/errors.cpp: errors as objects, and the exceptions that they carry.
+// c_api/errors.cpp: the C API of error objects and carried exceptions.
 #include <fmt/format.h>
 
 #include "base/thread_error.h"
 #include "base/versioned_struct.h"
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "opyard/base/warning.h"
 #include "opyard/interpreter/interpreter_exception.h"
 

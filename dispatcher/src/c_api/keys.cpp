@@ -1,5 +1,5 @@
 // c_api/keys.cpp: the C API of dispatch keys and thread-local key sets.
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "opyard/keys/alias_keys.h"
 #include "opyard/keys/local.h"
 

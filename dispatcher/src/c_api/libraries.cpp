@@ -1,4 +1,4 @@
-// c_api/libraries.cpp: registering operators and kernels, from C.
+// c_api/libraries.cpp: the C API of registering operators and kernels.
 //
 // [Kernels] A kernel in C is in its record as a boxed function, with a context that holds the C
 // function and its own context. Its arguments stay below its results until it has returned, so that
@@ -11,7 +11,7 @@
 
 #include "base/thread_error.h"
 #include "base/versioned_struct.h"
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "c_api/stack.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/plugin/plugin.h"
@@ -54,7 +54,7 @@ void run_kernel(const Record& record, const Operator& op, DispatchKeySet keys, S
   const detail::EarlierError earlier;
   int status = OPYARD_OK;
   const Status thrown = guarded(
-      [&] { status = kernel.function(kernel.context, handle_of(op), keys.raw(), &window); });
+      [&] { status = kernel.function(kernel.context, pointer_of(op), keys.raw(), &window); });
   if (__builtin_expect(thrown != Status::Ok, 0)) status = int(thrown);
   if (__builtin_expect(status != OPYARD_OK, 0)) raise_from_kernel(op, record, status);
   take_error();  // one that the kernel did not mind

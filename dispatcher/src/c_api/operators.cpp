@@ -1,7 +1,7 @@
-// c_api/operators.cpp: finding and calling operators, from C.
+// c_api/operators.cpp: the C API of finding and calling operators.
 #include <fmt/format.h>
 
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "c_api/stack.h"
 #include "opyard/registry/registry.h"
 
@@ -10,9 +10,9 @@ namespace {
 
 // Calls with the arguments on top of the stack. Whether it works or not, they are gone then.
 template <typename Call>
-int call_with(const opyard_operator* handle, opyard_stack* stack, const Call& call) {
+int call_with(const opyard_operator* pointer, opyard_stack* stack, const Call& call) {
   return border([&] {
-    const Operator& op = op_of(handle);
+    const Operator& op = op_of(pointer);
     const std::size_t arguments = op.schema().arguments.size();
     if (__builtin_expect(require(stack, "a stack")->size() < arguments, 0)) {
       stack->require(arguments, op.declaration().c_str());
@@ -33,7 +33,7 @@ extern "C" {
 int opyard_find_operator(const char* name, const opyard_operator** op) {
   return border([&] {
     require(op, "the place of the operator");
-    *op = handle_of(require_operator(require(name, "the name of an operator")));
+    *op = pointer_of(require_operator(require(name, "the name of an operator")));
   });
 }
 
@@ -49,9 +49,9 @@ size_t opyard_operator_results(const opyard_operator* op) {
   return op == nullptr ? 0 : op_of(op).schema().results.size();
 }
 
-int opyard_push_defaults(const opyard_operator* handle, opyard_stack* stack, size_t given) {
+int opyard_push_defaults(const opyard_operator* pointer, opyard_stack* stack, size_t given) {
   return border([&] {
-    const Operator& op = op_of(handle);
+    const Operator& op = op_of(pointer);
     require(stack, "a stack")->require(given, op.declaration().c_str());
     const std::size_t before = stack->values.size();
     try {

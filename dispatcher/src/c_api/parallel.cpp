@@ -1,11 +1,11 @@
-// c_api/parallel.cpp: loops and tasks on the process's pool, from C.
+// c_api/parallel.cpp: the C API of loops and tasks on the pool.
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "base/thread_error.h"
 #include "base/versioned_struct.h"
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "c_api/stack.h"
 #include "opyard/parallel.h"
 

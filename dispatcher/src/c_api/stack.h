@@ -1,4 +1,4 @@
-// c_api/stack.h: the values that a C function sees of a call.
+// c_api/stack.h: stack of a call as a C function sees it.
 //
 // A kernel in C is given a window that begins with its arguments. It pushes its results above them;
 // or it hands the arguments on, and what the call leaves in their place are its results. So the

@@ -1,9 +1,9 @@
-// c_api/stacks.cpp: the values of a call, from C.
+// c_api/stacks.cpp: the C API of stacks.
 #include <fmt/format.h>
 
 #include <memory>
 
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "c_api/stack.h"
 #include "opyard/detail/value/dict_object.h"
 

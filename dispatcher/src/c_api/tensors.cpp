@@ -1,7 +1,7 @@
-// c_api/tensors.cpp: tensors, from C.
+// c_api/tensors.cpp: the C API of tensors.
 #include <fmt/format.h>
 
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/dlpack.h"
 
@@ -45,7 +45,7 @@ int opyard_tensor_empty(const int64_t* sizes, size_t dims, DLDataType dtype, con
     require(tensor, "the place of the tensor");
     if (dims > 0) require(sizes, "the sizes");
     const Device where = device == nullptr ? Device{} : parse_device(device);
-    *tensor = handle_of(
+    *tensor = pointer_of(
         Tensor::empty(IntSpan(sizes, dims), c_api::dtype_of(dtype), where).release_impl());
   });
 }
@@ -54,7 +54,7 @@ int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opyard_tensor**
   return border([&] {
     // It is taken over whatever happens, and so before the place is looked at.
     Tensor made = from_dlpack(reinterpret_cast<dlpack::DLManagedTensorVersioned*>(managed));
-    *require(tensor, "the place of the tensor") = handle_of(made.release_impl());
+    *require(tensor, "the place of the tensor") = pointer_of(made.release_impl());
   });
 }
 
@@ -65,10 +65,10 @@ int opyard_tensor_to_dlpack(const opyard_tensor* tensor, DLManagedTensorVersione
   });
 }
 
-int opyard_tensor_view(const opyard_tensor* handle, bool write, DLTensor* view) {
+int opyard_tensor_view(const opyard_tensor* pointer, bool write, DLTensor* view) {
   return border([&] {
     require(view, "the place of the struct");
-    const Tensor tensor = tensor_of(handle);
+    const Tensor tensor = tensor_of(pointer);
     const dlpack::DLDevice device = dlpack_device_of(tensor);
     void* const data = write ? tensor.mutable_raw() : const_cast<void*>(tensor.raw());
     *view = {data,

@@ -1,9 +1,9 @@
-// c_api/values.cpp: reading values.
+// c_api/values.cpp: the C API of reading values.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 #include "opyard/detail/value/dict_object.h"
 
 namespace opyard::c_api {
@@ -110,7 +110,7 @@ int opyard_to_string(opyard_value value, const char** text, size_t* bytes) {
 
 int opyard_to_tensor(opyard_value value, opyard_tensor** tensor) {
   return read_value(value, tensor,
-                    [](const Value& v) { return handle_of(v.to_tensor().impl().get()); });
+                    [](const Value& v) { return pointer_of(v.to_tensor().impl().get()); });
 }
 
 int opyard_to_capsule(opyard_value value, const char* name, void** pointer) {

@@ -1,6 +1,6 @@
-// c_api/version.cpp: the C API of the version, and the count of live handles.
+// c_api/version.cpp: the C API of the version, and the count of live objects.
 #include "base/versioned_struct.h"
-#include "c_api/handles.h"
+#include "c_api/pointers.h"
 
 extern "C" {
 

@@ -1,4 +1,4 @@
-// ffi/c_arguments.cpp: values as the words of a call.
+// ffi/c_arguments.cpp: arguments of a C function as words.
 #include "ffi/c_arguments.h"
 
 #include <fmt/format.h>

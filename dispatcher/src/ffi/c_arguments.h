@@ -1,4 +1,4 @@
-// ffi/c_arguments.h: values as the words of a call.
+// ffi/c_arguments.h: arguments of a C function as words.
 //
 // Depends on: ffi/c_words.h, ffi/call_memory.h.
 #pragma once

@@ -1,4 +1,4 @@
-// ffi/c_library.cpp: from a file and a symbol to a kernel.
+// ffi/c_library.cpp: C functions as kernels, from a file and a symbol.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>

@@ -1,4 +1,4 @@
-// ffi/c_prototype.cpp: C signatures as people write them, and the names of their forms.
+// ffi/c_prototype.cpp: C signatures as text, and names of their forms.
 #include <fmt/format.h>
 
 #include "ffi/c_signature.h"

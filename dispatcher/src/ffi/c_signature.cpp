@@ -1,4 +1,4 @@
-// ffi/c_signature.cpp: from a schema to a C signature, and why there is none.
+// ffi/c_signature.cpp: C signature of a schema, and errors of schemas without one.
 #include "ffi/c_signature.h"
 
 #include <fmt/format.h>

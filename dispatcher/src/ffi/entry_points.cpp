@@ -1,4 +1,4 @@
-// ffi/entry_points.cpp: C functions that wait for a meaning.
+// ffi/entry_points.cpp: precompiled entry points in place of libffi closures.
 //
 // A handler and its context are written before anyone knows the function's address, and again when
 // no one may call it any more: so calls read them without a lock. Functions are taken in turn, so

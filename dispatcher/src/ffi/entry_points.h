@@ -1,4 +1,4 @@
-// ffi/entry_points.h: C functions that wait for a meaning, so that most operators need no closure.
+// ffi/entry_points.h: precompiled entry points in place of libffi closures.
 //
 // A closure of libffi costs 10 ns before anything of ours runs (bench row closure). These are
 // compiled in: each takes all the registers that can hold arguments and passes them to a handler

@@ -1,4 +1,4 @@
-// ffi/handed_results.cpp: results of an operator on their way to the out-pointers of a C caller.
+// ffi/handed_results.cpp: results of an operator in the out-pointers of a C caller.
 #include "ffi/handed_results.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// ffi/handed_results.h: results of an operator on their way to the out-pointers of a C caller.
+// ffi/handed_results.h: results of an operator in the out-pointers of a C caller.
 //
 // Depends on: ffi/c_callee.h.
 #pragma once

@@ -1,4 +1,4 @@
-// inspect/explain.cpp: following a call without making it.
+// inspect/explain.cpp: tracing the route of a call without making it.
 //
 // The walk reads the operator's own mask and slots, as a call does; the registry is asked only
 // for the words: by which rule a record is in a slot, and where it was registered.

@@ -1,4 +1,4 @@
-// inspect/what_if.cpp: trying a registration on one entry, with the registry's lock held.
+// inspect/what_if.cpp: trial of a registration on one entry, under the registry's lock.
 //
 // The entry's kernels are changed and put back, and nothing is published in between, so calls
 // notice nothing: they read slots. Others that ask for kernels wait for the lock.

@@ -1,4 +1,4 @@
-// interpreter/error_class.cpp: naming errors, and finding the name again.
+// interpreter/error_class.cpp: names of user-defined error classes.
 #include "opyard/interpreter/error_class.h"
 
 #include <fmt/format.h>

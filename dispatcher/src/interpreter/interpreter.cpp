@@ -1,4 +1,4 @@
-// interpreter/interpreter.cpp: tags, and the table of an interpreter that is gone.
+// interpreter/interpreter.cpp: interpreter tags, and the function table after an interpreter's end.
 #include "opyard/interpreter/interpreter.h"
 
 #include <string>

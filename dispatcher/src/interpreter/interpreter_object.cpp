@@ -1,4 +1,4 @@
-// interpreter/interpreter_object.cpp: asking an interpreter for an object of another.
+// interpreter/interpreter_object.cpp: objects of another interpreter.
 #include "opyard/interpreter/interpreter_object.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// interpreter/interruption.cpp: the check of the process.
+// interpreter/interruption.cpp: interruption check of the process.
 #include "opyard/interpreter/interruption.h"
 
 namespace opyard {

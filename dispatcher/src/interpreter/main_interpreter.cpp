@@ -1,4 +1,4 @@
-// interpreter/main_interpreter.cpp: one pointer for the process.
+// interpreter/main_interpreter.cpp: main interpreter of the process.
 #include "opyard/detail/interpreter/main_interpreter.h"
 
 #include <atomic>

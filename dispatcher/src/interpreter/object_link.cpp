@@ -1,4 +1,4 @@
-// interpreter/object_link.cpp: claiming an object for one interpreter.
+// interpreter/object_link.cpp: binding an object to one interpreter.
 #include "opyard/detail/interpreter/object_link.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// keys/alias_keys.cpp: the sets behind the alias keys.
+// keys/alias_keys.cpp: key sets of the alias keys.
 //
 // The sets are products of layers and backends, so each is written as a layer list times a
 // backend list. CompositeExplicitAutogradNonFunctional leaves out what a functional

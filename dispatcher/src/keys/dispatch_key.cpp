@@ -1,4 +1,4 @@
-// keys/dispatch_key.cpp: key names, both ways.
+// keys/dispatch_key.cpp: key names: printing and parsing.
 #include "opyard/keys/dispatch_key.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// keys/dispatch_key_set.cpp: walking and printing key sets.
+// keys/dispatch_key_set.cpp: iteration and printing of key sets.
 #include "opyard/keys/dispatch_key_set.h"
 
 namespace opyard {

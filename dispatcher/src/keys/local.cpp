@@ -1,4 +1,4 @@
-// keys/local.cpp: the thread's block, born with the defaults and with ThreadEntry.
+// keys/local.cpp: thread-local key sets: defaults, guards, ThreadEntry.
 #include "opyard/keys/local.h"
 
 namespace opyard::detail {

@@ -1,4 +1,4 @@
-// keys/names.h: the names of all keys, which a program may add to while others read.
+// keys/names.h: table of key names, readable while it grows.
 //
 // A table is never changed once it is published; naming a key publishes another one. Former
 // tables are never freed, since a reader may be in one: there are as many as keys that were named.

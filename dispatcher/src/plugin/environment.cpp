@@ -1,4 +1,4 @@
-// plugin/environment.cpp: the plugins that the environment names.
+// plugin/environment.cpp: plugins named by the environment.
 #include <fmt/format.h>
 #include <stdlib.h>
 

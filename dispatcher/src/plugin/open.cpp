@@ -1,4 +1,4 @@
-// plugin/open.cpp: from a path to the list of blocks in the shared library there.
+// plugin/open.cpp: opening a plugin's shared library, and finding its blocks.
 //
 // [Waiting blocks] While the file is opened its static initialisers list their blocks, and so
 // do those of libraries that it links to. The blocks of the file itself wait for load_library();

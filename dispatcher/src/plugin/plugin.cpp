@@ -1,4 +1,4 @@
-// plugin/plugin.cpp: running the blocks of shared libraries, and taking them back.
+// plugin/plugin.cpp: loading and unloading of plugins.
 //
 // Unloading unregisters and leaves the code where it is, because a thread may be
 // running it. A second load finds the library still mapped, its constructors done; the list of

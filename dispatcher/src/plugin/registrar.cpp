@@ -1,4 +1,4 @@
-// plugin/registrar.cpp: blocks of libraries that no one loads by hand.
+// plugin/registrar.cpp: registrars of libraries that are linked, not loaded.
 //
 // A block that is listed while no loader is at work on this thread is run at once. Its library
 // lives as long as the process, unless load_library() is called for its file afterwards: the plugin

@@ -1,4 +1,4 @@
-// registry/derivatives.cpp: arming the tape, and derivatives that come and go.
+// registry/derivatives.cpp: arming the tape, and registering derivatives.
 #include <fmt/format.h>
 
 #include <algorithm>

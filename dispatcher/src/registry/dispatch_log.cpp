@@ -1,4 +1,4 @@
-// registry/dispatch_log.cpp: showing calls, as they go.
+// registry/dispatch_log.cpp: the dispatch log, a watcher that prints.
 #include "opyard/registry/dispatch_log.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// registry/handlers.cpp: from the key Python to the interpreter that answers.
+// registry/handlers.cpp: dispatch at the key Python to an interpreter.
 #include "opyard/registry/handlers.h"
 
 #include "opyard/detail/thread/key_snapshot.h"

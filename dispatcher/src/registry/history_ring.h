@@ -1,4 +1,4 @@
-// registry/history_ring.h: the registry's memory of its changes, a ring.
+// registry/history_ring.h: ring buffer of registry changes.
 //
 // Everything here is called with the registry's lock held. The ring is made before the first
 // change; from then on writing an event down needs no memory and cannot fail, so it can come

@@ -1,4 +1,4 @@
-// registry/interpreter_tables.cpp: making tables, and finding the one of a call.
+// registry/interpreter_tables.cpp: per-interpreter tables: computing them, and look-up for a call.
 #include "registry/interpreter_tables.h"
 
 #include <utility>

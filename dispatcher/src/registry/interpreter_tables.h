@@ -1,4 +1,4 @@
-// registry/interpreter_tables.h: tables of an operator that are one interpreter's own.
+// registry/interpreter_tables.h: per-interpreter tables of an operator.
 //
 // See [Interpreter tables] in registry/operator.h. An operator has tables from the first kernel on
 // that serves one interpreter alone while several take part: one for each such interpreter, one for

@@ -1,4 +1,4 @@
-// registry/kernel.cpp: kernels that take boxes, and the kernel that is not there.
+// registry/kernel.cpp: boxed kernels, and the empty kernel.
 #include "opyard/registry/kernel.h"
 
 #include "registry/built_in_records.h"

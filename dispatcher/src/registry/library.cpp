@@ -1,4 +1,4 @@
-// registry/library.cpp: a batch of registrations, and the registrations that each kind may hold.
+// registry/library.cpp: Library: a batch of registrations, and the rules of each kind.
 #include "opyard/registry/library.h"
 
 #include <fmt/format.h>

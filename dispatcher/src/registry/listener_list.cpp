@@ -1,4 +1,4 @@
-// registry/listener_list.cpp: telling listeners; see [Once, in order] in the header.
+// registry/listener_list.cpp: notification of listeners. See [Once, in order] in the header.
 #include "registry/listener_list.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// registry/look_up.cpp: finding an operator by its name, which may load what defines it.
+// registry/look_up.cpp: operator look-up by name, with lazy loading.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// registry/operator.cpp: calling an operator with boxes.
+// registry/operator.cpp: boxed calls of an operator.
 #include "opyard/registry/operator.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// registry/operator_entry.cpp: from registrations to a table.
+// registry/operator_entry.cpp: kernel resolution: dispatch table of an operator.
 //
 // [Resolution] resolve() is a pure function of what is registered now, and publish() writes
 // all slots from it. Nothing is updated in place, so a table cannot depend on the order in

@@ -1,4 +1,4 @@
-// registry/operator_entry.h: all that is registered under one operator name.
+// registry/operator_entry.h: OperatorEntry: everything registered under one operator name.
 //
 // An entry outlives its registrations. It holds the kernels by key, each key's newest last;
 // the definition, if there is one; and every Operator that ever had this name, since a

@@ -1,4 +1,4 @@
-// registry/reclaim.h: freeing records that calls may still be reading.
+// registry/reclaim.h: deferred freeing of records that calls may still read.
 //
 // The registry retires a record once no slot leads to it; the reclaimer frees it once no
 // thread can be inside a call that read it. reclaim.cpp explains how.

@@ -1,4 +1,4 @@
-// registry/registry.cpp: the one registry, its lock, and its changes.
+// registry/registry.cpp: the registry: its lock and its changes.
 //
 // [Change] Each change takes the lock, checks everything that can be refused, does what can
 // fail for want of memory, and only then alters what calls see; so a change that throws has

@@ -1,4 +1,4 @@
-// registry/signature.cpp: C++ signatures, as people and schemas see them.
+// registry/signature.cpp: C++ signatures of kernels: text, and comparison with schemas.
 #include "registry/signature.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// registry/signature.h: C++ signatures, as people and schemas see them.
+// registry/signature.h: C++ signatures of kernels: text, and comparison with schemas.
 //
 // Depends on: base/demangled.h, registry/record.h, schema/schema.h.
 #pragma once

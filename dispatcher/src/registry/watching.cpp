@@ -1,4 +1,4 @@
-// registry/watching.cpp: watchers that come and go.
+// registry/watching.cpp: adding and removing watchers.
 #include <mutex>
 
 #include "opyard/registry/registry.h"

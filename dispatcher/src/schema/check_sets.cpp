@@ -1,4 +1,4 @@
-// schema/check_sets.cpp: alias sets that cannot all be true.
+// schema/check_sets.cpp: contradictory alias sets.
 //
 // Values in one set may be one object. So what one argument writes is written for all others in
 // its set, and code that trusts a mark without "!" would be wrong. A result is marked as

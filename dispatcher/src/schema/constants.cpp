@@ -1,4 +1,4 @@
-// schema/constants.cpp: the names that mean numbers in default values.
+// schema/constants.cpp: named constants in default values.
 #include "schema/constants.h"
 
 #include <span>

@@ -1,4 +1,4 @@
-// schema/constants.h: the names that mean numbers in default values.
+// schema/constants.h: named constants in default values.
 //
 // Depends on: schema/type.h.
 #pragma once

@@ -1,4 +1,4 @@
-// schema/overlap.cpp: looking for a call that two schemas both accept.
+// schema/overlap.cpp: search for a call that two schemas accept.
 //
 // Overview
 //   A call is a number of positional arguments and a set of names. For each such number, the names

@@ -1,4 +1,4 @@
-// schema/parse.cpp: the names, arguments and results of a schema.
+// schema/parse.cpp: schema parser: names, arguments, results.
 #include "opyard/schema/parse.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// schema/parse_default.cpp: default values.
+// schema/parse_default.cpp: schema parser: default values.
 //
 // Overview: a value is first read as it is written (a Literal), whatever the type, and then
 // fitted to the type of its argument. So every mismatch has the place of the literal, and

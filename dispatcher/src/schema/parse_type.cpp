@@ -1,4 +1,4 @@
-// schema/parse_type.cpp: types, with the alias sets behind them.
+// schema/parse_type.cpp: schema parser: types and alias sets.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// schema/print.cpp: types and schemas as text that parses back to the same.
+// schema/print.cpp: printer of types and schemas.
 //
 // Everything is printed in source order. An alias set is directly behind the type it
 // belongs to, so types and alias sets are walked together: `contained` of a set has one entry

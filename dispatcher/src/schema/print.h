@@ -1,4 +1,4 @@
-// schema/print.h: parts of the print that messages show, too.
+// schema/print.h: printer of schema parts, shared with messages.
 //
 // Depends on: schema/schema.h.
 #pragma once

@@ -1,4 +1,4 @@
-// schema/relations.cpp: questions to the alias sets of a schema.
+// schema/relations.cpp: queries of a schema's alias sets.
 #include "opyard/schema/relations.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// schema/type.cpp: making types, comparing them, and the type a kernel sees at run time.
+// schema/type.cpp: types: construction, comparison, and the type a kernel sees.
 #include "opyard/schema/type.h"
 
 #include <algorithm>

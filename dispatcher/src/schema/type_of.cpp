@@ -1,4 +1,4 @@
-// schema/type_of.cpp: types of values, from the inside out.
+// schema/type_of.cpp: type inference for values.
 //
 // A container is looked at once, even if many others hold it; while it is being looked at
 // its type is Any. So containers that hold each other or share their elements take no longer than

@@ -1,4 +1,4 @@
-// tensor/broadcast.cpp: the two sentences that refuse sizes.
+// tensor/broadcast.cpp: errors of sizes that do not broadcast.
 #include "opyard/tensor/broadcast.h"
 
 #include <fmt/format.h>

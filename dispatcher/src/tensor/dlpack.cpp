@@ -1,4 +1,4 @@
-// tensor/dlpack.cpp: foreign arrays in, tensors out.
+// tensor/dlpack.cpp: DLPack import and export.
 //
 // Overview. Nothing in a foreign struct is believed before it was checked: the struct may come
 // from a library with a defect, or from no library at all. What cannot be checked is whether

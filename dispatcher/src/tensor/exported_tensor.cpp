@@ -1,4 +1,4 @@
-// tensor/exported_tensor.cpp: filling in a tensor for a call, and seeing whether something holds it.
+// tensor/exported_tensor.cpp: tensor for one call: filling it in, and detecting other owners.
 //
 // [Alone] If tensor and storage have one owner each, and no WeakPtr that could become one, the
 // tensor's is the caller of take_back() and the storage's is the tensor: no one is left who could

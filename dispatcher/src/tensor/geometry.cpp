@@ -1,4 +1,4 @@
-// tensor/geometry.cpp: arithmetic on sizes and strides that cannot overflow unseen.
+// tensor/geometry.cpp: overflow-checked arithmetic on sizes and strides.
 //
 // Sizes and strides come from anyone: a schema default, a Python list, a foreign array.
 // So every product and sum here is made with overflow checks, and what does not fit in

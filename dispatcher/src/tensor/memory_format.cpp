@@ -1,4 +1,4 @@
-// tensor/memory_format.cpp: dimensions by density, and the strides that follow.
+// tensor/memory_format.cpp: strides of a memory format: dimensions ordered by density.
 #include "opyard/tensor/memory_format.h"
 
 #include <fmt/format.h>

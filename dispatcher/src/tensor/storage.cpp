@@ -1,4 +1,4 @@
-// tensor/storage.cpp: taking bytes and giving them back exactly once.
+// tensor/storage.cpp: storage: allocation and release of its bytes.
 //
 // Memory of our own carries `own_memory` as its deleter. It is never called: it marks bytes
 // that go back to the lists of the thread, or through the allocator seam, which wants to know their

@@ -1,4 +1,4 @@
-// tensor/strided_loop.cpp: the dimensions that a loop steps through.
+// tensor/strided_loop.cpp: dimension order and joining for strided loops.
 #include "opyard/tensor/strided_loop.h"
 
 #include "opyard/tensor/broadcast.h"

@@ -1,4 +1,4 @@
-// tensor/tensor.cpp: making tensors and views, and the refusals of the handle.
+// tensor/tensor.cpp: making tensors and views, and errors of undefined tensors.
 #include "opyard/tensor/tensor.h"
 
 #include <fmt/format.h>

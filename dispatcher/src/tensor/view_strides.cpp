@@ -1,4 +1,4 @@
-// tensor/view_strides.cpp: fitting new sizes onto runs of memory.
+// tensor/view_strides.cpp: strides of a view in other sizes, if it needs no copy.
 //
 // Dimensions whose elements follow each other with one step make a run:
 //

@@ -1,4 +1,4 @@
-// text/cursor.cpp: moving through a text, and keeping its limits.
+// text/cursor.cpp: parser cursor: advancing, and limits.
 #include "opyard/detail/text/cursor.h"
 
 #include <fmt/format.h>

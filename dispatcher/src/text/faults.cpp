@@ -1,4 +1,4 @@
-// text/faults.cpp: collecting mistakes, and the text in which they are raised.
+// text/faults.cpp: collected errors, and the error that reports them.
 #include "opyard/detail/text/faults.h"
 
 #include <fmt/format.h>

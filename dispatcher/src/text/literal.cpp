@@ -1,4 +1,4 @@
-// text/literal.cpp: reading numbers, names, texts and lists of them.
+// text/literal.cpp: parser of literals: numbers, names, texts, lists.
 #include "opyard/detail/text/literal.h"
 
 #include <charconv>

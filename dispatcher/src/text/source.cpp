@@ -1,4 +1,4 @@
-// text/source.cpp: checking the bytes of a text, and drawing places in it.
+// text/source.cpp: UTF-8 check of a text, and excerpts with marks.
 #include "opyard/detail/text/source.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// thread/key_snapshot.cpp: going back to the sets that a call entered with.
+// thread/key_snapshot.cpp: restoring a call's key snapshot.
 #include "opyard/detail/thread/key_snapshot.h"
 
 namespace opyard {

@@ -1,4 +1,4 @@
-// thread/modes.cpp: a thread's stack of modes, and the key that leads calls to it.
+// thread/modes.cpp: stack of dispatch modes of a thread.
 #include "opyard/thread/modes.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// thread/thread_context.cpp: capturing a thread's sets and modes, and putting them in place.
+// thread/thread_context.cpp: capture and restore of a thread's keys and modes.
 #include "opyard/thread/thread_context.h"
 
 namespace opyard {

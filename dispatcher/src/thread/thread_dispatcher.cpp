@@ -1,4 +1,4 @@
-// thread/thread_dispatcher.cpp: a thread's dispatcher, and the key that leads calls to it.
+// thread/thread_dispatcher.cpp: Python dispatcher of a thread.
 #include "opyard/detail/thread/thread_dispatcher.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// value/alias.cpp: walking values, and comparing them by memory.
+// value/alias.cpp: reachability and memory comparison of values.
 #include "opyard/value/alias.h"
 
 #include <algorithm>

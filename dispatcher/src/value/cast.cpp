@@ -1,4 +1,4 @@
-// value/cast.cpp: the refusals of Value::to<T>().
+// value/cast.cpp: errors of Value::to<T>().
 #include "opyard/value/cast.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// value/containers.cpp: untyped parts of the handles of lists and dicts.
+// value/containers.cpp: untyped parts of List and Dict.
 #include <fmt/format.h>
 
 #include "opyard/value/dict.h"

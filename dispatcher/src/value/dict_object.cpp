@@ -1,4 +1,4 @@
-// value/dict_object.cpp: finding, adding and erasing the entries of a dict.
+// value/dict_object.cpp: hash table of a dict: find, insert, erase.
 //
 // [Index] Up to kFew entries are found by looking at each. Beyond that there is an index: an open
 // table of positions, at most half full, searched from the hash onwards to the first free place.

@@ -1,4 +1,4 @@
-// value/dismantle.h: destroying nested containers one after another, so that depth costs no stack.
+// value/dismantle.h: iterative destruction of nested containers.
 //
 // Depends on: value/value.h.
 #pragma once

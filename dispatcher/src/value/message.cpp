@@ -1,4 +1,4 @@
-// value/message.cpp: pieces of messages as text.
+// value/message.cpp: assembling messages from pieces.
 #include "opyard/value/message.h"
 
 namespace opyard {

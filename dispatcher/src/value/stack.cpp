@@ -1,4 +1,4 @@
-// value/stack.cpp: the part of a stack that is not inline: growing, and refusing.
+// value/stack.cpp: Stack: growth past its inline part, and errors.
 #include "opyard/value/stack.h"
 
 #include <fmt/format.h>

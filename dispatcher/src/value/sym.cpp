@@ -1,4 +1,4 @@
-// value/sym.cpp: computing with numbers that may be symbolic.
+// value/sym.cpp: arithmetic of SymInt, SymFloat and SymBool.
 //
 // [Operands] If both operands are known, the result is computed here. Else one of them is a node
 // of a reasoner, and the other becomes one of the same, by its wrap_…().

@@ -1,4 +1,4 @@
-// value/task.cpp: a function on a thread of the pool.
+// value/task.cpp: tasks: functions on threads of the pool.
 #include "opyard/value/task.h"
 
 #include <cxxabi.h>

@@ -1,4 +1,4 @@
-// value/user_type.cpp: the table of the classes and enums of users.
+// value/user_type.cpp: table of user-defined classes and enums.
 #include "opyard/value/user_type.h"
 
 #include <fmt/format.h>

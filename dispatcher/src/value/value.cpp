@@ -1,4 +1,4 @@
-// value/value.cpp: making values of heap kinds, taking them out, refusing.
+// value/value.cpp: Value: construction of heap kinds, access, errors.
 #include "opyard/value/value.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// graphs/runs.h: a state as Python holds it, and the parts of its type that are a call path.
+// graphs/runs.h: an InterpreterState as Python holds it, and its call path.
 //
 // Depends on: graphs/graphs.h, jit/interpreter_state.h.
 #pragma once

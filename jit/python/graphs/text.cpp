@@ -1,4 +1,4 @@
-// graphs/text.cpp: from text to graphs: parse_ir, parse_expression, parse_type.
+// graphs/text.cpp: parsers in Python: parse_ir, parse_expression, parse_type.
 #include "graphs/graphs.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// graphs/tracing.cpp: jit/trace.h in Python: a function's calls become a graph.
+// graphs/tracing.cpp: jit/trace.h in Python.
 //
 // What the function gets and gives in nested containers is flattened in opyard/_jit/containers.py;
 // here are tensors only. Each node gets the line of the innermost Python frame that is not of the

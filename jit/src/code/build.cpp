@@ -1,4 +1,4 @@
-// code/build.cpp: from a graph to instructions.
+// code/build.cpp: compiler from graphs to instructions.
 //
 // [Delegation] A value that dies at a node with blocks, because it is used inside, is from then on
 // treated as if each branch had defined it: dies_ says where in the branch. See code.h, [Last use].

@@ -1,4 +1,4 @@
-// code/build_blocks.cpp: branches and loops as jumps; see [Delegation] in build.cpp.
+// code/build_blocks.cpp: code generation for branches and loops. See [Delegation] in build.cpp.
 #include <algorithm>
 
 #include "code/builder.h"

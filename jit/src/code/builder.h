@@ -1,4 +1,4 @@
-// code/builder.h: the maker of a code, while it walks over a graph.
+// code/builder.h: Builder: state of compiling a graph.
 //
 // build.cpp has registers, operands and stages, build_nodes.cpp what each kind of node becomes,
 // build_blocks.cpp branches and loops.

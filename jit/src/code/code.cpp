@@ -1,4 +1,4 @@
-// code/code.cpp: a code as its users hold it.
+// code/code.cpp: Code: queries of a compiled graph.
 #include "opyard/jit/code.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// code/disassemble.cpp: instructions as text, by the letters of instructions.def.
+// code/disassemble.cpp: disassembler, by the letters of instructions.def.
 #include <fmt/format.h>
 
 #include "code/code_data.h"

@@ -1,4 +1,4 @@
-// code/fork.cpp: graphs that run on the process's threads, and waiting for them.
+// code/fork.cpp: prim::fork and aten::wait on the pool.
 //
 // A fork owns its inputs and its code, so it may outlive the state, the code and the graph that
 // began it. It runs with an InterpreterState of its own: what it was given dies at its last use

@@ -1,4 +1,4 @@
-// code/fused_group.cpp: operators in a row on one block after the other.
+// code/fused_group.cpp: execution of fused groups, block by block.
 #include "code/fused_group.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// code/graph_operation.cpp: a graph that a node of another graph runs.
+// code/graph_operation.cpp: nodes that run another graph.
 #include "opyard/jit/code.h"
 #include "opyard/jit/operation.h"
 

@@ -1,4 +1,4 @@
-// code/interpreter_state.cpp: one run of a code, stage by stage.
+// code/interpreter_state.cpp: InterpreterState: stages of a run.
 #include "opyard/jit/interpreter_state.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// code/load_state.cpp: a state from bytes, which may be of anyone.
+// code/load_state.cpp: loading a saved state from untrusted bytes.
 //
 // [Checks] Instructions do not ask what is in their registers, so everything is asked here: that
 // the position is an instruction, that each register that will be read holds a value of its type,

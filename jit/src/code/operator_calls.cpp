@@ -1,4 +1,4 @@
-// code/operator_calls.cpp: calls of operators, whose arguments and results stay in their registers.
+// code/operator_calls.cpp: operator calls from registers.
 //
 // Nothing is dropped by the call itself: a register that is used a last time is still there if the
 // operator throws.

@@ -1,4 +1,4 @@
-// code/save_state.cpp: a state as bytes.
+// code/save_state.cpp: saving a state as bytes.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// code/scalar.cpp: the built-in functions of numbers as instructions: read, compute, write.
+// code/scalar.cpp: instructions for built-in functions of numbers.
 #include "code/code_data.h"
 #include "ir/builtins.h"
 #include "ir/scalar_math.h"

@@ -1,4 +1,4 @@
-// code/told.cpp: the loop that tells a listener of each instruction.
+// code/told.cpp: interpreter loop with a listener.
 #include "code/code_data.h"
 #include "opyard/observe/instruction_listener.h"
 

@@ -1,4 +1,4 @@
-// code/told.h: the words that a listener keeps for the instructions of a code; see observe/instruction_listener.h.
+// code/told.h: texts of instructions for a listener. See observe/instruction_listener.h.
 //
 // Depends on: base/alloc.h.
 #pragma once

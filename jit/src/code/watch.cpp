@@ -1,4 +1,4 @@
-// code/watch.cpp: budgets, times and the check of every last use.
+// code/watch.cpp: budgets, timing and last-use checks of a run.
 #include "code/watch.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// code/watch.h: a run that is counted, timed or checked, instruction by instruction.
+// code/watch.h: runs with a budget, timing or last-use checks.
 //
 // Depends on: code/plan.h, jit/interpreter_state.h.
 #pragma once

@@ -1,4 +1,4 @@
-// fusion/chain.h: writing operations of arithmetic in a row as one chain.
+// fusion/chain.h: compilation of arithmetic to a chain.
 //
 // See jit/block_functions.h [Chains].
 //

@@ -1,4 +1,4 @@
-// fusion/fused_plan.cpp: the plans of all parts, and the tail's inputs from them.
+// fusion/fused_plan.cpp: plans of all parts of a fused group.
 #include "fusion/fused_plan.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// fusion/fused_program.cpp: reading the graph of a group.
+// fusion/fused_program.cpp: building a fused program from a group's graph.
 #include "fusion/fused_program.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// fusion/part_plan.cpp: dtypes, lines, chains and places of one kind of inputs.
+// fusion/part_plan.cpp: dtypes, loops, chains and buffers of one part.
 //
 //   1  the dtype, the sizes and the strides of each value; loops for them
 //   2  lines

@@ -1,4 +1,4 @@
-// fusion/run_part.cpp: lines, block by block; and rows, which are reduced as soon as they are there.
+// fusion/run_part.cpp: execution of a part: lines block by block, and row reductions.
 //
 // [Rows] A row is computed into a buffer of its own, or as many rows as it takes. A long row is cut
 // where its reduction cuts it, so that its total has the same bits: each part of at most a buffer

@@ -1,4 +1,4 @@
-// ir/block.cpp: a block's inputs and outputs are the edges of its sentinels.
+// ir/block.cpp: blocks: inputs and outputs as edges of sentinel nodes.
 #include "opyard/jit/block.h"
 
 #include "opyard/jit/graph.h"

@@ -1,4 +1,4 @@
-// ir/edge_list.h: inserting into lists of edges, and erasing; they keep the first in place.
+// ir/edge_list.h: edge lists: insertion and erasure, with inline storage.
 //
 // Depends on: base/small_vector.h.
 #pragma once

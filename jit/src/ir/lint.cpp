@@ -1,4 +1,4 @@
-// ir/lint.cpp: the rules that every graph keeps, checked in one walk.
+// ir/lint.cpp: graph verifier.
 //
 // [Walk] Nodes are visited in program order, with the set of values defined so far: a value of a
 // block leaves it at the block's end, so that a use outside of the block finds nothing.

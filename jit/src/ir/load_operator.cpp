@@ -1,4 +1,4 @@
-// ir/load_operator.cpp: asking the finder of the registry.
+// ir/load_operator.cpp: lazy loading of operators that a graph names.
 #include "opyard/detail/jit/load_operator.h"
 
 #include "opyard/detail/registry/finder.h"

@@ -1,4 +1,4 @@
-// ir/name_table.cpp: finding, placing and taking away names.
+// ir/name_table.cpp: hash table of names: find, insert, erase.
 //
 // A name that finds its entry taken goes into the next free one; so removing a name moves
 // back those that had to go on because of it.

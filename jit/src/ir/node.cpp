@@ -1,4 +1,4 @@
-// ir/node.cpp: a node's life and its place among the others.
+// ir/node.cpp: nodes: creation, order, removal.
 #include "opyard/jit/node.h"
 
 #include <fmt/format.h>

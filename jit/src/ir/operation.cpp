@@ -1,4 +1,4 @@
-// ir/operation.cpp: functions of C++ as operations, and those that all nodes of a kind share.
+// ir/operation.cpp: C++ functions as operations.
 #include "opyard/jit/operation.h"
 
 #include <atomic>

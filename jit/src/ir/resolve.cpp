@@ -1,4 +1,4 @@
-// ir/resolve.cpp: choosing an overload by static types.
+// ir/resolve.cpp: overload resolution by static types.
 #include "opyard/jit/resolve.h"
 
 #include <fmt/format.h>

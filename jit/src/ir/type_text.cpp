@@ -1,4 +1,4 @@
-// ir/type_text.cpp: types as a graph's text writes them.
+// ir/type_text.cpp: printer of types.
 #include <fmt/format.h>
 
 #include "opyard/jit/types.h"

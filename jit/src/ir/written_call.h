@@ -1,4 +1,4 @@
-// ir/written_call.h: calls as an expression has them.
+// ir/written_call.h: calls as an expression writes them.
 //
 // Depends on: jit/resolve.h.
 #pragma once

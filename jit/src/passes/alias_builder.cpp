@@ -1,4 +1,4 @@
-// passes/alias_builder.cpp: joining sets by schemas, blocks and containers.
+// passes/alias_builder.cpp: alias sets by schemas, blocks and containers.
 #include <algorithm>
 #include <optional>
 #include <string_view>

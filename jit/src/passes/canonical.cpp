@@ -1,4 +1,4 @@
-// passes/canonical.cpp: values without a name are numbered in the order of the text.
+// passes/canonical.cpp: canonical numbering of unnamed values.
 #include <unordered_map>
 
 #include "opyard/jit/passes.h"

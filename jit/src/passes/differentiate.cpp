@@ -1,4 +1,4 @@
-// passes/differentiate.cpp: a stage that runs the last one backward.
+// passes/differentiate.cpp: reverse-mode differentiation: a stage that runs the last one backward.
 //
 //   1  which values may need a gradient: what comes of `wrt`, node by node
 //   2  the new stage takes a gradient for each output of the last one that does

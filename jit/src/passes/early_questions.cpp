@@ -1,4 +1,4 @@
-// passes/early_questions.cpp: moving questions between stages.
+// passes/early_questions.cpp: moves size queries to the stage that has the value.
 //
 // [Place] A question is behind the value's node and the fusible calls that follow it: in between it
 // would cut the row that they may be a group of.

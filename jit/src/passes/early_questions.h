@@ -1,4 +1,4 @@
-// passes/early_questions.h: sizes of earlier stages, asked there.
+// passes/early_questions.h: size queries of later stages, moved to the stage that has the value.
 //
 // Depends on: jit/graph.h.
 #pragma once

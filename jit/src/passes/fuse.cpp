@@ -1,4 +1,4 @@
-// passes/fuse.cpp: rows of fusible calls become groups. See jit/fuse.h.
+// passes/fuse.cpp: grouping of fusible calls. See jit/fuse.h.
 //
 // A row is what is between two nodes that are neither fusible nor constants, in one block and
 // stage. Those of its calls that use each other's results are one group, at the place of the last

@@ -1,4 +1,4 @@
-// passes/inline_forks.cpp: a graph that is begun and waited for in the same place runs there.
+// passes/inline_forks.cpp: inlining of forks that are waited for in the same block.
 //
 // That is a prim::fork whose future goes to nothing but aten::wait in the same block and stage:
 // what reaches the fork waits for it then, and an error comes out either way. Its nodes take the

@@ -1,4 +1,4 @@
-// passes/match.cpp: a match grows from the node of the pattern's first output towards its inputs.
+// passes/match.cpp: subgraph matching, from the pattern's first output to its inputs.
 //
 // Each input of a node has one place, so nothing is tried twice: a match is found or not in a time
 // that grows with the pattern alone.

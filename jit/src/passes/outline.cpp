@@ -1,4 +1,4 @@
-// passes/outline.cpp: a graph of one node, and the function that runs it.
+// passes/outline.cpp: outlining of one node.
 #include "passes/outline.h"
 
 #include <unordered_map>

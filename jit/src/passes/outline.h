@@ -1,4 +1,4 @@
-// passes/outline.h: a node as a function of its own.
+// passes/outline.h: outlining: a node as a function of its own.
 //
 // Depends on: jit/graph.h.
 #pragma once

@@ -1,4 +1,4 @@
-// passes/peephole_containers.cpp: lists and dicts that were made here, and chains of ints.
+// passes/peephole_containers.cpp: peephole rules for lists, dicts and chains of ints.
 #include "passes/peephole_containers.h"
 
 #include <algorithm>

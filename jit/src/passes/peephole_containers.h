@@ -1,4 +1,4 @@
-// passes/peephole_containers.h: rules of the pass that make a node, for containers and chains of ints.
+// passes/peephole_containers.h: peephole rules for lists, dicts and chains of ints.
 //
 // Each looks at one node, and returns whether another one took its place. What becomes unused is
 // left to eliminate_dead_code().

@@ -1,5 +1,5 @@
-// passes/unroll.cpp: a loop that always makes the same few trips becomes its body, as often; one
-// whose trips are not known makes several at once.
+// passes/unroll.cpp: loop unrolling: full for a few known trips, else several trips at a
+// time.
 //
 // Both conditions are always true: propagate_constants() makes constants of what is known. Other
 // loops stay, and so do long ones, since a code gets no faster by being larger than the cache.

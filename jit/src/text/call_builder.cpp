@@ -1,4 +1,4 @@
-// text/call_builder.cpp: calls of an expression, as nodes.
+// text/call_builder.cpp: calls of an expression as nodes.
 #include "text/call_builder.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// text/draw.cpp: a graph as SVG.
+// text/draw.cpp: graph as SVG.
 //
 // [Layout] A node is one row below the lowest node that it takes values from, and below all nodes
 // of former stages; in a row nodes are from left to right as in the graph. Nodes of blocks are

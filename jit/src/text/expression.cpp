@@ -1,4 +1,4 @@
-// text/expression.cpp: from an expression to a graph.
+// text/expression.cpp: expression parser: an expression as a graph.
 #include "opyard/jit/expression.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// text/file_check.cpp: reading expectations, and looking for each in a text.
+// text/file_check.cpp: FileCheck: parsing expectations, and searching a text for them.
 #include "opyard/jit/file_check.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// text/formula.cpp: the names of formulas, and reading them.
+// text/formula.cpp: formula parser, and the names that formulas use.
 #include "opyard/jit/formula.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// text/generator_text.cpp: making generators by the operator that opyard.Generator calls.
+// text/generator_text.cpp: generator constants: made by the operator that opyard.Generator calls.
 #include "text/generator_text.h"
 
 #include <fmt/format.h>

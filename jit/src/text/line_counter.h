@@ -1,4 +1,4 @@
-// text/line_counter.h: the lines and columns of a text, asked for in order.
+// text/line_counter.h: line and column of positions in a text, in order.
 //
 // Depends on: jit/source_range.h.
 #pragma once

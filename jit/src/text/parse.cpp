@@ -1,4 +1,4 @@
-// text/parse.cpp: from text to a graph.
+// text/parse.cpp: graph parser.
 //
 // [Numbers] A value that the text calls by a number keeps the number, the newest of those with the
 // same one; all others get new numbers at the end. So what is printed, parsed and printed again is

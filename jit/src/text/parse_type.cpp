@@ -1,4 +1,4 @@
-// text/parse_type.cpp: types as a graph's text writes them.
+// text/parse_type.cpp: graph parser: types.
 #include <fmt/format.h>
 
 #include "opyard/detail/text/literal.h"

@@ -1,4 +1,4 @@
-// text/print.cpp: graphs as text.
+// text/print.cpp: graph printer.
 //
 // [Subgraphs] The graphs that a node holds in attributes are written behind the graph, as
 // "with prim::FusionGroup_0 = graph(...)". The node's line calls itself by the name of its

@@ -1,4 +1,4 @@
-// text/print_attribute.cpp: attributes as text.
+// text/print_attribute.cpp: printer of attributes.
 #include "text/print_attribute.h"
 
 #include <fmt/format.h>

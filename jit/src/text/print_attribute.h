@@ -1,4 +1,4 @@
-// text/print_attribute.h: an attribute's value as a graph's text writes it.
+// text/print_attribute.h: printer of attributes.
 //
 // Depends on: jit/attribute.h.
 #pragma once

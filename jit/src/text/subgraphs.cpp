@@ -1,4 +1,4 @@
-// text/subgraphs.cpp: graphs of nodes, by name.
+// text/subgraphs.cpp: named subgraphs in the text of a graph.
 #include "text/subgraphs.h"
 
 #include <fmt/format.h>

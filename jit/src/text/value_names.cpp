@@ -1,4 +1,4 @@
-// text/value_names.cpp: names of values, and the blocks that they are known in.
+// text/value_names.cpp: scopes of value names.
 #include "text/value_names.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// kernels/common/builds.cpp: opening the builds of the loops, and choosing one.
+// kernels/common/builds.cpp: loading the builds of the loops, and choosing one.
 //
 // The names are found beside this library's own file, since a search by the system would find
 // another version's. Nothing is ever closed: calls may be in the middle of a loop.

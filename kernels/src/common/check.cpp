@@ -1,4 +1,4 @@
-// kernels/common/check.cpp: the refusals that all operators share.
+// kernels/common/check.cpp: errors of arguments that all operators share.
 #include "common/check.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// kernels/common/copy.cpp: one loop for each pair of dtypes.
+// kernels/common/copy.cpp: copy loops for each pair of dtypes.
 //
 // [Conversion] Integers wrap to the width of the target. To bool: whether it is not zero. Floats
 // are cut towards zero and then wrapped; NaN and floats beyond int64 become the smallest int64

@@ -1,4 +1,4 @@
-// kernels/common/copy.h: moving elements from one geometry and dtype to another.
+// kernels/common/copy.h: copies between geometries and dtypes.
 //
 // Depends on: common/check.h.
 #pragma once

@@ -1,4 +1,4 @@
-// kernels/common/define.cpp: tags, and forms that write what another form computes.
+// kernels/common/define.cpp: tags of definitions, and forms that write another form's result.
 #include "common/define.h"
 
 #include <algorithm>

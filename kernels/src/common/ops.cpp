@@ -326,8 +326,8 @@ Tensor to(const Tensor& a, DType dtype) {
 }
 const Tensor& copy_into(const Tensor& written, const Tensor& from) {
   static constinit FoundOperator<Tensor&(Tensor&, const Tensor&, bool)> op("aten::copy_");
-  Tensor handle = written;
-  op.call(handle, from, false);
+  Tensor target = written;
+  op.call(target, from, false);
   return written;
 }
 Tensor full(const Tensor& like, IntSpan sizes, const Scalar& value, MaybeDType dtype) {

@@ -1,4 +1,4 @@
-// kernels/common/order.cpp: sorting dimensions by the strides of several tensors.
+// kernels/common/order.cpp: dimension order by the strides of several tensors.
 #include "common/order.h"
 
 #include "common/symbolic_results.h"

@@ -1,4 +1,4 @@
-// kernels/common/walk.cpp: sorting and joining dimensions, and stepping through the rest.
+// kernels/common/walk.cpp: dimension order and joining, and iteration over the rest.
 #include "common/walk.h"
 
 #include <opyard/parallel.h>

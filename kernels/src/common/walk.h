@@ -1,4 +1,4 @@
-// kernels/common/walk.h: running a loop over every element of broadcast, strided operands.
+// kernels/common/walk.h: elementwise iteration over broadcast, strided operands.
 //
 // A loop is written for one line: operand i begins at data[i] and its next element is
 // steps[i] bytes further. A walk calls it for as few and as long lines as the operands allow:

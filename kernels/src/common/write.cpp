@@ -1,4 +1,4 @@
-// kernels/common/write.cpp: overlap, decided by the first and the last byte that a tensor touches.
+// kernels/common/write.cpp: memory overlap of tensors that are written.
 //
 // Two views of one array can interleave without sharing an element (even and odd columns); they
 // count as overlapping, and the price is a copy.

@@ -1,4 +1,4 @@
-// kernels/composition/other_names.cpp: operators that are another name of one that is here: those of
+// kernels/composition/other_names.cpp: aliases of operators: those of
 // torch.special, of Python's operators on bits, and of NumPy. They call it with what they get.
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// kernels/gradients/certainty.cpp: the losses of binary_cross_entropy, one by one, with gradients that are finite
-// for probabilities of exactly 0 and 1.
+// kernels/gradients/certainty.cpp: binary_cross_entropy, unreduced, with finite gradients at
+// probabilities of exactly 0 and 1.
 //
 // A loss is -t log(p) - (1 - t) log(1 - p). Its logarithms are cut at -100, so that a certain and
 // wrong answer has a finite loss. Its slope (p - t) / (p (1 - p)) is divided by 1e-12 at the least,

@@ -1,5 +1,5 @@
-// kernels/gradients/positions.cpp: gradients of what takes elements of a tensor: each is put back to
-// where its element was taken from, and those of one element are added.
+// kernels/gradients/positions.cpp: gradients of gather, index and select: each is
+// added at the position that its element was taken from.
 #include <opyard/library.h>
 
 #include <algorithm>

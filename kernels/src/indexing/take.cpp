@@ -1,4 +1,4 @@
-// kernels/indexing/take.cpp: turning positions into byte offsets, and gathering elements.
+// kernels/indexing/take.cpp: byte offsets of positions, and gathering.
 //
 // Each place in B is one offset from where a `before` begins. Behind it is a block of the
 // `after` dimensions: one element, a run of memory, or a strided block. The other side of a

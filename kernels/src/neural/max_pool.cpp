@@ -1,4 +1,4 @@
-// kernels/neural/max_pool.cpp: the largest element of each window and its place in the image.
+// kernels/neural/max_pool.cpp: max pooling: the largest element of each window and its place.
 //
 // NaN counts as the largest. Gradients go to the places, by scatter_add, and theirs come from
 // there.

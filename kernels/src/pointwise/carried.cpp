@@ -1,4 +1,4 @@
-// kernels/pointwise/carried.cpp: elements on their way to the dtype that carries them, and back.
+// kernels/pointwise/carried.cpp: conversion of elements to the computed dtype and back.
 #include "pointwise/carried.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// kernels/pointwise/carried.h: running a loop of a computed dtype over elements of another dtype.
+// kernels/pointwise/carried.h: loops of a computed dtype over elements of another.
 //
 //   float16 line ── converted ──> float32 buffer ── loop ──> float32 buffer ── converted ──> line
 //

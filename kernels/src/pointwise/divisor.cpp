@@ -1,4 +1,4 @@
-// kernels/pointwise/divisor.cpp: the search for a zero among divisors.
+// kernels/pointwise/divisor.cpp: search for zero divisors.
 #include "pointwise/divisor.h"
 
 #include "common/copy.h"

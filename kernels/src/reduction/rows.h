@@ -1,4 +1,4 @@
-// kernels/reduction/rows.h: a tensor seen as rows, one for each element of a reduction's result.
+// kernels/reduction/rows.h: rows of a reduction: one for each element of its result.
 //
 //   Reduction sums("aten::sum.dim_IntList", input, flags, keepdim);
 //   Tensor out = Tensor::empty(sums.result_sizes(), dtype);

@@ -1,4 +1,4 @@
-// exported/arguments.cpp: each kind of argument that a program has, by its tag.
+// exported/arguments.cpp: arguments of exported nodes, by tag.
 #include "exported/arguments.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// exported/checks.cpp: see exported/checks.h; sizes are numbers or expressions of names.
+// exported/checks.cpp: reading input constraints: dtypes, sizes, ranges.
 #include "exported/checks.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// exported/names.cpp: the list of functions on sizes; targets and stacks are taken apart.
+// exported/names.cpp: parsing of targets and stack traces, and the list of size functions.
 #include "exported/names.h"
 
 #include <algorithm>

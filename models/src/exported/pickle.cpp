@@ -1,4 +1,4 @@
-// exported/pickle.cpp: the machine of [Steps]; whatever it is told is checked before it is done.
+// exported/pickle.cpp: pickle decoder: opcodes of torch.save(), each checked. See [Steps].
 #include "exported/pickle.h"
 
 #include <bit>

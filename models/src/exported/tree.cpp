@@ -1,4 +1,4 @@
-// exported/tree.cpp: PyTorch's tree specs, read and said in our form.
+// exported/tree.cpp: reading of PyTorch's tree specs.
 //
 // [Classes] Of a class that was registered with PyTorch a program knows the name and a context that
 // the class chose. If the context has a name for each value, as those of data classes, of

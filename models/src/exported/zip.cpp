@@ -1,4 +1,4 @@
-// exported/zip.cpp: the directory at the end of an archive, checked against the file.
+// exported/zip.cpp: central directory of a zip archive, checked against the file.
 #include "exported/zip.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// files/comparison.cpp: elements of any dtype as complex numbers, one by one.
+// files/comparison.cpp: elementwise comparison of arrays of any dtype.
 #include "files/comparison.h"
 
 #include <algorithm>

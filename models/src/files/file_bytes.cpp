@@ -1,4 +1,4 @@
-// files/file_bytes.cpp: open, read or map, write beside and rename.
+// files/file_bytes.cpp: reading, mapping and atomic writing of files.
 #include "files/file_bytes.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// files/foreign.cpp: two lists, of first bytes and of names in archives.
+// files/foreign.cpp: detection of foreign file formats, by first bytes and names in archives.
 #include "files/foreign.h"
 
 #include <algorithm>

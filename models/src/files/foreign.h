@@ -1,4 +1,4 @@
-// files/foreign.h: files of other formats that come where one of ours is expected, by their name.
+// files/foreign.h: detection of foreign file formats, for errors that name them.
 //
 // For messages of errors only: what a file says it is may not be so.
 //

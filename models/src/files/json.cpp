@@ -1,4 +1,4 @@
-// files/json.cpp: nlohmann's reader, which does not recurse, with values and limits of ours.
+// files/json.cpp: non-recursive JSON reader with limits, on nlohmann's parser.
 #include "files/json.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// files/json.h: JSON of a stranger, read within limits, and its members with errors that name them.
+// files/json.h: JSON reader for untrusted files, with limits and errors that name members.
 //
 // Depends on: nlohmann/json.hpp.
 #pragma once

@@ -1,4 +1,4 @@
-// files/npy.cpp: the header of .npy files is a literal of Python, of which three members are read.
+// files/npy.cpp: reading and writing .npy files, and parsing their headers.
 #include "opyard/models/npy.h"
 
 #include <charconv>

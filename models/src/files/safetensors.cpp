@@ -1,4 +1,4 @@
-// files/safetensors.cpp: the header's JSON, checked against the file, and the reverse.
+// files/safetensors.cpp: reading and writing safetensors headers.
 #include "opyard/models/safetensors.h"
 
 #include <algorithm>

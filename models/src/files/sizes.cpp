@@ -1,4 +1,4 @@
-// files/sizes.cpp: see files/sizes.h; one table names the functions in each form.
+// files/sizes.cpp: parser, printer and evaluation of size expressions.
 #include "files/sizes.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// model/model.cpp: a model is loaded, and runs.
+// model/model.cpp: loading and running of models.
 #include "opyard/models/model.h"
 
 #include "exported/program.h"

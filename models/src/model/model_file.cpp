@@ -1,4 +1,4 @@
-// model/model_file.cpp: see [Formats]; what is written is read again before it is said to be saved.
+// model/model_file.cpp: reading and writing model files. See [Formats].
 #include "model/model_file.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// model/run_files.cpp: load, read, run, write, compare, and only then measure.
+// model/run_files.cpp: running a model on files: load, run, write, compare, measure.
 #include "opyard/models/run_files.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// model/run_options.cpp: conversion of an option's text to the type of the member that it sets.
+// model/run_options.cpp: parsing of option values.
 #include "opyard/models/run_options.h"
 
 #include <charconv>

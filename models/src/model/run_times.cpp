@@ -1,4 +1,4 @@
-// model/run_times.cpp: laps of a stopwatch, and the instructions' times summed by operator.
+// model/run_times.cpp: timing of runs, by phase and by operator.
 #include "model/run_times.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tracer/at_entry.cpp: frames that a profile finds at their first instruction.
+// tracer/at_entry.cpp: frames at their first instruction when a profile begins.
 #include "tracer/at_entry.h"
 
 #include <algorithm>

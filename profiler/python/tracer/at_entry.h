@@ -1,4 +1,4 @@
-// tracer/at_entry.h: frames that a profile finds at their first instruction.
+// tracer/at_entry.h: frames at their first instruction when a profile begins.
 //
 // They are in what was open when it began, and yet CPython may tell of their call afterwards: it
 // gives the GIL away between the two, to the thread that starts the profile. Such a call is the one

@@ -1,4 +1,4 @@
-// tracer/attributes.h: asking objects of Python for attributes that the tracer knows by name.
+// tracer/attributes.h: attribute look-up by interned names.
 //
 // CPython's cache of what types have keeps a reference to each string that it was asked for, in a
 // place that depends on the string's address. PyObject_GetAttrString() makes a new string at each

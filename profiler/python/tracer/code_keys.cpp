@@ -1,4 +1,4 @@
-// tracer/code_keys.cpp: giving keys to code objects.
+// tracer/code_keys.cpp: assigning keys to code objects.
 #include "tracer/code_keys.h"
 
 #include <new>

@@ -1,4 +1,4 @@
-// tracer/coroutines.cpp: telling coroutines apart.
+// tracer/coroutines.cpp: identity of coroutines and asyncio tasks.
 #include "tracer/coroutines.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// tracer/greenlets.h: threads that have several stacks.
+// tracer/greenlets.h: greenlets: threads with several stacks.
 //
 // A greenlet, and so each task of gevent's, has a stack of its own, and a thread goes from one to
 // another in the middle of a call. The package tells a function of that, one a thread, and what was

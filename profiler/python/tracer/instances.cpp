@@ -1,4 +1,4 @@
-// tracer/instances.cpp: calls that are shown by instance.
+// tracer/instances.cpp: module and optimizer calls, named by instance.
 #include "tracer/instances.h"
 
 #include <atomic>

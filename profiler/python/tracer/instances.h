@@ -1,4 +1,4 @@
-// tracer/instances.h: calls that are shown by the instance they are made on.
+// tracer/instances.h: module and optimizer calls, named by instance.
 //
 // Which code objects these are is a list to which anyone adds: modules and optimizers of libraries
 // that have them, classes that a user names. At the first call on an instance its class is noted,

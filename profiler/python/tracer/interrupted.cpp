@@ -1,4 +1,4 @@
-// tracer/interrupted.cpp: threads that a profile finds within a function of another tool.
+// tracer/interrupted.cpp: threads inside another tool's callback when a profile begins.
 #include "tracer/interrupted.h"
 
 #include <algorithm>

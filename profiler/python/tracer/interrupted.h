@@ -1,4 +1,4 @@
-// tracer/interrupted.h: threads that a profile finds within a function of another tool.
+// tracer/interrupted.h: threads inside another tool's callback when a profile begins.
 //
 // A profile function, a trace function and a callback of sys.monitoring hear of the end of a call
 // before that call is over. A profile that begins meanwhile finds it open, and what the tool itself

@@ -1,4 +1,4 @@
-// tracer/monitoring.cpp: capture calls by sys.monitoring, on CPython 3.12 and later.
+// tracer/monitoring.cpp: call capture by sys.monitoring, on CPython 3.12 and later.
 //
 // [Callbacks] are objects of a heap type with vectorcall, one for each event: 10 % cheaper than
 // built-in functions (measured). Each gets (code, offset, …) and returns None. CPython runs no

@@ -1,4 +1,4 @@
-// tracer/observers.cpp: functions of Python that are told of the operator calls of a thread.
+// tracer/observers.cpp: operator call observers in Python.
 //
 // [Life] An observer belongs to the thread that begins it, and is in the chain of its guards until
 // it ends. A call that is on its way holds pointers into that chain, so an observer that was told

@@ -1,4 +1,4 @@
-// tracer/observers.h: functions of Python that are told of the operator calls of a thread.
+// tracer/observers.h: operator call observers in Python.
 //
 // Depends on: python/python.h.
 #pragma once

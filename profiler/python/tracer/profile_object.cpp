@@ -1,4 +1,4 @@
-// tracer/profile_object.cpp: a profile as Python holds it.
+// tracer/profile_object.cpp: the Python class Profile.
 #include "tracer/profile_object.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tracer/profile_object.h: a profile as Python holds it.
+// tracer/profile_object.h: the Python class Profile.
 //
 // Threads: with the GIL held. Depends on: python/python.h, opyard/profiler/profile.h.
 #pragma once

@@ -1,4 +1,4 @@
-// tracer/programs.cpp: hearing of programs that are started, by a hook for audits.
+// tracer/programs.cpp: detection of started programs, by an audit hook.
 //
 // [In C] A hook in Python would be called inside of PyEval_SetProfile, too, and let another thread
 // end while the list of threads is walked.

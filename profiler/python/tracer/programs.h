@@ -1,4 +1,4 @@
-// tracer/programs.h: other programs that this one starts, and that no one follows.
+// tracer/programs.h: count of programs that were started and not followed.
 //
 // Threads: with the GIL held. Depends on: python/python.h.
 #pragma once

@@ -1,4 +1,4 @@
-// tracer/set_profile.cpp: capture calls by a profile function, on CPython 3.10 and 3.11.
+// tracer/set_profile.cpp: call capture by a profile function, on CPython 3.10 and 3.11.
 //
 // [Place] Each thread has one place for a profile function. If a program has put one there
 // before us, we call it on with each event and put it back at the end. If a program takes the place

@@ -1,4 +1,4 @@
-// tracer/special.cpp: events that need a look: hidden code, and all events under a filter.
+// tracer/special.cpp: slow path of call events: hidden code, and filters.
 //
 // [Depth] counts the calls of Python that are open on a thread and are not left out by a pattern.
 // It begins with 0 when the profile begins, so the exit of a frame that was open then does not

@@ -1,4 +1,4 @@
-// tracer/tracer.h: capture the calls of an interpreter.
+// tracer/tracer.h: Tracer: call capture of an interpreter.
 //
 // One file of the two is built for a CPython: monitoring.cpp from 3.12 on, set_profile.cpp before.
 // Both capture every thread of the interpreter that starts them, those that begin later too.

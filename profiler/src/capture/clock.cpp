@@ -1,4 +1,4 @@
-// profiler/capture/clock.cpp: choosing the clock, and reading it beside the system's.
+// profiler/capture/clock.cpp: clock choice and calibration.
 #include "opyard/profiler/clock.h"
 
 #if defined(__x86_64__)

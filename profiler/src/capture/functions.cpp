@@ -1,4 +1,4 @@
-// profiler/capture/functions.cpp: functions of gradients as a source.
+// profiler/capture/functions.cpp: event source: backward functions.
 //
 // [Links] A mark that holds a function's identity and number is captured if it is made, again right
 // before the call that it is of, and if a backward runs it, inside of the function's span. So a run

@@ -1,4 +1,4 @@
-// profiler/capture/gil_waits.cpp: waiting for the lock of an interpreter, as a source.
+// profiler/capture/gil_waits.cpp: event source: waits for the GIL.
 //
 // The gate has one listener; it captures, tells a tracer, or both.
 #include "opyard/profiler/gil_waits.h"

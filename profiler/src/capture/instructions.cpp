@@ -1,4 +1,4 @@
-// profiler/capture/instructions.cpp: instructions of graphs as a source.
+// profiler/capture/instructions.cpp: event source: instructions of graphs.
 #include <new>
 
 #include "opyard/observe/instruction_listener.h"

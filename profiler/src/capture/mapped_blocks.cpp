@@ -1,4 +1,4 @@
-// profiler/capture/mapped_blocks.cpp: making a file longer, and mapping it.
+// profiler/capture/mapped_blocks.cpp: growing and mapping a capture file.
 #include "capture/mapped_blocks.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// profiler/capture/memory.cpp: memory of tensors, and events of devices, as sources.
+// profiler/capture/memory.cpp: event sources: tensor memory, and device events.
 //
 // [Totals] What a device holds is counted from the start of the session: memory that was taken
 // before and is given back meanwhile makes it less than nothing. It is counted in the order in

@@ -1,4 +1,4 @@
-// profiler/capture/names.cpp: the one list of names, and making text valid UTF-8.
+// profiler/capture/names.cpp: name table, and repair of invalid UTF-8.
 #include "opyard/profiler/names.h"
 
 #include <deque>

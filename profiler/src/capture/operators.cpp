@@ -1,4 +1,4 @@
-// profiler/capture/operators.cpp: the event source of operators and their kernels.
+// profiler/capture/operators.cpp: event source: operators and their kernels.
 //
 // [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the
 // kernel. A record may be freed before its events are, so the name is a copy. The word that the

@@ -1,4 +1,4 @@
-// profiler/exports/chrome.cpp: Chrome's JSON format.
+// profiler/exports/chrome.cpp: export as Chrome's JSON.
 #include "opyard/profiler/chrome.h"
 
 #include "json.h"

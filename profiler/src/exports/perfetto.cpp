@@ -1,4 +1,4 @@
-// profiler/exports/perfetto.cpp: protocol buffers of Perfetto.
+// profiler/exports/perfetto.cpp: export as Perfetto's protocol buffers.
 //
 // [Sequences] Each track is a sequence of packets with names and a clock of its own: a name is
 // written once, before its first use, and the time of a packet is its difference to the one before.

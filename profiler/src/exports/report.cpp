@@ -1,4 +1,4 @@
-// profiler/exports/report.cpp: the page, and behind it names, tables, curves and bars.
+// profiler/exports/report.cpp: export as HTML: the page, names, tables, curves and bars.
 #include "opyard/profiler/report.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// profiler/exports/report_bars.cpp: spans into columns, the shortest of too many merged.
+// profiler/exports/report_bars.cpp: bars of a report, the shortest merged.
 #include "exports/report_bars.h"
 
 #include <algorithm>

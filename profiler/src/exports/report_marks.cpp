@@ -1,4 +1,4 @@
-// profiler/exports/report_marks.cpp: thinning out marks that are frequent.
+// profiler/exports/report_marks.cpp: thinning of frequent marks.
 #include "exports/report_marks.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// profiler/exports/speedscope.cpp: JSON for speedscope.
+// profiler/exports/speedscope.cpp: export as speedscope's JSON.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// profiler/exports/stacks.cpp: collapsed stacks.
+// profiler/exports/stacks.cpp: export as collapsed stacks.
 //
 // [Deep] A line names a whole stack, so what a recursion writes grows with the square of its depth.
 // No picture shows that many levels: beyond kMostFrames all that is deeper is one frame.

@@ -1,4 +1,4 @@
-// profiler/files/journal_reader.cpp: entries of a journal, one after the other.
+// profiler/files/journal_reader.cpp: parser of journal entries.
 #include "files/journal_reader.h"
 
 #include <algorithm>

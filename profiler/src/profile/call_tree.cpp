@@ -1,4 +1,4 @@
-// profiler/profile/call_tree.cpp: one tree of all stacks.
+// profiler/profile/call_tree.cpp: call tree of a profile.
 #include "opyard/profiler/call_tree.h"
 
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// profiler/profile/links.cpp: joining marks of functions, see [Links] in capture/functions.cpp.
+// profiler/profile/links.cpp: links from backward functions to calls. See [Links] in functions.cpp.
 #include "opyard/profiler/links.h"
 
 #include <algorithm>

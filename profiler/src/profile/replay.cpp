@@ -1,4 +1,4 @@
-// profiler/profile/replay.cpp: spans from events.
+// profiler/profile/replay.cpp: replay: events to spans.
 //
 // [One pass] The events of a thread are in the order in which they happened, so a stack gives the
 // spans: an enter opens one, an exit closes it. An exit carries its enter's key and kind. If that

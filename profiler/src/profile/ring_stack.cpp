@@ -1,4 +1,4 @@
-// profiler/profile/ring_stack.cpp: the stack at the begin of a ring's capture.
+// profiler/profile/ring_stack.cpp: open spans at the begin of a ring's capture.
 //
 // [Unknown exits] An exit whose entry is not in the ring is mostly of what was open before, and
 // then nothing else is open: what is inside ended earlier. If something is, either the exit's entry

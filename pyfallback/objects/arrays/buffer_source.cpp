@@ -1,4 +1,4 @@
-// objects/arrays/buffer_source.cpp: element types and strides of buffers, checked.
+// objects/arrays/buffer_source.cpp: buffer protocol import: element types and strides, checked.
 #include "objects/arrays/buffer_source.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// objects/arrays/buffer_source.h: an object with the buffer protocol, seen as something like a tensor.
+// objects/arrays/buffer_source.h: buffer protocol import.
 //
 // Depends on: runtime/runtime.h, tensor/tensor.h.
 #pragma once

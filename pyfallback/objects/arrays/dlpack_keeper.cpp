@@ -1,4 +1,4 @@
-// objects/arrays/dlpack_keeper.cpp: giving structs back.
+// objects/arrays/dlpack_keeper.cpp: release of DLPack structs.
 #include "objects/arrays/dlpack_keeper.h"
 
 #include "objects/arrays/exported_array.h"

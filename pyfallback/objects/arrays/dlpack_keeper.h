@@ -1,4 +1,4 @@
-// objects/arrays/dlpack_keeper.h: DLPack structs of other libraries, held by Python objects until they are given back.
+// objects/arrays/dlpack_keeper.h: ownership of foreign DLPack structs by Python objects.
 //
 // A struct's deleter may need the GIL, or take it, while the last owner of a tensor may be any
 // thread, even one that outlives Python. So the memory's storage keeps a keeper, and lets go of it

@@ -1,4 +1,4 @@
-// objects/arrays/dlpack_source.cpp: asking for capsules, and taking structs out of them.
+// objects/arrays/dlpack_source.cpp: DLPack import: requesting and unpacking capsules.
 #include "objects/arrays/dlpack_source.h"
 
 #include <algorithm>

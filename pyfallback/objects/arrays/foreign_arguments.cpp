@@ -1,4 +1,4 @@
-// objects/arrays/foreign_arguments.cpp: the arrays of one call, from binding to the end.
+// objects/arrays/foreign_arguments.cpp: foreign arrays of one call.
 //
 // [Moved] An array that is exported is read where it was when it was bound. Code that the
 // conversion of a later argument runs may give it other memory, as resize_() of PyTorch's tensors

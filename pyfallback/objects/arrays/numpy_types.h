@@ -1,4 +1,4 @@
-// objects/arrays/numpy_types.h: types of NumPy, told by their names: NumPy need not be there.
+// objects/arrays/numpy_types.h: NumPy types, recognised by name.
 //
 // Depends on: python/python.h, base/error.h.
 #pragma once

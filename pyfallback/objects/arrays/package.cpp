@@ -1,4 +1,4 @@
-// objects/arrays/package.cpp: from a class to its package, which is looked for among the imported ones.
+// objects/arrays/package.cpp: package of a class, found among imported modules.
 #include "objects/arrays/package.h"
 
 #include <string_view>

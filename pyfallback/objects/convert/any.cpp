@@ -1,4 +1,4 @@
-// objects/convert/any.cpp: Python objects as values of the type Any, each of its own kind.
+// objects/convert/any.cpp: conversion of Python objects to Any.
 #include "objects/convert/conversions.h"
 
 #include <optional>

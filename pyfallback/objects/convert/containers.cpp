@@ -1,4 +1,4 @@
-// objects/convert/containers.cpp: Python objects as optionals, lists, tuples, dicts and unions.
+// objects/convert/containers.cpp: conversion to optionals, lists, tuples, dicts and unions.
 #include "objects/convert/conversions.h"
 
 #include <algorithm>

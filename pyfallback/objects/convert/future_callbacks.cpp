@@ -1,4 +1,4 @@
-// objects/convert/future_callbacks.cpp: Python functions that follow a future.
+// objects/convert/future_callbacks.cpp: Python callbacks of a future.
 //
 // They run on the thread that completes it, which may have nothing to do with Python: the GIL is
 // taken for them. Once the interpreter has ended, callbacks are no longer called, and a future of

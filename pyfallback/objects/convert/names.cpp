@@ -1,4 +1,4 @@
-// objects/convert/names.cpp: Python objects as texts, devices and dtypes.
+// objects/convert/names.cpp: conversion to texts, devices and dtypes.
 #include "objects/convert/conversions.h"
 
 #include <string_view>

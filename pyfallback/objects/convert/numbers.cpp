@@ -1,4 +1,4 @@
-// objects/convert/numbers.cpp: Python objects as ints, floats, bools and complex numbers.
+// objects/convert/numbers.cpp: conversion to ints, floats, bools and complex numbers.
 #include "objects/convert/conversions.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// objects/convert/require_value.cpp: one value, or the sentence that says what came instead.
+// objects/convert/require_value.cpp: conversion of a required value, or its error.
 #include "objects/convert/require_value.h"
 
 #include "objects/convert/convert.h"

@@ -1,4 +1,4 @@
-// objects/convert/tensor_wrapper.cpp: Tensor.make_wrapper_subclass(): tensors without memory, of a class that defines what they are like.
+// objects/convert/tensor_wrapper.cpp: Tensor.make_wrapper_subclass(): tensors without memory.
 //
 // make_wrapper_subclass() gives an instance of a subclass that has a geometry, a dtype and a
 // device, and no elements: its class handles every operator. It may define sizes, strides, device

@@ -1,4 +1,4 @@
-// objects/convert/to_python.cpp: values to Python objects, one conversion a kind.
+// objects/convert/to_python.cpp: conversion of values to Python objects.
 #include "objects/values/capsule.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// objects/tensor/aten.cpp: finding packets through the package, and keeping the common ones.
+// objects/tensor/aten.cpp: cached packets of common aten operators.
 #include "objects/tensor/aten.h"
 
 #include <algorithm>

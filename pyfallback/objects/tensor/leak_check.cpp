@@ -1,4 +1,4 @@
-// objects/tensor/leak_check.cpp: keeping account, and the report.
+// objects/tensor/leak_check.cpp: leak report: counting objects.
 //
 // Py_AtExit() functions run when the interpreter has ended, and its memory is still there. Of
 // Python objects the report says what was written down; of tensors, which are C++ objects, what

@@ -1,4 +1,4 @@
-// objects/tensor/leak_check.h: a report of what is left when the interpreter has ended.
+// objects/tensor/leak_check.h: leak report at the end of an interpreter.
 //
 // With OPYARD_LEAKCHECK=1 in the environment, objects are noted while they live: wrappers of
 // tensors, libraries with the operators that they define, Python functions that C++ keeps. After

@@ -1,4 +1,4 @@
-// objects/tensor/numpy_functions.cpp: looking NumPy's table up, once, and making arrays.
+// objects/tensor/numpy_functions.cpp: NumPy's C API table, and arrays made by it.
 //
 // [Places] The numbers are NumPy's promise to extension modules that were compiled long ago: those
 // of numpy/__multiarray_api.h. The first place tells the version of that promise, 1 or 2 in its

@@ -1,4 +1,4 @@
-// objects/tensor/tensor_life.cpp: the life of a wrapper.
+// objects/tensor/tensor_life.cpp: lifetime of a tensor's Python object.
 //
 // [Identity] A wrapper owns its tensor, and the tensor's object link points back to it without
 // owning. So the link never dangles: a tensor cannot die before its wrapper, and a dying

@@ -1,4 +1,4 @@
-// objects/tensor/traced_read.cpp: the way from what was read to the hook.
+// objects/tensor/traced_read.cpp: notification of traced reads.
 #include "objects/tensor/traced_read.h"
 
 #include "objects/tensor/tensor.h"

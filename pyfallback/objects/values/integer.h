@@ -1,4 +1,4 @@
-// objects/values/integer.h: Python ints, which have no limit, as 64-bit integers, which do.
+// objects/values/integer.h: conversion of Python ints to 64-bit integers.
 //
 // Depends on: runtime/{errors,stack_end}.h.
 #pragma once

@@ -1,4 +1,4 @@
-// objects/values/recursion.h: nesting that is followed by recursion, within Python's own limit.
+// objects/values/recursion.h: recursion guard within Python's own limit.
 //
 // Depends on: runtime/errors.h.
 #pragma once

@@ -1,4 +1,4 @@
-// objects/values/refusals.h: why an object is no value of a schema type.
+// objects/values/refusals.h: errors of objects that are no value of a type.
 //
 // to_value() (objects/convert/convert.h) throws these for an object that is of the right kind and
 // still not accepted. It does not know which argument or result the object is; its caller does, and

@@ -1,4 +1,4 @@
-// objects/values/symbolic.cpp: nodes that Python reasons with, seen from C++, and the other way round.
+// objects/values/symbolic.cpp: symbolic nodes between Python and C++.
 //
 // [Both ways] A PythonNode owns a Python object and calls its methods. A _C.SymNode owns a node of
 // C++ and has these methods. Neither is ever wrapped in the other: what goes out is what came in.

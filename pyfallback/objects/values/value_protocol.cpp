@@ -1,4 +1,4 @@
-// objects/values/value_protocol.cpp: asking an object for the value that it means.
+// objects/values/value_protocol.cpp: the value protocol: calling __opyard_value__().
 #include "objects/values/value_protocol.h"
 
 #include "opyard/detail/python/clear.h"

@@ -1,4 +1,4 @@
-"""Errors and warnings of C++ operators, as users name and want them."""
+"""Registration of error and warning classes for C++ operators."""
 
 from collections.abc import Callable
 from typing import TypeVar, overload

@@ -1,4 +1,4 @@
-"""Names that are imported when they are first wanted; and dir() of the modules that have such.
+"""Lazy imports: names of a module that are imported at first use, and dir() of such a module.
 
     _LATE = {"history": "opyard._dispatch.history"}
 

@@ -237,25 +237,25 @@ def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") 
 
 # Watching ----------------------------------------------------------------------------------
 
-# The trace is on if it was switched on, by the environment or set_dispatch_log(), or while a
+# The dispatch log is on if it was switched on, by the environment or set_dispatch_log(), or while a
 # DispatchLog is open on any thread. None: no one has asked yet which.
 _switched_on: "bool | None" = None
-_open_traces = 0
-_trace_lock = _thread.allocate_lock()
+_open_logs = 0
+_log_lock = _thread.allocate_lock()
 
 
-def _change_trace(bind: Any, on: "bool | None", opened: int) -> None:
-    global _switched_on, _open_traces
-    _trace_lock.acquire()  # a with statement needs memory
+def _change_log(bind: Any, on: "bool | None", opened: int) -> None:
+    global _switched_on, _open_logs
+    _log_lock.acquire()  # a with statement needs memory
     try:
         if _switched_on is None:
             _switched_on = bind.dispatch_log()
         if on is not None:
             _switched_on = on
-        _open_traces += opened
-        bind.set_dispatch_log(_switched_on or _open_traces > 0)
+        _open_logs += opened
+        bind.set_dispatch_log(_switched_on or _open_logs > 0)
     finally:
-        _trace_lock.release()
+        _log_lock.release()
 
 
 def set_dispatch_log(on: bool) -> None:
@@ -267,7 +267,7 @@ def set_dispatch_log(on: bool) -> None:
     """
     from .. import _bind
 
-    _change_trace(_bind, bool(on), 0)
+    _change_log(_bind, bool(on), 0)
 
 
 class DispatchLog:
@@ -276,10 +276,8 @@ class DispatchLog:
     def __enter__(self) -> "DispatchLog":
         from .. import _bind
 
-        self._end = functools.partial(
-            _change_trace, _bind, None, -1
-        )  # needs no memory, nor imports
-        _change_trace(_bind, None, 1)
+        self._end = functools.partial(_change_log, _bind, None, -1)  # needs no memory, nor imports
+        _change_log(_bind, None, 1)
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -1,4 +1,4 @@
-"""Writing a file whole, or not at all."""
+"""Atomic writing of files: whole, or not at all."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""Taking along to another thread or task what a thread adds to its calls."""
+"""capture_context(): a thread's keys and modes, for another thread or task."""
 
 import contextvars
 import functools

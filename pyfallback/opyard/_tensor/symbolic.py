@@ -1,4 +1,4 @@
-"""Numbers that may not be known yet: SymInt, SymFloat and SymBool.
+"""Symbolic numbers: SymInt, SymFloat and SymBool.
 
 Each holds a node: any object with methods by name that make new nodes (`add`, `mul`, `lt`, …, as
 in `value/sym_ops.def`), wrap plain numbers (`wrap_int`, `wrap_float`, `wrap_bool`), say what it

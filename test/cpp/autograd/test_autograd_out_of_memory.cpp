@@ -1,4 +1,5 @@
 // test_autograd_out_of_memory.cpp: allocations that fail while calls are taped and run backwards.
+// Suspect autograd/src/.
 //
 // Each in turn: nothing is lost, and the next step works.
 #include <gtest/gtest.h>

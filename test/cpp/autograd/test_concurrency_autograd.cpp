@@ -1,5 +1,5 @@
 // test_concurrency_autograd.cpp: runs backwards on several threads at once, on graphs of their own and on one that
-// is kept; also under the thread sanitizer.
+// is kept; also under the thread sanitizer. Suspect autograd/src/engine.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>

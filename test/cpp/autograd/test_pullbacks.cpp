@@ -1,4 +1,5 @@
 // test_pullbacks.cpp: pullbacks in graphs from C++: calls that a later stage runs backward from.
+// Suspect autograd/src/pullback.cpp.
 #include <gtest/gtest.h>
 
 #include "../jit.h"

@@ -1,4 +1,5 @@
 // test_concurrency_weak.cpp: watchers and last owners on different threads; also under the thread sanitizer.
+// Suspect dispatcher/src/base/weak.cpp and weak_table.h.
 #include <gtest/gtest.h>
 
 #include <atomic>

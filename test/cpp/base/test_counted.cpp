@@ -1,4 +1,5 @@
 // test_counted.cpp: protects the counting of owners, and the seam that objects come through.
+// Suspect dispatcher/src/base/counted.cpp and alloc.cpp.
 #include "opyard/base/counted.h"
 
 #include <gtest/gtest.h>

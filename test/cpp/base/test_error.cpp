@@ -1,4 +1,5 @@
 // test_error.cpp: protects the errors at a border: a status and a text, never an exception.
+// Suspect dispatcher/src/base/error.cpp.
 #include "opyard/base/error.h"
 
 #include <gtest/gtest.h>

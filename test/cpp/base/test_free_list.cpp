@@ -1,5 +1,6 @@
 // test_free_list.cpp: protects the memory that dead tensors leave for the next ones: that it is used
 // again, that it is bounded, and that a thread gives it back at its end.
+// Suspect dispatcher/src/base/free_list.cpp.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

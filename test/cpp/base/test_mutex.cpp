@@ -1,4 +1,5 @@
 // test_mutex.cpp: protects the order of the locks, and that the child of a fork finds none held.
+// Suspect dispatcher/src/base/mutex.cpp.
 #include "opyard/detail/base/mutex.h"
 
 #include <gtest/gtest.h>

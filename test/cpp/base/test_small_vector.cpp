@@ -1,4 +1,5 @@
 // test_small_vector.cpp: protects a vector that moves its elements to the heap when they grow.
+// Suspect opyard/detail/base/small_vector.h.
 //
 // Every test runs on both sides of the border between in place (up to 3 here) and the heap.
 #include "opyard/detail/base/small_vector.h"

@@ -1,4 +1,5 @@
 // test_version.cpp: protects the agreement between the headers and the loaded library.
+// Suspect dispatcher/src/base/version.cpp.
 #include <gtest/gtest.h>
 
 #include <string>

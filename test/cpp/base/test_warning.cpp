@@ -1,4 +1,5 @@
 // test_warning.cpp: protects warnings: their handlers, and their number.
+// Suspect dispatcher/src/base/warning.cpp.
 #include "opyard/base/warning.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_weak.cpp: protects weak references to counted objects, also after an object's end.
+// Suspect dispatcher/src/base/weak.cpp.
 #include "opyard/base/weak.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // test_c_api.cpp: protects the C API: handles, values, calls, kernels, and that
-// a failure is a status whatever was thrown.
+// a failure is a status whatever was thrown. Suspect dispatcher/src/c_api/.
 #include "opyard/c_api.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // test_c_api_errors.cpp: protects failures on their way through C: whatever was thrown comes out as a
 // status, and an exception of another language as itself.
+// Suspect dispatcher/src/c_api/errors.cpp and dispatcher/src/ffi/c_error.cpp.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

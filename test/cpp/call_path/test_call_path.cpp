@@ -1,5 +1,5 @@
 // test_call_path.cpp: protects the typed path: no lock instruction, no allocation and no pthread
-// call is on it.
+// call is on it. Suspect opyard/detail/registry/typed.h.
 //
 // call_path_subject.cpp is compiled, optimised and without sanitizers, and objdump takes it apart.
 // A function is clean where it and all that it calls directly are free of what is forbidden.

@@ -1,5 +1,5 @@
 // test_c_closure.cpp: protects operators as C functions: callbacks of C libraries, and all that
-// goes through pointers.
+// goes through pointers. Suspect dispatcher/src/ffi/c_closure.cpp and entry_points.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // test_c_error.cpp: protects the thread's error as C sees it.
+// Suspect dispatcher/src/ffi/c_error.cpp.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
 // test_c_function.cpp: protects C functions as kernels, registered from the schema alone.
+// Suspect dispatcher/src/ffi/c_kernel.cpp and c_signature.cpp.
 #include <gtest/gtest.h>
 
 #include <thread>

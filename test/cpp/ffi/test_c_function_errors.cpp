@@ -1,5 +1,6 @@
 // test_c_function_errors.cpp: protects the errors for schemas without a C signature, of libraries
 // and symbols that are not there, and of functions that fail or leave what cannot be taken.
+// Suspect dispatcher/src/ffi/c_signature.cpp and c_library.cpp.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,5 +1,6 @@
 // test_c_out_of_memory.cpp: protects that C functions and callbacks fail cleanly when an allocation
 // does: nothing is lost, nothing is half made, and the next call works.
+// Suspect dispatcher/src/ffi/.
 //
 // Memory that C frees is taken with malloc(), which no allocator of ours sees: that is
 // made to fail by a limit of the whole process.

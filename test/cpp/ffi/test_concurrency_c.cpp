@@ -1,5 +1,5 @@
 // test_concurrency_c.cpp: protects C functions and callbacks while threads call, register and take
-// back at once. Also built for the thread sanitizer.
+// back at once. Also built for the thread sanitizer. Suspect dispatcher/src/ffi/.
 #include <gtest/gtest.h>
 
 #include <atomic>

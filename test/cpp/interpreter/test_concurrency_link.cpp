@@ -1,5 +1,5 @@
 // test_concurrency_link.cpp: protects tags and objects where threads meet; runs under the thread
-// sanitizer, too.
+// sanitizer, too. Suspect dispatcher/src/interpreter/object_link.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // test_gil.cpp: protects that a kernel which is registered so runs with the lock of the interpreter
 // released, however it is called, and that the lock is taken again when it has thrown.
+// Suspect dispatcher/src/interpreter/gil.cpp.
 #include "opyard/interpreter/gil.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_interpreter.cpp: protects calls into an interpreter that ends, or has ended.
+// Suspect dispatcher/src/interpreter/interpreter.cpp.
 #include "opyard/interpreter/interpreter.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // test_interpreter_object.cpp: protects references to an interpreter's objects from other interpreters,
 // and from being given back twice or never.
+// Suspect dispatcher/src/interpreter/interpreter_object.cpp.
 #include "opyard/interpreter/interpreter_object.h"
 
 #include <gtest/gtest.h>

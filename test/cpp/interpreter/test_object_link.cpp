@@ -1,4 +1,5 @@
 // test_object_link.cpp: protects that an object belongs to one interpreter while that lives.
+// Suspect dispatcher/src/interpreter/object_link.cpp.
 #include "opyard/detail/interpreter/object_link.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // test_concurrency_jit.cpp: protects codes that several threads run at once, each in a state of
 // its own, and states that go from one thread to another; also under the thread sanitizer.
+// Suspect jit/src/code/code.cpp and interpreter_state.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>

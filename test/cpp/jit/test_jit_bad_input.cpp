@@ -1,5 +1,5 @@
 // test_jit_bad_input.cpp: protects that texts which are cut, doubled, mixed up or very long give an
-// error that says where, or a graph that is whole.
+// error that says where, or a graph that is whole. Suspect jit/src/text/.
 #include <gtest/gtest.h>
 
 #include <random>

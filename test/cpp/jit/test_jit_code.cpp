@@ -1,4 +1,5 @@
 // test_jit_code.cpp: protects results of a graph: calls, numbers, containers, branches, loops, stages.
+// Suspect jit/src/code/.
 #include <gtest/gtest.h>
 
 #include <optional>

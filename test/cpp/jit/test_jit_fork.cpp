@@ -1,5 +1,5 @@
 // test_jit_fork.cpp: protects prim::fork and aten::wait: their results, their text, their errors, and what
-// a fork holds.
+// a fork holds. Suspect jit/src/code/fork.cpp.
 #include <gtest/gtest.h>
 
 #include <latch>

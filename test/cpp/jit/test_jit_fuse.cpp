@@ -1,4 +1,5 @@
 // test_jit_fuse.cpp: protects fused groups called from C++, whose callers own what they hand over.
+// Suspect jit/src/code/fused_group.cpp.
 //
 // What groups compute is in test/python/graphs/test_jit_fuse.py and its like.
 #include <gtest/gtest.h>

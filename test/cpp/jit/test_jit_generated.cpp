@@ -1,6 +1,7 @@
 // test_jit_generated.cpp: protects flat code against a slow reading of the same graph: random graphs with
 // branches, loops, views, in-place operators and stages, run as code, stage by stage with every
 // last use checked, and node by node; stopped, cloned and dropped everywhere.
+// Suspect jit/src/code/.
 #include <gtest/gtest.h>
 
 #include "generated_graph.h"

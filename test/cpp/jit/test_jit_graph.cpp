@@ -1,4 +1,5 @@
 // test_jit_graph.cpp: protects the structure of graphs: nodes and values, their edges, order and attributes.
+// Suspect jit/src/ir/graph.cpp, node.cpp and node_edges.cpp.
 #include <gtest/gtest.h>
 
 #include "../thrown_by.h"

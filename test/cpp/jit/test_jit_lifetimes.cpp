@@ -1,4 +1,5 @@
 // test_jit_lifetimes.cpp: protects lifetimes of values in runs, also after a throw, a clone and a drop.
+// Suspect jit/src/code/lifetimes.cpp.
 //
 // [Counted objects] Values are tensors with storage of their own; the number of live ones is what a
 // test compares. "test::fail_at" throws while a countdown says so.

@@ -1,5 +1,6 @@
 // test_jit_names.cpp: protects finding values by name: against a map of the standard library, and
 // what the names of a text mean in its blocks.
+// Suspect jit/src/ir/name_table.cpp and jit/src/text/value_names.cpp.
 #include <gtest/gtest.h>
 
 #include <map>

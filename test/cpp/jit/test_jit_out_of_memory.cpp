@@ -1,6 +1,6 @@
 // test_jit_out_of_memory.cpp: protects that reading, compiling and running a graph survive a failed
 // allocation at every point, and an operator that throws at every call: an error, nothing lost, and
-// the next attempt works.
+// the next attempt works. Suspect jit/src/text/ and jit/src/code/.
 #include <gtest/gtest.h>
 
 #include "../counting_new.h"

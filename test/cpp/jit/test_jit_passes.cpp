@@ -1,5 +1,6 @@
 // test_jit_passes.cpp: protects the passes: each by the files of test/graphs/passes/, and all by
 // random graphs with branches, loops, views, writes and stages, which run as before, bit for bit.
+// Suspect jit/src/passes/.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // test_jit_state.cpp: protects codes and states: sharing, registers, the inputs of stages, saving
-// and loading.
+// and loading. Suspect jit/src/code/interpreter_state.cpp, save_state.cpp and load_state.cpp.
 #include <gtest/gtest.h>
 
 #include "../jit.h"

@@ -1,4 +1,5 @@
 // test_jit_text.cpp: protects the text of graphs: printing, parsing and errors.
+// Suspect jit/src/text/parse.cpp and print.cpp.
 #include <gtest/gtest.h>
 
 #include "../jit.h"

@@ -1,4 +1,5 @@
 // test_jit_trace.cpp: protects traces of a thread's calls, without Python.
+// Suspect jit/src/trace/trace.cpp.
 #include <gtest/gtest.h>
 
 #include <thread>

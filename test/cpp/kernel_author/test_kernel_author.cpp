@@ -1,4 +1,5 @@
 // test/cpp/kernel_author/test_kernel_author.cpp: protects opyard/kernel.h for authors of kernels, with the checks of a library under work.
+// Suspect dispatcher/src/tensor/views.cpp and kernel_refusals.cpp.
 #define OPYARD_CHECKED
 #include "opyard/kernel.h"
 

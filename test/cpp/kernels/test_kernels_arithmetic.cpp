@@ -1,6 +1,6 @@
 // test/cpp/kernels/test_kernels_arithmetic.cpp: protects results of each elementwise operator: values,
 // dtypes, the edges of both, and the sentences for what has no answer. How operands meet is
-// test_kernels_elementwise.cpp.
+// test_kernels_elementwise.cpp. Suspect kernels/src/pointwise/.
 #include <limits>
 
 #include "../aten.h"

@@ -1,5 +1,6 @@
 // test/cpp/kernels/test_kernels_elementwise.cpp: protects operands of elementwise operators:
 // promotion, broadcasting, any strides, in-place rules, and the sentences for what does not fit.
+// Suspect kernels/src/pointwise/elementwise.cpp.
 #include "../aten.h"
 
 namespace opyard::test_kernels_elementwise {

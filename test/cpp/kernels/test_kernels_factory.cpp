@@ -1,5 +1,5 @@
 // test/cpp/kernels/test_kernels_factory.cpp: protects tensors from nothing, conversion between dtypes, and
-// single numbers.
+// single numbers. Suspect kernels/src/creation/.
 #include <limits>
 
 #include "../aten.h"

@@ -1,5 +1,5 @@
 // test/cpp/kernels/test_kernels_indexing.cpp: protects indexing by tensors, gathering and joining: where
-// new dimensions go, and that a wrong index is named with its place.
+// new dimensions go, and that a wrong index is named with its place. Suspect kernels/src/indexing/.
 #include "../aten.h"
 
 namespace opyard::test_kernels_indexing {

@@ -1,5 +1,5 @@
 // test/cpp/kernels/test_kernels_linear.cpp: protects products of matrices and vectors: every layout of both
-// sides, empty ones, and the shapes that do not fit.
+// sides, empty ones, and the shapes that do not fit. Suspect kernels/src/matrix/.
 #include <limits>
 
 #include "../aten.h"

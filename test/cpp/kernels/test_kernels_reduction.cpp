@@ -1,5 +1,6 @@
 // test/cpp/kernels/test_kernels_reduction.cpp: protects sums, means, extremes, truth and softmax: which
 // elements fall together, in which order they are summed, and what nothing gives.
+// Suspect kernels/src/reduction/ and kernels/loops/sums.h.
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,5 @@
 // test_kernels_tables.cpp: protects the argument checks that all operators of kernels/ share.
+// Suspect kernels/src/common/check.cpp.
 //
 // The rows are generated: every operator of aten that is registered, every dtype of dtypes.def,
 // every argument that is a tensor or a Scalar. An operator that is added has its rows from then on.

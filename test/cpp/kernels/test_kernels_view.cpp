@@ -1,5 +1,5 @@
 // test/cpp/kernels/test_kernels_view.cpp: protects views: they show the right elements, share the storage,
-// and refuse what needs a copy.
+// and refuse what needs a copy. Suspect kernels/src/geometry/.
 #include "../aten.h"
 
 namespace opyard::test_kernels_view {

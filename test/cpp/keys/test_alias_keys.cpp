@@ -1,4 +1,5 @@
 // test_alias_keys.cpp: protects the meaning of alias keys, key by key.
+// Suspect dispatcher/src/keys/alias_keys.cpp.
 #include "opyard/keys/alias_keys.h"
 
 #include <gtest/gtest.h>

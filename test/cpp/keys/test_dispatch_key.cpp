@@ -1,4 +1,5 @@
 // test_dispatch_key.cpp: protects the names and numbers of keys, which are ABI.
+// Suspect dispatcher/src/keys/dispatch_key.cpp.
 #include "opyard/keys/dispatch_key.h"
 
 #include <gtest/gtest.h>

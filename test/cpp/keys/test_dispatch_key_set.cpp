@@ -1,4 +1,5 @@
 // test_dispatch_key_set.cpp: protects the algebra of key sets, against a model made of std::set.
+// Suspect dispatcher/src/keys/dispatch_key_set.cpp.
 #include "opyard/keys/dispatch_key_set.h"
 
 #include <gtest/gtest.h>

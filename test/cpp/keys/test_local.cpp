@@ -1,4 +1,5 @@
 // test_local.cpp: protects the thread's include and exclude sets, and the guards that change them.
+// Suspect dispatcher/src/keys/local.cpp.
 #include "opyard/keys/gradient_mode.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // test_named_keys.cpp: protects that keys get names once, that no two share one, and that texts
 // use them. A name stays as long as the process, so each test takes its own.
+// Suspect dispatcher/src/keys/named_keys.cpp.
 #include "opyard/detail/keys/named_keys.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_runtime_table.cpp: protects the slot numbers, which every table and every call rely on.
+// Suspect opyard/detail/keys/runtime_table.h.
 #include "opyard/detail/keys/runtime_table.h"
 
 #include <gtest/gtest.h>

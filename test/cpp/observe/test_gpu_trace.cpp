@@ -1,5 +1,5 @@
 // test_gpu_trace.cpp: protects that work on a device goes on whatever watches it, and that the first one
-// who asks is told.
+// who asks is told. Suspect dispatcher/src/observe/gpu_trace.cpp.
 #include "opyard/observe/gpu_trace.h"
 
 #include <gtest/gtest.h>

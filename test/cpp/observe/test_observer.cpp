@@ -1,4 +1,5 @@
 // test_observer.cpp: protects that observers see every call of their thread, and no other.
+// Suspect dispatcher/src/observe/observer.cpp.
 #include "opyard/observe/observer.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_plugin.cpp: protects loading and unloading: all or nothing, and again as often as wanted.
+// Suspect dispatcher/src/plugin/plugin.cpp and open.cpp.
 //
 // The plugins are built from test/cpp/plugins/ into the folder that OPYARD_TEST_PLUGINS names.
 // One test a plugin: what a plugin does when it is loaded for the first time happens once in a

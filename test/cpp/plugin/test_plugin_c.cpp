@@ -1,4 +1,5 @@
 // test_plugin_c.cpp: protects plugins that are written in C: loaded, refused and unregistered like others.
+// Suspect dispatcher/src/plugin/c_block.cpp.
 #include <gtest/gtest.h>
 
 #include <filesystem>

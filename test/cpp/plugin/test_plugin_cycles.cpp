@@ -1,5 +1,6 @@
 // test_plugin_cycles.cpp: protects loading and unloading again and again while others call: nothing
 // grows, nothing dangles, and every load is a full library.
+// Suspect dispatcher/src/plugin/survivors.cpp and dispatcher/src/registry/reclaim.cpp.
 //
 // A cycle of ours is load, look, unload. What the process holds is counted in /proc/self: mappings,
 // descriptors and records that wait to be freed.

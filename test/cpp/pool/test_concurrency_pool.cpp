@@ -1,5 +1,5 @@
 // test_concurrency_pool.cpp: many threads that loop, start, wait, cancel and change the size at once; also
-// under the thread sanitizer.
+// under the thread sanitizer. Suspect dispatcher/src/pool/pool.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // test_pool.cpp: protects the process's pool: loops and tasks, the state that they take along, errors that come out of
 // them, the child of a fork, and the end of the process.
+// Suspect dispatcher/src/pool/pool.cpp and parallel_for.cpp.
 //
 // A child that hangs is ended by an alarm, and the test fails.
 #include <dirent.h>

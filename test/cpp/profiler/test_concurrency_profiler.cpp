@@ -1,5 +1,6 @@
 // test_concurrency_profiler.cpp: a ring that is copied, and profiles that begin and end, while threads write events and
 // come and go; also under the thread sanitizer.
+// Suspect profiler/src/capture/ring.cpp and streams.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // test/cpp/profiler/test_profiler_replay.cpp: spans from any events at all, against a model, with a clock of the test's own.
+// Suspect profiler/src/profile/replay.cpp.
 //
 // The file is one piece since captures, rings and sessions take the same short forms and clock.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test/cpp/profiler/test_profiler_report.cpp: a profile as one HTML page, written by a program without Python.
+// Suspect profiler/src/exports/report.cpp.
 #include <gtest/gtest.h>
 
 #include <cstdint>

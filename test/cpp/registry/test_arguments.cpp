@@ -1,4 +1,5 @@
 // test_arguments.cpp: protects stacks that are made of arguments by position and by name.
+// Suspect dispatcher/src/schema/arguments.cpp.
 #include "opyard/schema/arguments.h"
 
 #include <gtest/gtest.h>

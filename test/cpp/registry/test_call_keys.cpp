@@ -1,4 +1,5 @@
 // test_call_keys.cpp: protects the key set of a call, through real calls (A28, A29).
+// Suspect opyard/registry/operator.h.
 #include <gtest/gtest.h>
 
 #include "../one_of_each.h"

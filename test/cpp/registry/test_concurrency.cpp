@@ -1,4 +1,5 @@
 // test_concurrency.cpp: protects calls against registrations and removals on other threads (B36).
+// Suspect dispatcher/src/registry/registry.cpp and reclaim.cpp.
 //
 // Four readers call, look up, explain and dump while two writers override, take back, define,
 // undefine and register fallbacks. The thread sanitizer sees every access; without it, each

@@ -1,5 +1,5 @@
 // test_concurrency_interpreters.cpp: protects views: interpreters that share a registry see kernels of their
-// own, while others register, come and go.
+// own, while others register, come and go. Suspect dispatcher/src/registry/interpreter_tables.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>

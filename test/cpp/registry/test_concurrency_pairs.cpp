@@ -1,6 +1,7 @@
 // test_concurrency_pairs.cpp: protects every kind of operation against every other, itself
 // included, on other threads (B36). What it is about is what the thread sanitizer says; without it
 // the test looks for crashes, hangs and wrong answers.
+// Suspect dispatcher/src/registry/registry.cpp and reclaim.cpp.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,5 @@
 // test_dispatch_log.cpp: protects the lines of the dispatch log, and that calls do not change by it.
+// Suspect dispatcher/src/registry/dispatch_log.cpp.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/dispatch_log.h"
 
@@ -17,7 +18,7 @@ namespace {
 using K = DispatchKey;
 using Unary = Tensor(const Tensor&);
 
-// Switches the trace on for a body and gives what it wrote.
+// Switches the log on for a body and gives what it wrote.
 template <typename Body>
 std::string shown(Body&& body) {
   testing::internal::CaptureStderr();
@@ -29,7 +30,7 @@ std::string shown(Body&& body) {
   return testing::internal::GetCapturedStderr();
 }
 
-class Trace : public testing::Test {
+class DispatchLog : public testing::Test {
  protected:
   const Registration inner_ = define("t::inner(Tensor x) -> Tensor");
   const Registration outer_ = define("t::outer(Tensor x) -> Tensor");
@@ -48,7 +49,7 @@ class Trace : public testing::Test {
                 }));
 };
 
-TEST_F(Trace, B45_ALineAKernelIndentedByNesting) {
+TEST_F(DispatchLog, B45_ALineAKernelIndentedByNesting) {
   const auto outer = registry().require("t::outer").typed<Unary>();
   const Tensor x = tensor_with({K::CPU, K::AutogradCPU});
   Tensor result;
@@ -66,7 +67,7 @@ TEST_F(Trace, B45_ALineAKernelIndentedByNesting) {
       << "a kernel that takes boxes, called without";
 }
 
-TEST_F(Trace, B45_SwitchedOffItShowsNothingAndRegistrationsMayChangeMeanwhile) {
+TEST_F(DispatchLog, B45_SwitchedOffItShowsNothingAndRegistrationsMayChangeMeanwhile) {
   const auto inner = registry().require("t::inner").typed<Unary>();
   testing::internal::CaptureStderr();
   inner.call(tensor_with({K::CPU}));
@@ -82,7 +83,7 @@ TEST_F(Trace, B45_SwitchedOffItShowsNothingAndRegistrationsMayChangeMeanwhile) {
             " [callBoxed] op=[t::inner], key=[CPU]\n [callBoxed] op=[t::fresh], key=[CPU]\n");
 }
 
-TEST_F(Trace, B45_KernelsThatOthersCoverAreShownIfTheyRun) {
+TEST_F(DispatchLog, B45_KernelsThatOthersCoverAreShownIfTheyRun) {
   const KernelPlace pinned = *serving_place(registry().require("t::inner"), K::CPU);
   const Registration over = registry().implement(
       {"t::inner", ""}, K::CPU,
@@ -101,7 +102,7 @@ TEST_F(Trace, B45_KernelsThatOthersCoverAreShownIfTheyRun) {
   EXPECT_EQ(shown(call), " [callBoxed] op=[t::inner], key=[CPU]\n");
 }
 
-TEST_F(Trace, B45_ErrorsAndExplanationsAreTheSameWithIt) {
+TEST_F(DispatchLog, B45_ErrorsAndExplanationsAreTheSameWithIt) {
   const auto inner = registry().require("t::inner").typed<Unary>();
   const Tensor lost = tensor_with({K::XLA});
   const auto text = [&] { return thrown_by([&] { inner.call(lost); }).text; };
@@ -121,12 +122,12 @@ TEST_F(Trace, B45_ErrorsAndExplanationsAreTheSameWithIt) {
 }
 
 // The variable is read once, when libopyard is loaded: so in programs of their own.
-TEST(TraceVariable, B45_IsReadAtTheStart) {
+TEST(DispatchLogVariable, B45_IsReadAtTheStart) {
   const auto run = [](const std::string& value) {
     const std::string command = "OPYARD_DISPATCH_LOG=" + value + " /proc/" +
                                 std::to_string(getpid()) +
                                 "/exe --gtest_also_run_disabled_tests "
-                                "--gtest_filter=TraceVariable.DISABLED_Child 2>&1 >/dev/null";
+                                "--gtest_filter=DispatchLogVariable.DISABLED_Child 2>&1 >/dev/null";
     const std::unique_ptr<FILE, int (*)(FILE*)> output(popen(command.c_str(), "r"), &pclose);
     std::string text;
     char line[256];
@@ -139,7 +140,7 @@ TEST(TraceVariable, B45_IsReadAtTheStart) {
             "opyard: warning: ignoring invalid value for OPYARD_DISPATCH_LOG: yes; valid values "
             "are 0 or 1.\n");
 }
-TEST(TraceVariable, DISABLED_Child) {
+TEST(DispatchLogVariable, DISABLED_Child) {
   const Registration op = define("t::child(Tensor x) -> Tensor");
   const Registration kernel = implement("t::child", K::CPU, echo("child"));
   who_ran("t::child", {K::CPU});

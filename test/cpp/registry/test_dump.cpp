@@ -1,4 +1,5 @@
 // test_dump.cpp: protects the text forms that people and their tools read, to the letter.
+// Suspect dispatcher/src/inspect/dump.cpp.
 #include <gtest/gtest.h>
 
 #include "../registering.h"

@@ -1,4 +1,5 @@
 // test_explain.cpp: protects that explain() agrees with calls and with their errors (B41).
+// Suspect dispatcher/src/inspect/explain.cpp.
 #include "opyard/inspect/explain.h"
 
 #include <gtest/gtest.h>

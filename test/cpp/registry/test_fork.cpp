@@ -1,5 +1,6 @@
 // test_fork.cpp: protects the child of a fork: it can register, unregister and call at once, and
 // no lock is inherited held.
+// Suspect dispatcher/src/base/mutex.cpp and dispatcher/src/registry/registry.cpp.
 //
 // A child that hangs is ended by an alarm, and the test fails.
 #include <gtest/gtest.h>

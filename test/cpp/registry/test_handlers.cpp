@@ -1,4 +1,5 @@
 // test_handlers.cpp: protects the way from the key Python to an interpreter's slot `dispatch`.
+// Suspect dispatcher/src/registry/handlers.cpp.
 #include "opyard/registry/handlers.h"
 
 #include <gtest/gtest.h>

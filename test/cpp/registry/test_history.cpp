@@ -1,4 +1,5 @@
 // test_history.cpp: protects that the registry remembers what came and went (X3).
+// Suspect dispatcher/src/registry/history_ring.h.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/history.h"
 

@@ -1,5 +1,5 @@
 // test_inspect.cpp: protects queries of the registry about kernels, and the report for one that is
-// missing.
+// missing. Suspect dispatcher/src/inspect/inspect.cpp and missing_kernel.cpp.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // test_kernel.cpp: protects the ways to make a kernel, and the arguments that each gets (D7, D8).
+// Suspect dispatcher/src/registry/kernel.cpp and call_kernel.cpp.
 #include "opyard/registry/call_kernel.h"
 #include "opyard/registry/kernel.h"
 

@@ -1,4 +1,5 @@
 // test_library.cpp: protects the kinds of libraries, and that the end of one unregisters everything.
+// Suspect dispatcher/src/registry/library.cpp.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 

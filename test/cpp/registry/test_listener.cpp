@@ -1,5 +1,5 @@
 // test_listener.cpp: protects that a listener hears of each definition once, and of its end after
-// its beginning.
+// its beginning. Suspect dispatcher/src/registry/listener_list.cpp.
 #include "opyard/registry/listener.h"
 
 #include <gtest/gtest.h>

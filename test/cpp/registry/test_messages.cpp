@@ -1,4 +1,5 @@
 // test_messages.cpp: protects the texts that people act on, whole, against test/messages.txt.
+// Suspect the source that raises the error.
 //
 // A case provokes one message; the file says its kind and text. Both sides are complete: a case
 // without a text fails, and so does a text without a case. To add a message, add a case here and

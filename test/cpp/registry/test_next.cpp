@@ -1,5 +1,5 @@
 // test_next.cpp: protects that a kernel can hand its call on to the one that it covers (X4), whatever
-// comes and goes meanwhile.
+// comes and goes meanwhile. Suspect dispatcher/src/registry/next.cpp.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/next.h"
 

@@ -1,4 +1,5 @@
 // test_operator.cpp: protects boxed calls: checks, the order of the stack, and its state afterwards.
+// Suspect dispatcher/src/registry/operator.cpp.
 #include "opyard/registry/operator.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_out_of_memory.cpp: protects that the registry is as before when an allocation fails.
+// Suspect dispatcher/src/registry/registry.cpp and operator_entry.cpp.
 //
 // Each scenario runs with its first request failing, then its second, and so on until none
 // fails; once with that request alone failing, and once with all from there on. After each

@@ -1,4 +1,5 @@
 // test_reclaim.cpp: protects that a kernel that was unregistered is freed, in time and not before.
+// Suspect dispatcher/src/registry/reclaim.cpp.
 //
 // "Freed" is seen by the context of the kernel: a shared pointer that the test holds as well.
 #include <gtest/gtest.h>

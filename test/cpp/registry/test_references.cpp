@@ -1,4 +1,5 @@
 // test_references.cpp: protects tensors borrowed, written to and returned by reference (D9).
+// Suspect opyard/detail/registry/argument.h and result.h.
 //
 // Nothing may outlive what it refers to: run under the address sanitizer, each of these tests is
 // also a test that no freed tensor is touched.

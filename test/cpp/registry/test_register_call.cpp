@@ -1,5 +1,6 @@
 // test_register_call.cpp: protects calls from registers: whatever serves the operator, they give what
 // a boxed call gives, raise what it raises, and count nothing that the kernel does not count.
+// Suspect dispatcher/src/registry/register_call.cpp.
 #include "opyard/detail/registry/register_call.h"
 
 #include <gtest/gtest.h>
@@ -318,7 +319,7 @@ TEST(RegisterCall, ArgumentsPastTheSixtyFourthCountAsWell) {
   EXPECT_EQ(from_registers(registry().require("t::f"), arguments).results[0], Value(70));
 }
 
-TEST(RegisterCall, ObserversAndTheTraceSeeTheCall) {
+TEST(RegisterCall, ObserversAndTheDispatchLogSeeTheCall) {
   struct Counting : Observer {
     bool wants = false;
     int entered = 0;

@@ -1,4 +1,5 @@
 // test_registration_order.cpp: protects that a table does not remember how it came about (B27).
+// Suspect dispatcher/src/registry/operator_entry.cpp.
 //
 // For each set of registrations, every order of making them and every order of taking them
 // back is played. After each step the stored table must equal the computed one, the computed

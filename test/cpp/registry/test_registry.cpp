@@ -1,4 +1,5 @@
 // test_registry.cpp: protects definitions, look-ups, and conflicts of registrations.
+// Suspect dispatcher/src/registry/registry.cpp and definers.cpp.
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 

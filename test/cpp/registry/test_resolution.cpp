@@ -1,4 +1,5 @@
 // test_resolution.cpp: protects the order in which a slot finds its kernel (B26).
+// Suspect dispatcher/src/registry/operator_entry.cpp.
 //
 // Each test registers kernels and reads the computed table, whose rules are in brackets; what
 // a call then does is checked for the same keys.

@@ -1,4 +1,5 @@
 // test_signal_handler.cpp: protects a call that a signal handler interrupts which makes calls itself.
+// Suspect opyard/registry/operator.h and dispatcher/src/registry/reclaim.cpp.
 //
 // A handler runs on the calling thread between any two instructions, so also between a call's look
 // at a slot and its kernel. What the call has read must stay alive there: the handler's calls have

@@ -1,4 +1,5 @@
 // test_signature.cpp: protects the agreement of kernels, schemas and handles on C++ types.
+// Suspect dispatcher/src/registry/signature.cpp.
 //
 // A handle calls through every kernel that comes later without a check, so that no two C++
 // signatures may ever meet at one operator.

@@ -1,4 +1,5 @@
 // test_typed.cpp: protects calls through typed handles: their cost, and their results.
+// Suspect opyard/detail/registry/typed.h.
 #include "opyard/detail/registry/typed.h"
 
 #include <gtest/gtest.h>

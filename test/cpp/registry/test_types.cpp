@@ -1,4 +1,5 @@
 // test_types.cpp: protects every C++ type of registry/types.h on its way through the stack (D9).
+// Suspect opyard/detail/registry/types.h.
 //
 // test_types_kinds.cpp goes on with the kinds that are not in every schema.
 #include "opyard/detail/registry/types.h"

@@ -1,5 +1,5 @@
 // test_types_kinds.cpp: protects the C++ types of the rarer kinds on their way through the stack, and
-// which of them add keys to a call.
+// which of them add keys to a call. Suspect opyard/detail/registry/types.h.
 #include <gtest/gtest.h>
 
 #include "../one_of_each.h"

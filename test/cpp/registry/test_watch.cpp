@@ -1,5 +1,5 @@
 // test_watch.cpp: protects that watchers are told of every kernel on every thread, and that tables are what they
-// were when no one watches.
+// were when no one watches. Suspect dispatcher/src/registry/watching.cpp and observed_call.cpp.
 #include "opyard/detail/registry/watch.h"
 #include "opyard/inspect/inspect.h"
 

@@ -1,4 +1,5 @@
 // test_what_if.cpp: protects that what_if() (X2) says what a registration then does, and does nothing.
+// Suspect dispatcher/src/inspect/what_if.cpp.
 #include "opyard/inspect/inspect.h"
 #include "opyard/inspect/what_if.h"
 

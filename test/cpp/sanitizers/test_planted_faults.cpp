@@ -1,4 +1,5 @@
 // test_planted_faults.cpp: protects the sanitizer runs themselves: a planted fault must be found.
+// Suspect tools/sanitizers.py.
 //
 // Built only where b_sanitize is set. A sanitizer that was switched off by a wrong option, or that
 // only warns, passes every other test; here it fails. Each fault is planted in a child process,

@@ -1,4 +1,5 @@
 // test_declared_writes.cpp: protects writes that a schema declares, and counting them (G11).
+// Suspect dispatcher/src/schema/declared_writes.cpp.
 #include "opyard/detail/schema/declared_writes.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // test_future_type.cpp: protects Future(T): the values that a future with an element type takes, and where a schema
-// lets it through.
+// lets it through. Suspect dispatcher/src/schema/future_type.cpp.
 #include "opyard/schema/future_type.h"
 
 #include <gtest/gtest.h>

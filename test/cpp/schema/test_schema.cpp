@@ -1,4 +1,5 @@
 // test_schema.cpp: protects queries of a schema.
+// Suspect dispatcher/src/schema/schema.cpp and relations.cpp.
 #include "opyard/schema/schema.h"
 
 #include <gtest/gtest.h>

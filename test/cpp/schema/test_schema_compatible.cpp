@@ -1,4 +1,5 @@
 // test_schema_compatible.cpp: protects callers from a schema that changed below them.
+// Suspect dispatcher/src/schema/compatible.cpp.
 #include <gtest/gtest.h>
 
 #include "opyard/schema/parse.h"

@@ -1,4 +1,5 @@
 // test_schema_errors.cpp: protects the person who made a mistake in a schema.
+// Suspect dispatcher/src/schema/parse.cpp and unknown_type.cpp.
 #include <gtest/gtest.h>
 
 #include <span>

@@ -1,5 +1,6 @@
 // test_schema_faults.cpp: protects the person who made several mistakes in one schema: all are
 // told at once, none twice, and what is offered as a fix is one.
+// Suspect dispatcher/src/schema/parse.cpp and dispatcher/src/text/faults.cpp.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,6 @@
 // test_schema_limits.cpp: protects the process from the text of a schema: bytes that are no text,
 // depth, length, and whatever a mutation makes of it.
+// Suspect dispatcher/src/schema/parse.cpp and dispatcher/src/text/cursor.cpp.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,5 +1,6 @@
 // test_schema_malformed.cpp: protects the messages for texts that are no schemas, in whole: each
 // entry of test/schemas/malformed.txt is refused with the words and the mark that it gives.
+// Suspect dispatcher/src/schema/parse.cpp.
 #include <gtest/gtest.h>
 
 #include <set>

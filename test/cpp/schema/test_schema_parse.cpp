@@ -1,4 +1,5 @@
 // test_schema_parse.cpp: protects the parser of schemas.
+// Suspect dispatcher/src/schema/parse.cpp and parse_type.cpp.
 #include "opyard/schema/parse.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // test_schema_print.cpp: protects the print of a schema: it is what a person would have written,
-// and parsing it gives the same schema.
+// and parsing it gives the same schema. Suspect dispatcher/src/schema/print.cpp.
 #include <gtest/gtest.h>
 
 #include <cstring>

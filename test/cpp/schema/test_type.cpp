@@ -1,4 +1,5 @@
 // test_type.cpp: protects the values that a type accepts, and equality of types.
+// Suspect dispatcher/src/schema/accepts.cpp and type.cpp.
 #include "opyard/schema/type.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_type_of.cpp: protects the type that a value is given, and acceptance of values by a type.
+// Suspect dispatcher/src/schema/type_of.cpp.
 #include "opyard/schema/type_of.h"
 
 #include <gtest/gtest.h>

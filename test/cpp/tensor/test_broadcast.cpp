@@ -1,4 +1,5 @@
 // test_broadcast.cpp: protects common sizes, strides of what is expanded, and refusals.
+// Suspect dispatcher/src/tensor/broadcast.cpp.
 #include "opyard/tensor/broadcast.h"
 
 #include <gtest/gtest.h>

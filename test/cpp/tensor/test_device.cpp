@@ -1,4 +1,4 @@
-// test_device.cpp: protects the text of devices.
+// test_device.cpp: protects the text of devices. Suspect dispatcher/src/tensor/device.cpp.
 #include "opyard/tensor/device.h"
 
 #include <gtest/gtest.h>

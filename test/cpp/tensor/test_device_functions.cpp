@@ -1,5 +1,6 @@
 // test_device_functions.cpp: protects devices that plugins bring: where memory comes from and goes back
 // to, and that copies are done later and elsewhere.
+// Suspect dispatcher/src/tensor/device_functions.cpp.
 #include "opyard/tensor/device_functions.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // test_dlpack.cpp: protects the exchange of arrays: layouts to the byte, and one deleter call on
 // every path. Structs that are wrong have a file of their own, test_dlpack_defects.cpp.
+// Suspect dispatcher/src/tensor/dlpack.cpp.
 #include "opyard/tensor/dlpack.h"
 
 #include <gtest/gtest.h>

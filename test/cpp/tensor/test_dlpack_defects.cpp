@@ -1,4 +1,5 @@
 // test_dlpack_defects.cpp: protects against foreign structs that are wrong.
+// Suspect dispatcher/src/tensor/dlpack.cpp.
 //
 // Forty defects, each in both forms. Each must be named in a sentence, and the array be given
 // back exactly once.

@@ -1,5 +1,5 @@
 // test_dlpack_exchange.cpp: protects exchange tables: the layout of a table to the byte, and adopting,
-// borrowing and allocating by description.
+// borrowing and allocating by description. Suspect dispatcher/src/tensor/dlpack.cpp.
 #include "opyard/tensor/dlpack_exchange.h"
 
 #include <gtest/gtest.h>

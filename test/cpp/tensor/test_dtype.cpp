@@ -1,4 +1,5 @@
 // test_dtype.cpp: protects the numbers and names of element types, which schemas print.
+// Suspect dispatcher/src/tensor/dtype.cpp.
 #include "opyard/tensor/dtype.h"
 
 #include <gtest/gtest.h>

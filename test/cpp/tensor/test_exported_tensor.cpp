@@ -1,5 +1,6 @@
 // test_exported_tensor.cpp: protects tensors on memory that is exported for a call: their properties, that they are used again only
 // if no one else has them, and that the exporter is asked for what it did not say.
+// Suspect dispatcher/src/tensor/exported_tensor.cpp.
 #include "opyard/detail/tensor/exported_tensor.h"
 
 #include <gtest/gtest.h>

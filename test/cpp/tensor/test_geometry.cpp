@@ -1,4 +1,5 @@
 // test_geometry.cpp: protects the arithmetic on sizes and strides, which decides what memory is touched.
+// Suspect dispatcher/src/tensor/geometry.cpp, places.cpp and view_strides.cpp.
 //
 // It is compared with the plain meaning of sizes and strides: all offsets, one by one.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_memory_format.cpp: protects the order of dimensions in memory.
+// Suspect dispatcher/src/tensor/memory_format.cpp.
 #include "opyard/tensor/memory_format.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_storage.cpp: protects memory: taken once, given back once, with its device always known.
+// Suspect dispatcher/src/tensor/storage.cpp.
 #include "opyard/tensor/storage.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_tensor.cpp: protects a tensor's ownership of memory, its views, and its checks.
+// Suspect dispatcher/src/tensor/tensor.cpp and tensor_impl.cpp.
 #include "opyard/tensor.h"
 
 #include <gtest/gtest.h>

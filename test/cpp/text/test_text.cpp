@@ -1,5 +1,6 @@
 // test_text.cpp: the tokens of a language that is not the schema's, literals, and faults of
 // another kind; what graphs and formulas rely on. The schema's own texts are in test_schema_*.
+// Suspect dispatcher/src/text/.
 #include <gtest/gtest.h>
 
 #include <opyard/detail/text/cursor.h>

@@ -1,4 +1,5 @@
 // test_modes.cpp: protects the stack of modes of a thread, and its effect on the include set.
+// Suspect dispatcher/src/thread/modes.cpp.
 #include "opyard/thread/modes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_thread_context.cpp: protects that a captured context is whole, and leaves nothing behind.
+// Suspect dispatcher/src/thread/thread_context.cpp.
 #include "opyard/thread/thread_context.h"
 
 #include <gtest/gtest.h>

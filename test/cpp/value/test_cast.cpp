@@ -1,4 +1,5 @@
 // test_cast.cpp: protects the C++ types that values are read as and made of.
+// Suspect opyard/value/cast.h.
 #include "opyard/value/cast.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // test_concurrency_future.cpp: producers, waiters, adders and cancellers of one future on different
-// threads; also under the thread sanitizer.
+// threads; also under the thread sanitizer. Suspect dispatcher/src/value/future.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>

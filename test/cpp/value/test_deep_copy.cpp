@@ -1,4 +1,5 @@
 // test_deep_copy.cpp: protects that a copy shares nothing that can change, and keeps what was shared.
+// Suspect dispatcher/src/value/deep_copy.cpp.
 #include "opyard/value/deep_copy.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_dict.cpp: protects the shared dict with typed keys and values, and the order of its entries.
+// Suspect dispatcher/src/value/dict_object.cpp.
 #include "opyard/value/dict.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_future.cpp: protects futures: completion, waiting and continuations.
+// Suspect dispatcher/src/value/future.cpp and future_collect.cpp.
 #include "opyard/value/future.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_list.cpp: protects the shared list with typed elements.
+// Suspect opyard/value/list.h and dispatcher/src/value/containers.cpp.
 #include "opyard/value/list.h"
 
 #include <gtest/gtest.h>

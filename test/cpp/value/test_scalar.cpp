@@ -1,4 +1,5 @@
 // test_scalar.cpp: protects numbers from changing unnoticed when their type changes.
+// Suspect dispatcher/src/value/scalar.cpp.
 #include "opyard/value/scalar.h"
 
 #include <gtest/gtest.h>

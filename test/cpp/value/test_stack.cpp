@@ -1,4 +1,5 @@
 // test_stack.cpp: protects values below a call's arguments, and borrowed ones.
+// Suspect dispatcher/src/value/stack.cpp.
 #include "opyard/value/stack.h"
 
 #include <gtest/gtest.h>

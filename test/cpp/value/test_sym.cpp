@@ -1,5 +1,6 @@
 // test_sym.cpp: protects numbers that may be symbolic: plain ones are computed at once, symbolic ones
 // are left to those who reason about them, and the two meet in either order.
+// Suspect dispatcher/src/value/sym.cpp.
 #include "opyard/value/sym.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // test_sym_tensor.cpp: protects tensors whose sizes, strides, device and layout a class defines, or that
 // are symbolic; and that all others are not asked anywhere else.
+// Suspect dispatcher/src/value/sym_tensor.cpp.
 #include "opyard/value/sym_tensor.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_user_type.cpp: protects the names of classes and enums of users, and the objects behind them.
+// Suspect dispatcher/src/value/user_type.cpp.
 #include "opyard/value/user_type.h"
 
 #include <gtest/gtest.h>

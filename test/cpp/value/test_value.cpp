@@ -1,4 +1,4 @@
-// test_value.cpp: protects ownership of a value's contents.
+// test_value.cpp: protects ownership of a value's contents. Suspect dispatcher/src/value/value.cpp.
 #include "opyard/value/value.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// test_value_alias.cpp: protects alias relations of values.
+// test_value_alias.cpp: protects alias relations of values. Suspect dispatcher/src/value/alias.cpp.
 #include "opyard/value/alias.h"
 
 #include <gtest/gtest.h>

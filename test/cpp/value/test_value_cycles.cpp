@@ -1,5 +1,6 @@
 // test_value_cycles.cpp: protects the process from containers that are inside themselves, that are
 // nested a million times, and that share their elements.
+// Suspect dispatcher/src/value/dismantle.h, deep_copy.cpp and alias.cpp.
 //
 // What can be reached from a value may have no end, more levels than the stack has room for, or
 // more ways to it than there are atoms. Each test does with such values what anyone may do with

@@ -1,4 +1,5 @@
 // test_value_hash.cpp: protects that equal values have equal hashes, and that what can change has none.
+// Suspect dispatcher/src/value/hashing.h and equality.cpp.
 #include "opyard/value/hash.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // test_value_kinds.cpp: protects boxing and unboxing of each kind, and the error for another kind.
+// Suspect dispatcher/src/value/value.cpp.
 #include <gtest/gtest.h>
 
 #include "../failing_allocator.h"

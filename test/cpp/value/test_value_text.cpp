@@ -1,4 +1,5 @@
 // test_value_text.cpp: protects a value's kind, text and equality.
+// Suspect dispatcher/src/value/text.cpp and equality.cpp.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

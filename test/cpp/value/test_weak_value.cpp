@@ -1,4 +1,5 @@
 // test_weak_value.cpp: protects weak references to values.
+// Suspect dispatcher/src/value/weak_value.cpp.
 #include "opyard/value/weak_value.h"
 
 #include <gtest/gtest.h>

@@ -209,7 +209,7 @@ def of_gradients():
 def of_profiles():
     with opyard.profiler.profile(profile_memory=True) as made:
         opyard.ops.aten.neg(opyard.tensor([1.0]))
-    return [made._trace, _tracer.annotation("fuzz"), values.__code__, bytearray().extend]
+    return [made._profile, _tracer.annotation("fuzz"), values.__code__, bytearray().extend]
 
 
 def callables(plant):

@@ -1,4 +1,4 @@
-"""Protects that Python is told what happens on devices, and that no callback can spoil that.
+"""Protects callbacks for device events in Python, and that a failing one spoils nothing.
 
 Suspect opyard/gpu_trace.py, vtable/gpu_trace.cpp, dispatcher/src/observe/gpu_trace.cpp.
 """

@@ -1,4 +1,4 @@
-"""Protects what C++ may ask of CPython through the interpreter's tag: every slot is served.
+"""Protects CPython's interpreter function table, slot by slot, as C++ calls it.
 
 Suspect pyfallback/vtable/, the file that has the slot.
 """

@@ -1,4 +1,4 @@
-"""Texts of strangers: each is refused, ends by a budget, or runs and touches nothing (T18).
+"""Untrusted graph texts: each is refused, ends by a budget, or runs and touches nothing (T18).
 
 TEXTS maps a name to the text; all may call aten::mul and aten::add, and nothing else.
 """

@@ -1,4 +1,4 @@
-"""Protects groups whose outputs take the memory of an input that nobody needs any more.
+"""Protects fused groups that write into the memory of an input at its last use.
 
 Suspect part_plan.h [In place], fused_group.cpp and take_over.h.
 """

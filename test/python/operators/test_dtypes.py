@@ -1,4 +1,4 @@
-"""Protects what operators compute in each dtype, on random tensors in any layout, beside NumPy.
+"""Protects results of operators in each dtype, on random tensors in any layout, beside NumPy.
 
 NumPy computes every element in the dtype itself; here narrow integers and halves are carried by
 wider dtypes (kernels/loops/loop.h), which must not show. Suspect kernels/loops/, then the file of

@@ -1,4 +1,4 @@
-"""Protects elementwise operators on tensors that lie in memory otherwise than their result.
+"""Protects elementwise operators on tensors whose memory order differs from their result's.
 
 Suspect kernels/src/common/walk.cpp.
 """

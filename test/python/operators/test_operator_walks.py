@@ -1,4 +1,4 @@
-"""test_operator_walks.py: invariants of every operator, on a walk of all that are registered.
+"""test_operator_walks.py: invariants of all registered operators.
 
 Suspect the file of kernels/src that has the operator. An operator that is added is met here at
 once, by a call that operator_calls.py finds; if it finds none, the first test says so.

@@ -1,4 +1,4 @@
-"""What CPython 3.14 and 3.15 brought: interpreters of the library, scripts sent to a process, lazy
+"""Features of CPython 3.14 and 3.15: interpreters of the library, scripts sent to a process, lazy
 imports.
 
 Suspect pyfallback/runtime/runtime.cpp, and for lazy imports opyard/_core/late.py.

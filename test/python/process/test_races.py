@@ -70,7 +70,7 @@ ROWS = {
                 own.define(f"heard_{number}(Tensor x) -> Tensor")
                 own._destroy()
     """,
-    "the trace switched on and off": """
+    "the dispatch log switched on and off": """
         import os
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         def work(number):

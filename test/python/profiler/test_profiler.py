@@ -1,4 +1,4 @@
-"""opyard.profiler as users see it: traces, averages, schedules, ranges, threads, who is refused.
+"""opyard.profiler as users see it: profiles, averages, schedules, ranges, threads, who is refused.
 
 Suspect profiler/src/, by the table of profiler/README.md.
 """
@@ -19,7 +19,7 @@ from built import plain_build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import run
-from profiler_traces import assert_nested, leaf, load_chrome, named, spans_of, work
+from profiled_work import assert_nested, leaf, load_chrome, named, spans_of, work
 
 import opyard.profiler
 from opyard import _tracer
@@ -32,18 +32,18 @@ def test_I47_a_chrome_trace_has_each_call_with_its_place(tmp_path):
     prof.add_metadata("what", "a test")
     prof.add_metadata_json("numbers", "[1, 2]")
     prof.export_chrome_trace(tmp_path / "trace.json")
-    trace = load_chrome(tmp_path / "trace.json")
-    assert_nested(trace)
-    calls = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["name"].endswith("): leaf")]
+    document = load_chrome(tmp_path / "trace.json")
+    assert_nested(document)
+    calls = [e for e in document["traceEvents"] if e["ph"] == "X" and e["name"].endswith("): leaf")]
     assert len(calls) == 3
     assert calls[0]["cat"] == "python_function"
-    assert calls[0]["name"] == f"profiler_traces.py({leaf.__code__.co_firstlineno}): leaf"
-    outer = next(e for e in trace["traceEvents"] if e["name"].endswith("): work"))
+    assert calls[0]["name"] == f"profiled_work.py({leaf.__code__.co_firstlineno}): leaf"
+    outer = next(e for e in document["traceEvents"] if e["name"].endswith("): work"))
     assert {call["args"]["Python parent id"] for call in calls} == {outer["args"]["Python id"]}
-    assert trace["what"] == "a test" and trace["numbers"] == [1, 2]
-    assert trace["schemaVersion"] == 1
-    assert trace["baseTimeNanoseconds"] > 1e18
-    assert any(e["ph"] == "M" and e["name"] == "thread_name" for e in trace["traceEvents"])
+    assert document["what"] == "a test" and document["numbers"] == [1, 2]
+    assert document["schemaVersion"] == 1
+    assert document["baseTimeNanoseconds"] > 1e18
+    assert any(e["ph"] == "M" and e["name"] == "thread_name" for e in document["traceEvents"])
 
 
 def test_X16_the_export_says_how_far_it_can_be_trusted(tmp_path):

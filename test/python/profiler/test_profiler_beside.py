@@ -10,7 +10,7 @@ import sys
 import threading
 
 import pytest
-from profiler_traces import leaf, work
+from profiled_work import leaf, work
 
 from opyard.profiler import profile, schedule
 

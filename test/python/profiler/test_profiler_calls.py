@@ -16,7 +16,7 @@ from types import MethodType
 
 import profiler_programs
 import pytest
-from profiler_traces import profile_calls, sequence_of, setprofile_calls, spans_of
+from profiled_work import profile_calls, sequence_of, setprofile_calls, spans_of
 
 import opyard.profiler
 

@@ -1,4 +1,4 @@
-"""python -m opyard.profiler: a program behaves as without it, and its trace is written.
+"""python -m opyard.profiler: a program behaves as without it, and its profile is written.
 
 Suspect profiler/python/opyard/_profile/command.py, then profiler/python/tracer/programs.cpp.
 """
@@ -247,10 +247,16 @@ def test_options_of_the_command_reach_the_profile(folder):
         (["--nothing", "x.py"], "unrecognized arguments: --nothing"),
         (["nowhere.py"], "can't open file"),
         (["diff", "nowhere", "here"], "No such file"),
-        (["diff", "wrong.json", "wrong.json"], "is no trace in Chrome's format"),
-        (["diff", "other.json", "other.json"], "is no trace in Chrome's format: KeyError('ts')"),
-        (["diff", "text.txt", "text.txt"], "is no trace in Chrome's format, nor one of collapsed"),
-        (["diff", "bytes.pb", "bytes.pb"], "is no trace in Chrome's format, nor one of collapsed"),
+        (["diff", "wrong.json", "wrong.json"], "is no profile in Chrome's format"),
+        (["diff", "other.json", "other.json"], "is no profile in Chrome's format: KeyError('ts')"),
+        (
+            ["diff", "text.txt", "text.txt"],
+            "is no profile in Chrome's format, nor one of collapsed",
+        ),
+        (
+            ["diff", "bytes.pb", "bytes.pb"],
+            "is no profile in Chrome's format, nor one of collapsed",
+        ),
         (["diff", "cut.json.gz", "cut.json.gz"], "cut.json.gz is damaged"),
     ],
 )
@@ -521,13 +527,13 @@ SPOIL = """
                 spoiled[begin : begin + 1 + n] = chance.randbytes(1 + n)
             path.write_bytes(spoiled)
             try:
-                trace = _tracer.recover(folder)
+                profile = _tracer.recover(folder)
             except ValueError as error:
                 assert "no process has written a capture" in str(error)
                 refused += 1
                 continue
-            trace.chrome(lambda piece: None, {}, "", 1)
-            trace.report(lambda piece: None, {}, "", 1, bytes, 1000)
+            profile.chrome(lambda piece: None, {}, "", 1)
+            profile.report(lambda piece: None, {}, "", 1, bytes, 1000)
             read += 1
         path.write_bytes(contents)
     print(read, refused)

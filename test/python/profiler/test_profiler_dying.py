@@ -66,11 +66,11 @@ def test_coroutines_of_one_address_are_told_apart():
             one = dying_objects.suspended(dying_objects.finishes())
             one.close()
             del one, name
-    trace = prof._trace
+    captured = prof._profile
     seen = [
-        trace.span(index, n)
-        for index, track in enumerate(trace.tracks())
+        captured.span(index, n)
+        for index, track in enumerate(captured.tracks())
         for n in range(track[2])
-        if trace.span(index, n)[1].endswith("): finishes")
+        if captured.span(index, n)[1].endswith("): finishes")
     ]
     assert len(seen) == 6  # each runs twice

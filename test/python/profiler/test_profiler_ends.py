@@ -12,7 +12,7 @@ import weakref
 
 import pytest
 from processes import leaks, run, volume
-from profiler_traces import leaf, work
+from profiled_work import leaf, work
 from test_profiler_beside import captured
 
 from opyard.profiler import profile, record_function

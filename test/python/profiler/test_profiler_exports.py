@@ -1,4 +1,4 @@
-"""opyard.profiler: traces in the formats of other tools.
+"""opyard.profiler: profiles in the formats of other tools.
 
 Suspect profiler/src/exports/, the file of the format.
 """
@@ -91,7 +91,7 @@ def one(fields, number, default=None):
 
 
 class PerfettoReader:
-    """Slices of a trace as its trace processor would have them."""
+    """Slices of a profile as Perfetto's trace processor would have them."""
 
     def __init__(self, data):
         self.slices, self.tracks, self.instants, self.notes = [], {}, [], []
@@ -307,7 +307,7 @@ def test_X21_X17_every_format_is_valid_utf8_and_can_be_compressed(captured, tmp_
 def test_a_format_that_does_not_exist_is_refused(captured, tmp_path):
     with pytest.raises(ValueError, match="names no format: give one of chrome, perfetto"):
         captured.export(tmp_path / "trace.what")
-    with pytest.raises(ValueError, match="'otlp' is no format of a trace"):
+    with pytest.raises(ValueError, match="'otlp' is no format of a profile"):
         captured.export(tmp_path / "trace.json", "otlp")
     assert not list(tmp_path.iterdir())
 

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 
 import pytest
-from profiler_traces import assert_nested, load_chrome
+from profiled_work import assert_nested, load_chrome
 
 from opyard.profiler import profile
 
@@ -119,7 +119,7 @@ def test_X20_a_filter_goes_with_generators_and_exceptions():
             raises()
         for track in prof.events().tracks:
             for number in range(track.count):
-                assert prof._trace.span(track.index, number)[5] & 4 == 0  # no exit was lost
+                assert prof._profile.span(track.index, number)[5] & 4 == 0  # no exit was lost
 
 
 @pytest.mark.parametrize(
@@ -275,9 +275,9 @@ def test_I20_each_task_has_a_track_that_says_when_it_ran_and_awaited(tmp_path):
     )
     assert total == pytest.approx(roots)
     prof.export_chrome_trace(tmp_path / "trace.json")
-    trace = load_chrome(tmp_path / "trace.json")
-    assert_nested(trace)
-    assert "Awaiting" in {e["args"].get("kind") for e in trace["traceEvents"] if e["ph"] == "X"}
+    document = load_chrome(tmp_path / "trace.json")
+    assert_nested(document)
+    assert "Awaiting" in {e["args"].get("kind") for e in document["traceEvents"] if e["ph"] == "X"}
 
 
 def test_coroutines_of_no_task_have_no_track():

@@ -12,7 +12,7 @@ import time
 
 import pytest
 from processes import run, volume
-from profiler_traces import assert_nested, leaf, load_chrome, named
+from profiled_work import assert_nested, leaf, load_chrome, named
 
 from opyard.profiler import flight_recorder, profile, record_function
 
@@ -251,8 +251,8 @@ def test_X19_an_exception_writes_what_was_kept(tmp_path):
     assert ended.code == 1
     assert ended.stderr.count("ValueError: mine") == 2
     for n in range(2):
-        trace = json.loads((tmp_path / f"at-{n}.json").read_text("utf-8"))
-        assert any(event["name"].endswith("): leaf") for event in trace["traceEvents"])
+        document = json.loads((tmp_path / f"at-{n}.json").read_text("utf-8"))
+        assert any(event["name"].endswith("): leaf") for event in document["traceEvents"])
 
 
 def test_X19_a_thread_that_ended_before_a_profile_keeps_its_name_in_the_recorder():

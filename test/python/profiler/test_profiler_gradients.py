@@ -120,11 +120,11 @@ def test_I46_a_call_has_the_number_of_the_function_that_it_made_and_is_linked_to
     assert unused.grad_fn is not None
 
     prof.export(tmp_path / "x.pftrace")
-    trace = (tmp_path / "x.pftrace").read_bytes()
+    exported = (tmp_path / "x.pftrace").read_bytes()
     for link in ends:
         for field in (47, 48):
             head = struct.pack("<BBQ", (field << 3 | 1) & 0x7F | 0x80, field >> 4, link)
-            assert trace.count(head) == 1
+            assert exported.count(head) == 1
 
 
 def test_I46_a_function_that_a_backward_makes_is_linked_to_the_call_inside_of_it():

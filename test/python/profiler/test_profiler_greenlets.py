@@ -9,7 +9,7 @@ import threading
 
 import pytest
 from processes import run
-from profiler_traces import assert_nested, load_chrome, spans_of
+from profiled_work import assert_nested, load_chrome, spans_of
 
 from opyard.profiler import flight_recorder, profile
 

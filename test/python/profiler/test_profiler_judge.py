@@ -1,4 +1,4 @@
-"""Exported traces as Perfetto's own trace processor reads them: no error, and the same slices.
+"""Exported profiles as Perfetto's own trace processor reads them: no error, and the same slices.
 
 Suspect profiler/src/exports/{chrome,perfetto}.cpp, then profiler/src/profile/replay.cpp.
 """
@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 from perfetto_judge import Judge
-from profiler_traces import depth_of
+from profiled_work import depth_of
 
 import opyard
 from opyard.profiler import profile, record_function

@@ -16,7 +16,7 @@ import pytest
 from built import build_folder, plugin_path
 from interpreters import Interpreter
 from processes import run
-from profiler_traces import assert_nested, leaf, load_chrome, named
+from profiled_work import assert_nested, leaf, load_chrome, named
 
 import opyard
 import opyard.futures

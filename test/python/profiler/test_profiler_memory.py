@@ -36,8 +36,8 @@ EXPORT = """
         work(250_000)
     captured = status("VmRSS:")
     if keeps == "True":
-        trace, pieces = prof._require_trace(), []
-        trace.chrome(pieces.append, {}, "program", 7)
+        captured, pieces = prof._require_profile(), []
+        captured.chrome(pieces.append, {}, "program", 7)
     else:
         prof.export(path)
     most = status("VmHWM:")

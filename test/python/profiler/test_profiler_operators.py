@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from built import plugin_path
-from profiler_traces import assert_nested, load_chrome
+from profiled_work import assert_nested, load_chrome
 
 import opyard
 from opyard import dispatch
@@ -303,16 +303,16 @@ def test_I47_chrome_traces_show_keys_shapes_and_memory(ops, tmp_path):
         ops.outer(x)
         opyard.ops.aten.add(x, x)
     prof.export_chrome_trace(tmp_path / "trace.json")
-    trace = load_chrome(tmp_path / "trace.json")
-    assert_nested(trace)
-    (outer,) = [e for e in trace["traceEvents"] if e["name"] == f"{NS}::outer"]
+    document = load_chrome(tmp_path / "trace.json")
+    assert_nested(document)
+    (outer,) = [e for e in document["traceEvents"] if e["name"] == f"{NS}::outer"]
     assert outer["cat"] == "cpu_op"
     assert outer["args"]["more"]["dispatch_key"] == "CPU"
     assert outer["args"]["Input Dims"] == [[1, 2], []]
     assert outer["args"]["Input type"] == ["float32", "Int"]
-    memory = [e for e in trace["traceEvents"] if e["name"] == "[Memory]"]
+    memory = [e for e in document["traceEvents"] if e["name"] == "[Memory]"]
     assert {e["args"]["Bytes"] for e in memory} >= {8, -8}
-    assert [e for e in trace["traceEvents"] if e["ph"] == "C" and e["name"] == "memory cpu"]
+    assert [e for e in document["traceEvents"] if e["ph"] == "C" and e["name"] == "memory cpu"]
 
 
 def test_E29_a_profile_hears_devices_beside_the_interpreter():
@@ -320,9 +320,9 @@ def test_E29_a_profile_hears_devices_beside_the_interpreter():
     with profile(with_stack=False) as prof:
         opyard.ops.test_vtable.trace("event_record")
     opyard.ops.test_vtable.trace("event_record")
-    marks = [mark for track in prof.events().tracks for mark in prof._trace.marks(track.index)]
+    marks = [mark for track in prof.events().tracks for mark in prof._profile.marks(track.index)]
     (mark,) = [mark for mark in marks if mark[0] == "Device"]
-    assert prof._trace.name(mark[3])[0] == "CUDA event_record"
+    assert prof._profile.name(mark[3])[0] == "CUDA event_record"
     assert tuple(memoryview(mark[5]).cast("Q")[:2]) == (11, 22)
 
 

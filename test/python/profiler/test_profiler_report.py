@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 from chromium import Chromium, find_chromium
-from profiler_traces import depth_of
+from profiled_work import depth_of
 from report_pictures import contents_of
 
 import opyard
@@ -114,7 +114,7 @@ def unpack(text):
 
 def rows_of(prof, most_bars=10**6):
     pieces = []
-    prof._trace.report(
+    prof._profile.report(
         pieces.append, {}, "program", 7, lambda data: zlib.compress(data, 6)[2:-4], most_bars
     )
     return unpack(b"".join(pieces).decode())
@@ -221,13 +221,13 @@ def test_one_file_that_needs_nothing_else(page):
 
 def test_bad_input(captured, tmp_path):
     with pytest.raises(ValueError, match="at least one bar, not 0"):
-        captured._trace.report(bytes, {}, "", 0, bytes, 0)
+        captured._profile.report(bytes, {}, "", 0, bytes, 0)
     with pytest.raises(ZeroDivisionError):
-        captured._trace.report(lambda piece: 1 // 0, {}, "", 0, bytes, 10)
+        captured._profile.report(lambda piece: 1 // 0, {}, "", 0, bytes, 10)
     with pytest.raises(ZeroDivisionError):
-        captured._trace.report(lambda piece: None, {}, "", 0, lambda data: 1 // 0, 10)
+        captured._profile.report(lambda piece: None, {}, "", 0, lambda data: 1 // 0, 10)
     with pytest.raises(TypeError):
-        captured._trace.report(lambda piece: None, {}, "", 0, lambda data: "text", 10)
+        captured._profile.report(lambda piece: None, {}, "", 0, lambda data: "text", 10)
     captured.export(str(tmp_path / "still.html"))
 
 

@@ -13,7 +13,7 @@ import types
 from enum import Enum
 
 import pytest
-from profiler_traces import assert_nested, leaf, load_chrome, named
+from profiled_work import assert_nested, leaf, load_chrome, named
 
 import opyard
 from opyard._profile.averages import format_time
@@ -116,7 +116,7 @@ def test_I34_each_kind_has_its_form_of_name_and_children_are_in_order():
     )
     kinds = [(event.kind, event.name) for event in inside(call)]
     wanted = [
-        ("Python", f"profiler_traces.py({leaf.__code__.co_firstlineno}): leaf"),
+        ("Python", f"profiled_work.py({leaf.__code__.co_firstlineno}): leaf"),
         ("C", "builtins.len"),
         ("Module", "nn.Module: Dense_0"),
         ("Annotation", "mine"),
@@ -187,8 +187,8 @@ def test_I41_what_was_captured_is_written_and_carries_what_was_added(tmp_path):
     with pytest.raises(json.JSONDecodeError):
         prof.add_metadata_json("wrong", "[")
     prof.export_chrome_trace(tmp_path / "trace.json")
-    trace = load_chrome(tmp_path / "trace.json")
-    assert (trace["text"], trace["numbers"], trace["more"]) == ("<a>", [1, 2], {"a": None})
+    document = load_chrome(tmp_path / "trace.json")
+    assert (document["text"], document["numbers"], document["more"]) == ("<a>", [1, 2], {"a": None})
     prof.export_memory_timeline(tmp_path / "memory.json")
     rows = json.loads((tmp_path / "memory.json").read_text("utf-8"))
     (row,) = [row for row in rows if row["address"] == x.data_ptr()]

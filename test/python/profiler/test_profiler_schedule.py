@@ -6,7 +6,7 @@ Suspect opyard/_profile/schedule.py, averages.py, and profiler/src/ for the numb
 import time
 
 import pytest
-from profiler_traces import leaf, named, work
+from profiled_work import leaf, named, work
 
 from opyard._profile.compare import times_of
 from opyard.profiler import ProfilerAction, profile, schedule
@@ -149,7 +149,7 @@ def test_diff_counts_calls_and_own_times_as_the_events_do():
         work(2)
     (row,) = [line for line in more.diff(fewer).splitlines() if "): leaf " in line]
     assert row.split()[-2:] == ["5", "2"]
-    by_name = times_of(more._trace).by_name()
+    by_name = times_of(more._profile).by_name()
     (leaf_name,) = [name for name in by_name if name.endswith("): leaf")]
     own = sum(event.self_time_ns for event in named(more, "): leaf"))
     assert by_name[leaf_name] == pytest.approx(own / 1000)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from processes import run, volume
-from profiler_traces import work
+from profiled_work import work
 from test_profiler_beside import captured
 
 from opyard.profiler import flight_recorder, profile

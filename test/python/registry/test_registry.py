@@ -443,7 +443,7 @@ def test_B42_what_is_no_callable_is_refused(define):
     message_of(LookupError, set_report_error_callback, "nope::nope", print)
 
 
-# B45: the trace ----------------------------------------------------------------------------------
+# B45: the dispatch log --------------------------------------------------------------------------
 
 
 def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):

@@ -1,4 +1,4 @@
-"""Protects the ways of writing things that people try first.
+"""Protects convenience forms of tensor calls: what people write first.
 
 Suspect operators/binding.cpp, objects/tensor/tensor_construct.cpp, opyard/_tensor/factories.py.
 """

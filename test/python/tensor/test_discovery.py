@@ -1,4 +1,4 @@
-"""Protects what completion, help() and inspect find: operators, methods and late names.
+"""Protects completion, help() and inspect: operators, methods and late names.
 
 Suspect operators/packet.cpp, opyard/_tensor/methods.py, and __dir__ of the module that is named.
 """

@@ -1,4 +1,4 @@
-"""test_resize.py: resize_, the one operator that changes what a tensor is in place.
+"""test_resize.py: resize_, which changes the sizes of a tensor in place.
 
 Suspect dispatcher/src/tensor/resize.cpp, and whoever gives the address of memory away: the buffer
 protocol, numpy() and DLPack.

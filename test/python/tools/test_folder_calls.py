@@ -1,7 +1,7 @@
 """test_folder_calls.py: calls between folders of a layer point downward, as their includes do.
 
 Suspect the source that a fault names; the orders are in tools/checks/orders.py. compiled_calls.py
-reads the calls from what was built. Where it cannot, in a tree that compiles ten sources as one and
+reads the calls from what was built. Where it cannot, in a tree that compiles 25 sources as one and
 has no line tables, a row says so: the suite python-asan runs them all.
 """
 
@@ -27,7 +27,7 @@ def required_calls(layer) -> Calls:
     calls = calls_of(layer)
     if calls is None:
         pytest.skip(
-            f"{build_folder().name} has ten sources of {layer}/ in one object, and no line tables; "
+            f"{build_folder().name} has many sources of {layer}/ in an object, and no line tables; "
             "tools/test --suite python-asan reads these calls"
         )
     assert sum(map(len, calls.values())) > 20

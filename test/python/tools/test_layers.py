@@ -220,11 +220,16 @@ def test_rooms_of_tests_are_not_too_full(copy, plant):
     for number in range(MOST_FILES_OF_A_ROOM):
         plant(f"test/python/planted/test_{number}.py", "\n")
         plant(f"test/cpp/planted/test_{number}.cpp", "\n")
+        plant(f"test/fuzz/planted_{number}.cpp", "\n")
+        plant(f"test/fuzz/corpus/schema/{number}", "\n")
     assert [fault for fault in check_rooms() if fault.startswith("test/")] == []
     plant("test/python/planted/picture.txt", "\n")
     plant("test/cpp/planted/helper.h", "\n")
+    plant("test/fuzz/planted.h", "\n")
+    plant("test/fuzz/corpus/schema/more", "\n")
     assert [fault for fault in check_rooms() if fault.startswith("test/")] == [
         "test/cpp/planted: 36 files; 35 are enough for a folder",
+        "test/fuzz: 36 files; 35 are enough for a folder",
         "test/python/planted: 36 files; 35 are enough for a folder",
     ]
 
@@ -249,13 +254,27 @@ def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(c
 
 
 def test_cpp_tests_have_namespaces_of_their_own(copy, plant):
-    plant("test/cpp/planted/test_good.cpp", "namespace opyard::test_good {\nTEST(A, B) {}\n}\n")
-    plant("test/cpp/planted/test_helper.cpp", "namespace {\nint number;\n}\n")
+    head = "// Suspect the linter.\n"
+    good = "namespace opyard::test_good {\nTEST(A, B) {}\n}\n"
+    plant("test/cpp/planted/test_good.cpp", head + good)
+    plant("test/cpp/planted/test_helper.cpp", head + "namespace {\nint number;\n}\n")
     assert list(check_tests()) == []
     for word in ("TEST", "TEST_F", "TEST_P"):
-        plant("test/cpp/planted/test_bad.cpp", f"namespace {{\n{word}(A, B) {{}}\n}}\n")
+        plant("test/cpp/planted/test_bad.cpp", f"{head}namespace {{\n{word}(A, B) {{}}\n}}\n")
         (fault,) = check_tests()
         assert "test_bad.cpp: its tests are in no namespace opyard::test_bad;" in fault
+
+
+def test_heads_of_cpp_tests_say_whom_to_suspect(copy, plant):
+    body = "#include <vector>\n// Suspect the linter.\n"
+    plant(
+        "test/cpp/planted/test_told.cpp", "// test_told.cpp: a test.\n//\n// Suspect me.\n" + body
+    )
+    plant("test/cpp/planted/test_untold.cpp", "// test_untold.cpp: a test.\n" + body)
+    plant("test/cpp/planted/helper.cpp", body)
+    assert list(check_tests()) == [
+        "test/cpp/planted/test_untold.cpp: its head does not say whom to suspect if it fails",
+    ]
 
 
 def test_what_users_read_includes_no_inner_header(copy, plant):

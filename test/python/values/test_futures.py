@@ -1,4 +1,4 @@
-"""test_futures.py: results that are not there yet.
+"""test_futures.py: futures: completion, waiting, callbacks.
 
 Suspect objects/convert/future*.cpp, value/future.cpp.
 """

@@ -1,4 +1,4 @@
-// opyard/autograd/engine.h: runs functions backwards, those that were made last first.
+// opyard/autograd/engine.h: backward engine: runs functions in reverse order of their making.
 //
 //   execute({{y_edge, ones}}, {})                         accumulates into the leaves
 //   execute({{y_edge, ones}}, {.inputs = {x_edge}})       gives the gradients that arrive at edges

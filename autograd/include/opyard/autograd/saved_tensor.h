@@ -1,6 +1,6 @@
 // opyard/autograd/saved_tensor.h: saved tensors of backward functions.
 //
-// What is saved is a handle on the tensor's memory without its history, so that a tensor that is
+// What is saved is a tensor on the same memory without its history, so that a tensor that is
 // written later, and a storage with a history, own no function that owns them: see
 // Storage::second(). Memory that belongs to a caller is copied. A leaf is saved as it is.
 //
@@ -38,7 +38,7 @@ class OPYARD_API SavedTensor {
   const Edge& owned_history() const noexcept { return history_; }
   // `of` is the function that saved it. Raises BadValue.
   Tensor take_out(Function& of) const;
-  // The same without counting it; null if it comes out on a handle of its own, with a history.
+  // The same without counting it; null if it comes out as a tensor of its own, with a history.
   const Tensor* look(const Function& of) const;
 
  private:
@@ -69,9 +69,9 @@ class OPYARD_API SavedTensor {
 // The same tensor without history: same memory, same version.
 OPYARD_API Tensor detached(const Tensor& tensor);
 // Another tensor on the same memory, of the same group, and without history.
-OPYARD_API Tensor another_handle(const Tensor& tensor);
-// A handle by which a function saves the tensor: without history, and owned by nothing that its
-// storage owns. Memory that belongs to a caller is copied.
+OPYARD_API Tensor another_tensor(const Tensor& tensor);
+// A tensor by which a function saves another: on its memory, without history, and owned by nothing
+// that its storage owns. Memory that belongs to a caller is copied.
 OPYARD_API Tensor saved_apart(const Tensor& tensor);
 
 }  // namespace opyard::autograd

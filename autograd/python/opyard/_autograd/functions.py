@@ -377,7 +377,7 @@ def _tape(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) ->
             continue
         is_written = _same(output, ctx._dirty)
         if not is_written and _same(output, args):
-            output = outputs[number] = _gradients.another_handle(output)
+            output = outputs[number] = _gradients.another_tensor(output)
         elif not is_written and output.requires_grad:
             output = outputs[number] = _gradients.detached(output)
         output.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`

@@ -1,4 +1,4 @@
-"""MultiheadAttention: each position gathers from all, by how well its query fits their keys."""
+"""MultiheadAttention: scaled dot-product attention in several heads."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Conv2d: a small window of weights, moved over pictures."""
+"""Conv2d: convolution of pictures."""
 
 from .. import _C
 from .._core.ops import ops

@@ -1,4 +1,4 @@
-"""Gradient descent, with momentum."""
+"""SGD: gradient descent, with momentum."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-// opyard/base/cached_memory.h: freed memory of tensors that waits for the next ones.
+// opyard/base/cached_memory.h: cache of freed tensor memory.
 //
 // Fresh pages cost more than the arithmetic that fills them, so a thread caches what it freed
 // and uses it again for tensors of about that size: up to 64 MiB a thread and 256 MiB a process.

@@ -1,4 +1,4 @@
-// opyard/base/warning.h: something a person should know, while the call goes on.
+// opyard/base/warning.h: warnings, their handlers and their count.
 //
 // A host decides where warnings go: Python's filters when the plugin is loaded, else the
 // standard error stream. warn() holds no lock while the handler runs.

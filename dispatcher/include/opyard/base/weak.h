@@ -1,4 +1,4 @@
-// opyard/base/weak.h: knowing a counted object without keeping it alive.
+// opyard/base/weak.h: weak references to counted objects.
 //
 //   WeakPtr<TensorImpl> weak(tensor.impl());
 //   if (const CountedPtr<TensorImpl> impl = weak.lock()) …      it is still there, and stays

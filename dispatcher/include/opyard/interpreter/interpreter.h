@@ -1,4 +1,4 @@
-// opyard/interpreter/interpreter.h: an interpreter, as C++ sees one.
+// opyard/interpreter/interpreter.h: interpreters as C++ sees them: a tag and a function table.
 //
 // C++ objects can own objects of an interpreter without knowing its language: they hold an
 // opaque pointer and a tag. The tag is an Interpreter: a leaked object, so that it may

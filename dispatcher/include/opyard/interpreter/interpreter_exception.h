@@ -1,4 +1,4 @@
-// opyard/interpreter/interpreter_exception.h: a carried exception that can be looked at.
+// opyard/interpreter/interpreter_exception.h: a carried exception of an interpreter, and its type.
 //
 // An Error may carry an exception object of another language (base/error.h). One of this class says
 // whose it is, so that a program that knows that language, too, can take it out again.

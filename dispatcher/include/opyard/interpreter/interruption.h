@@ -1,4 +1,4 @@
-// opyard/interpreter/interruption.h: ending a long run of C++ because the user of an interpreter asks.
+// opyard/interpreter/interruption.h: interruption of long C++ runs by signals such as Ctrl-C.
 //
 //   opyard::check_interruption();    in a loop that may run for long
 //

@@ -1,4 +1,4 @@
-// opyard/keys/dispatch_key.h: the names of the tracks a call can take.
+// opyard/keys/dispatch_key.h: dispatch keys and their names.
 //
 // A dispatch key is one of
 //   Undefined      no key at all; its slot serves calls whose key set is empty

@@ -1,4 +1,4 @@
-// opyard/keys/local.h: the keys a thread adds to, and takes from, every call it makes.
+// opyard/keys/local.h: thread-local include and exclude key sets.
 //
 // A call's key set is ((keys of the arguments) | include) - exclude; include comes first,
 // so exclude wins. Guards change the two sets for a scope and undo exactly what they

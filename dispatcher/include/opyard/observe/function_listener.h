@@ -1,4 +1,4 @@
-// opyard/observe/function_listener.h: being told of functions of gradients, on every thread.
+// opyard/observe/function_listener.h: listener for backward functions, on every thread.
 //
 // A taped call makes one, which takes gradients back when a backward runs it. `identity` and
 // `sequence` are the same both times, so they link a run to the call that it is of.

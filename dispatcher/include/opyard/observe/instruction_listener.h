@@ -1,4 +1,4 @@
-// opyard/observe/instruction_listener.h: being told of each instruction of a graph, on every thread.
+// opyard/observe/instruction_listener.h: listener for each instruction of a graph, on every thread.
 //
 // There is one listener at most, a profile. While there is none, a run of a graph costs one load
 // more, and an instruction nothing.

@@ -1,4 +1,4 @@
-// opyard/observe/observer.h: seeing the calls of a thread.
+// opyard/observe/observer.h: observers of a thread's calls.
 //
 // Observing is a layer. While an ObserverGuard lives, the key Observe is in its thread's
 // include set; its kernel tells the observers and goes on below. A thread that observes

@@ -1,4 +1,4 @@
-// opyard/plugin/plugin.h: loading operator libraries at run time, and taking them back.
+// opyard/plugin/plugin.h: loading and unloading of operator libraries at run time.
 //
 // A plugin is a shared library with OPYARD_LIBRARY blocks. Loading it runs the blocks;
 // unloading unregisters all that they registered, and never unmaps code, since a thread may be

@@ -1,4 +1,4 @@
-// opyard/registry/kernel.h: one implementation of an operator, ready to be registered.
+// opyard/registry/kernel.h: Kernel: one implementation of an operator, to be registered.
 //
 //   Kernel::from(&scaled_add)          a function
 //   Kernel::from<&scaled_add>()        the same; one that takes a key set is called without a jump
@@ -98,7 +98,7 @@ struct Unboxed {
     [[maybe_unused]] const std::span<Value> arguments = stack.top(sizeof...(A));
     const auto typed = reinterpret_cast<Typed>(record.typed);
     // What an argument is unboxed into lives until the kernel has returned. A kernel that
-    // takes Tensor& gets a handle of its own to change.
+    // takes Tensor& gets a Tensor of its own to change.
     [[maybe_unused]] std::tuple<Held<A>...> held{Argument<A>::unbox(arguments[I])...};
     if constexpr (std::is_void_v<R>) {
       typed(pass<A>(std::get<I>(held))..., record.context, keys);

@@ -1,4 +1,4 @@
-// opyard/registry/listener.h: hearing of operators as they come and go.
+// opyard/registry/listener.h: listener for operators that are defined and undefined.
 //
 // A listener hears of the operators that are defined already, while it is added, and of each one
 // from then on; kernels are not told of. No lock is held meanwhile, so a listener may do all that

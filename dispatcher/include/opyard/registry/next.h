@@ -1,4 +1,4 @@
-// opyard/registry/next.h: going on from a kernel to the one that it covers.
+// opyard/registry/next.h: call_next: from a kernel to the one that it covers.
 //
 // Kernels of one operator and key form a stack (registry/registry.h), and the newest is called. It
 // can hand the call on:

@@ -1,4 +1,4 @@
-// opyard/registry/operator.h: an operator, as its callers hold it.
+// opyard/registry/operator.h: Operator: schema, dispatch table, calls.
 //
 // An operator belongs to its name and schema and is never freed, so a reference to one is
 // good for ever. Once its definition is unregistered its slots have a built-in record that raises

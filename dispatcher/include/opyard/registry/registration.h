@@ -1,4 +1,4 @@
-// opyard/registry/registration.h: a registration is an object, and its end undoes it.
+// opyard/registry/registration.h: registration objects, whose end unregisters.
 //
 // Registrations may end in any order, on any thread: the table that is left is the one that
 // the remaining registrations alone would have made.

@@ -1,4 +1,4 @@
-// opyard/schema/arguments.h: a stack from arguments as they are written, and results as one value.
+// opyard/schema/arguments.h: binding C++ arguments to a schema, and results as one value.
 //
 //   push_arguments(op.schema(), stack, positional, named);
 //   op.call_boxed(stack);

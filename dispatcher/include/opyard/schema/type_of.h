@@ -1,4 +1,4 @@
-// opyard/schema/type_of.h: the type that a value would be given in a schema.
+// opyard/schema/type_of.h: type inference: the schema type of a value.
 //
 // Depends on: schema/type.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/tensor/accessor.h: elements of a tensor by their indices, whatever its strides are.
+// opyard/tensor/accessor.h: element access by indices, for tensors of any strides.
 //
 //   const auto box = accessor<const float, 2>(boxes);    to read
 //   const auto out = accessor<float, 1>(scores);         to write: bumps the version

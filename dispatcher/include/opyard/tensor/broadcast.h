@@ -196,7 +196,7 @@ struct OPYARD_API ShownOperand {
   std::size_t dims;
 };
 
-// The two sentences; `op` is the operator that was called. Raise BadShape.
+// The errors; `op` is the operator that was called. Raise BadShape.
 //
 //   aten::add.Tensor: self is float32[2, 3] and other is float32[4], which do not broadcast:
 //   dimension -1 is 3 in one and 4 in the other, and must be equal or 1 in one of them

@@ -1,4 +1,4 @@
-// opyard/tensor/dispatch_dtypes.h: one body for several element types.
+// opyard/tensor/dispatch_dtypes.h: dispatch over dtypes: one body for several element types.
 //
 //   return dispatch_dtypes<float, double>(x.dtype(), "vision::nms", [&]<typename T>() {
 //     return suppress<T>(boxes, scores, threshold);

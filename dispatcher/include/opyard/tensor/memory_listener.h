@@ -1,4 +1,4 @@
-// opyard/tensor/memory_listener.h: being told of the memory of tensors: taken, given back, not to be had.
+// opyard/tensor/memory_listener.h: listener for tensor memory: allocation, release, failure.
 //
 // There is one listener at most, a profile. While there is none, taking memory costs one load more,
 // and so does giving it back. Memory that others own, which a storage adopts, is not told of.

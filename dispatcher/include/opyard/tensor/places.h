@@ -1,4 +1,4 @@
-// opyard/tensor/places.h: the places in memory that the elements of a geometry take.
+// opyard/tensor/places.h: memory extent and overlap of a geometry's elements.
 //
 // Depends on: tensor/tensor.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/tensor/resize.h: other sizes for a tensor that is there already.
+// opyard/tensor/resize.h: resizing a tensor in place.
 //
 // Geometry is constant once a tensor is shared, but for this. Whoever calls it answers for no other
 // thread using the tensor.

@@ -1,4 +1,4 @@
-// opyard/tensor/strided_loop.h: a loop over every element of tensors, whatever their strides are.
+// opyard/tensor/strided_loop.h: loops over all elements of strided tensors.
 //
 //   transform(y, [](float a) { return 2 * a; }, x);                   y[i] = 2 * x[i]
 //   transform(y, [](float a, float b) { return a + b; }, x, z);       x and z broadcast to y's sizes

@@ -1,4 +1,4 @@
-// opyard/tensor/tensor.h: Tensor: a counted handle.
+// opyard/tensor/tensor.h: Tensor: a counted pointer to a TensorImpl.
 //
 // A Tensor is one counted pointer. Copying counts, moving does not. A default Tensor is
 // undefined: it has no keys, no shape and no data, and asking it for them raises BadValue.

@@ -2,7 +2,7 @@
 //
 //   Tensor ──> TensorImpl { keys, sizes, strides, offset, dtype, object link } ──> Storage
 //
-// Tensors share a TensorImpl by handle; views are TensorImpls of their own on the same
+// Tensors share a TensorImpl by count; views are TensorImpls of their own on the same
 // Storage. Sizes and strides are int64 words, strides in elements. Geometry is written
 // while a tensor is made and is constant once it is shared.
 //

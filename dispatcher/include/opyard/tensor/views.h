@@ -1,4 +1,4 @@
-// opyard/tensor/views.h: the same memory under another geometry, for authors of kernels.
+// opyard/tensor/views.h: views of a tensor's memory, for authors of kernels.
 //
 //   for (std::int64_t i = 0; i < images.size(0); ++i) blur(select(images, 0, i));
 //

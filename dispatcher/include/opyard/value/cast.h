@@ -1,4 +1,4 @@
-// opyard/value/cast.h: values as C++ objects, and back: Value::to<T>() and Value::of(x).
+// opyard/value/cast.h: conversion of values to C++ types and back: Value::to<T>() and Value::of(x).
 //
 //   T                                             from a value of kind
 //   bool, std::int64_t, double                    Bool, Int, Double

@@ -1,4 +1,4 @@
-// opyard/value/deep_copy.h: values that share nothing with the ones they were copied from.
+// opyard/value/deep_copy.h: deep copies of values.
 //
 // Lists, dicts and tuples are copied with what is in them, a tensor with its memory: tensors
 // that are views of one memory become views of one copy. What is in several containers, or inside

@@ -1,7 +1,7 @@
 // opyard/value/dict.h: a shared dict whose keys and values have C++ types.
 //
-// A Dict is a handle: its copies, and the values made from it, are the same dict, and all see
-// what one of them changes. copy() makes a dict of its own. Entries stay in the order in which
+// A Dict is a counted pointer: its copies, and the values made from it, are the same dict, and all
+// see what one of them changes. copy() makes a dict of its own. Entries stay in the order in which
 // their keys came. Keys: bool, std::int64_t, double, std::complex<double>, std::string, and
 // Tensor, which is the key of itself alone.
 //
@@ -136,7 +136,7 @@ class Dict {
     const DictObject* dict_ = nullptr;
     std::size_t position_ = 0;
   };
-  // Good while a handle of the dict lives.
+  // Good while an owner of the dict lives.
   Iterator begin() const noexcept { return {dict_.get(), dict_->next(0)}; }
   Iterator end() const noexcept { return {dict_.get(), DictObject::kEnd}; }
 

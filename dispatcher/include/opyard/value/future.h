@@ -6,7 +6,7 @@
 //   const Future<double> half = length.then([](const Future<std::int64_t>& n) { return n.value() / 2.; });
 //   half.wait();      21.0
 //
-// A Future is a handle: its copies, and the values made from it, are the same future; see
+// A Future is a counted pointer: its copies, and the values made from it, are the same future; see
 // value/future_object.h for how it is completed, and on which thread callbacks run. The future
 // behind it may have come from anywhere, so the value is checked when it is read: BadArgument
 // ("expected Int but got Double"). Future<Value> is a Future(Any).

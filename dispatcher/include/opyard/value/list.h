@@ -1,7 +1,7 @@
 // opyard/value/list.h: a shared list whose elements have one C++ type.
 //
-// A List is a handle: its copies, and the values made from it, are the same list, and all see
-// what one of them changes. copy() makes a list of its own.
+// A List is a counted pointer: its copies, and the values made from it, are the same list, and all
+// see what one of them changes. copy() makes a list of its own.
 //
 //   List<std::int64_t> sizes{2, 3};
 //   stack.push(sizes);            the callee may append to it
@@ -112,7 +112,7 @@ class List {
     ListObject* list_ = nullptr;
     std::size_t index_ = 0;
   };
-  // Good while a handle of the list lives.
+  // Good while an owner of the list lives.
   Iterator begin() const noexcept { return {list_.get(), 0}; }
   Iterator end() const noexcept { return {list_.get(), size()}; }
 

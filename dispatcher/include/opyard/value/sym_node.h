@@ -1,4 +1,4 @@
-// opyard/value/sym_node.h: a number that is not known yet, as code that reasons about it sees it.
+// opyard/value/sym_node.h: SymNode: interface of a symbolic number.
 //
 // A node stands for an int, a float or a bool. What is done with it makes new nodes; asking for its
 // value ("guarding") makes the reasoner decide, and remember that it was asked. Nodes are immutable

@@ -1,4 +1,4 @@
-// opyard/value/task.h: a function that runs on a thread of the process's pool, and the future of what it gives.
+// opyard/value/task.h: tasks: start_task() runs a function on the pool, and gives a future.
 //
 //   const auto rows = start_task([] { return count_rows(); });    a Future<std::int64_t>
 //   rows.wait();

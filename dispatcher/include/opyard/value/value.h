@@ -1,4 +1,4 @@
-// opyard/value/value.h: any argument or result of any operator, in 16 bytes.
+// opyard/value/value.h: Value: any argument or result of any operator, in 16 bytes.
 //
 //   byte 0      1      2          8                15
 //        ┌──────┬──────┬──────────┬────────────────┐
@@ -11,7 +11,7 @@
 //
 // Three ways out: is_int() asks, to_int() takes exactly this kind or raises BadArgument
 // ("expected Int but got Tensor"), int_unchecked() trusts the caller. to<T>() converts to
-// vectors, optionals, handles and more: value/cast.h.
+// vectors, optionals, lists and more: value/cast.h.
 //
 // Lists and dicts are shared, so one can be put into itself. Nothing here loops or runs out of
 // stack over such a value, but its memory is never given back: break the cycle by hand.
@@ -245,7 +245,7 @@ class OPYARD_API Value {
     double real;
     Device device;
     Counted* object;
-    Tensor tensor;  // the same pointer, seen as a handle
+    Tensor tensor;  // the same pointer, seen as its owner
   };
 
   explicit Value(Kind kind) noexcept : head_(std::uint64_t(kind)) { payload_.integer = 0; }

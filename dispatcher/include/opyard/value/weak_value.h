@@ -1,4 +1,4 @@
-// opyard/value/weak_value.h: knowing a value without keeping it alive.
+// opyard/value/weak_value.h: weak references to values.
 //
 // Depends on: base/weak.h, value/value.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/jit/code.h: a graph as flat code: made once, never changed, run by any number of states.
+// opyard/jit/code.h: Code: a compiled graph, immutable and shared.
 //
 //   CodePtr code = compile(graph);
 //   code->run(inputs, outputs);              a graph of one stage, with registers on the C stack

@@ -1,4 +1,4 @@
-// opyard/jit/differentiate.h: the next stage of a graph: its derivatives.
+// opyard/jit/differentiate.h: differentiation of a graph: its next stage.
 //
 //   Value* const wrt[] = {x, w};
 //   passes::differentiate(*graph, wrt);

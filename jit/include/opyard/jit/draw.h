@@ -1,4 +1,4 @@
-// opyard/jit/draw.h: a graph as a picture: SVG, a band for each stage, a box for each node.
+// opyard/jit/draw.h: drawing a graph as SVG.
 //
 // Depends on: jit/graph.h.
 #pragma once

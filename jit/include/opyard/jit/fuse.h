@@ -1,4 +1,4 @@
-// opyard/jit/fuse.h: groups of operators that run element by element in one pass over memory.
+// opyard/jit/fuse.h: operator fusion: groups that run in one pass over memory.
 //
 //   const std::size_t groups = passes::fuse(*graph);
 //

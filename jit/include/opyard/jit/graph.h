@@ -1,4 +1,4 @@
-// opyard/jit/graph.h: a program over values: inputs, nodes in order, outputs.
+// opyard/jit/graph.h: Graph: a program over values: inputs, nodes, outputs.
 //
 //   auto graph = make_graph();
 //   Value* x = graph->add_input("x");

@@ -1,4 +1,4 @@
-// opyard/jit/interpreter_state.h: one run of a code, stage by stage, or instruction by instruction.
+// opyard/jit/interpreter_state.h: InterpreterState: one run of a code, by stages or instructions.
 //
 //   InterpreterState state(code);
 //   state.run_one_stage({x}, outputs);

@@ -1,4 +1,4 @@
-// opyard/jit/match.h: finding a small graph in a large one.
+// opyard/jit/match.h: subgraph matching.
 //
 //   const GraphPtr pattern = parse_graph(R"(graph(%x, %w, %b, %one : int):
 //     %y : Tensor = aten::matmul(%x, %w)

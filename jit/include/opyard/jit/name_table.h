@@ -1,4 +1,4 @@
-// opyard/jit/name_table.h: values by name, for graphs of any size.
+// opyard/jit/name_table.h: table of values by name.
 //
 // [Neighbours] Names that differ in their last character only are stored side by side: a program
 // names its values %x1, %x2, %x3, so that a walk over a large graph finds what is asked next

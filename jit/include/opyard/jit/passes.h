@@ -1,4 +1,4 @@
-// opyard/jit/passes.h: changes of a graph that its runs do not show, but for speed and memory.
+// opyard/jit/passes.h: graph passes: optimizations that a run does not show.
 //
 //   passes::eliminate_dead_code(*graph);
 //

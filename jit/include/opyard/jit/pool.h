@@ -1,4 +1,4 @@
-// opyard/jit/pool.h: objects of one type that live as long as the pool, in a few large pieces.
+// opyard/jit/pool.h: arena of objects of one type.
 //
 // Depends on: base/alloc.h.
 #pragma once

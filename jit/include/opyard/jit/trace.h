@@ -1,4 +1,4 @@
-// opyard/jit/trace.h: a graph of the operators that a program calls.
+// opyard/jit/trace.h: tracing: a graph of the operators that a program calls.
 //
 //   Trace trace;
 //   Value* x = trace.add_input(tensor, "x");

@@ -1,4 +1,4 @@
-"""GraphBuilder: a graph written as a program over values that do not exist yet.
+"""GraphBuilder: a graph written as a program over symbolic values.
 
     b = GraphBuilder()
     x, w = b.input("x"), b.input("w")

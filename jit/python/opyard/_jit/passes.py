@@ -1,4 +1,4 @@
-"""Changes of a graph that its runs do not show, but for speed and memory: opyard.jit.passes.
+"""Graph passes: optimizations that a run does not show: opyard.jit.passes.
 
     graph = opyard.jit.parse_ir(text)
     opyard.jit.passes.eliminate_dead_code(graph)      # True if it changed anything

@@ -1,4 +1,4 @@
-"""Inverses, factors and solutions that tell of each matrix whether it has one: the `_ex` forms.
+"""The `_ex` forms of linear algebra: inverses and factors, with an error code for each matrix.
 
 `info` is 0 for a matrix that has; else it is the number, from 1, at which LAPACK finds that
 it has none: a pivot of zero, or a leading minor that is not positive. PyTorch leaves open what the

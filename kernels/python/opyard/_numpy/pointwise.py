@@ -1,4 +1,4 @@
-"""Operators element by element that are NumPy's."""
+"""Elementwise operators, by NumPy."""
 
 from typing import Any
 

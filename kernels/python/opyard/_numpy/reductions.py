@@ -1,4 +1,4 @@
-"""Reductions and running results that are NumPy's."""
+"""Reductions and cumulative results, by NumPy."""
 
 from typing import Any
 

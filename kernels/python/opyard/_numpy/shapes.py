@@ -1,4 +1,4 @@
-"""Elements repeated, each as often as is asked for: NumPy's."""
+"""repeat_interleave by NumPy: elements repeated by a count for each."""
 
 from typing import Any
 

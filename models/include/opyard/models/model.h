@@ -1,4 +1,4 @@
-// opyard/models/model.h: a graph with the tensors that it needs: loaded, checked, run and saved.
+// opyard/models/model.h: Model: a graph with its tensors: loaded, checked, run and saved.
 //
 //   load_library("opyard_kernels.so");                 what the graph calls must be there
 //   Model model = load_model("model.pt2");

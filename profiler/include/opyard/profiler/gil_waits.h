@@ -1,4 +1,4 @@
-// opyard/profiler/gil_waits.h: being told that a thread has taken a GIL in Opyard's gate.
+// opyard/profiler/gil_waits.h: listener for a thread that has taken a GIL in Opyard's gate.
 //
 // A profile captures how long it waited; a tracer of Python learns of threads that come from C++,
 // for which Python may have made a state just now.

@@ -88,13 +88,13 @@ SORT_KEYS: dict[str, Callable[[Average], Any]] = {
 }
 
 
-def span_cost(trace: Any) -> float:
+def span_cost(profile: Any) -> float:
     """What storing the two events of a span takes on this machine, in microseconds."""
-    return 2 * json.loads(trace.quality())["event cost ns"] / 1000
+    return 2 * json.loads(profile.quality())["event cost ns"] / 1000
 
 
-def dispatch_key_of(trace: Any, key: int) -> str:
-    extra = trace.name(key)[5]
+def dispatch_key_of(profile: Any, key: int) -> str:
+    extra = profile.name(key)[5]
     return json.loads(extra).get("dispatch_key", "") if extra else ""
 
 
@@ -119,13 +119,13 @@ class DispatchKeyTime(NamedTuple):
 class DispatchKeyTimes(list):
     """A row for each dispatch key at which a kernel ran; the largest time first."""
 
-    def __init__(self, trace: Any) -> None:
-        per_kernel = span_cost(trace)
+    def __init__(self, profile: Any) -> None:
+        per_kernel = span_cost(profile)
         super().__init__(
             DispatchKeyTime(
                 key, calls, redispatches, self_ns / 1000, (calls + redispatches) * per_kernel
             )
-            for key, calls, redispatches, self_ns in trace.keys()
+            for key, calls, redispatches, self_ns in profile.keys()
         )
 
     def table(self) -> str:
@@ -152,7 +152,7 @@ class Averages(list):
 
     def __init__(
         self,
-        trace: Any,
+        profile: Any,
         *,
         stack: int = 0,
         shapes: bool = False,
@@ -165,8 +165,8 @@ class Averages(list):
         self._has_lines = lines
         self._has_memory = memory
         steps: Average | None = None
-        per_span = span_cost(trace)
-        for row in trace.averages(stack, shapes, keys, lines):
+        per_span = span_cost(profile)
+        for row in profile.averages(stack, shapes, keys, lines):
             average = Average(row)
             average.profiler_time_total = average.count * per_span
             track, example = row[8:10]
@@ -177,19 +177,19 @@ class Averages(list):
                     steps.add(average)
                     continue
                 steps = average
-            span = trace.span(track, example)
+            span = profile.span(track, example)
             average.top_level = span[4] < 0
             if lines:
                 average.caller_line = line_of_caller(span)
             if average.kind == "Operator":
                 if shapes:
-                    average.input_shapes = (trace.arguments(track, example) or ("",))[0]
+                    average.input_shapes = (profile.arguments(track, example) or ("",))[0]
                 if keys:
-                    average.dispatch_key = dispatch_key_of(trace, span[6])
+                    average.dispatch_key = dispatch_key_of(profile, span[6])
             for _ in range(stack):
                 if span[4] < 0:
                     break
-                span = trace.span(track, span[4])
+                span = profile.span(track, span[4])
                 average.stack.append(span[1])
             self.append(average)
 

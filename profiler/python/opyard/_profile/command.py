@@ -1,9 +1,9 @@
-"""python -m opyard.profiler: a program under a profile; two traces compared; one recovered.
+"""python -m opyard.profiler: a program under a profile; two profiles compared; one recovered.
 
 The program sees the arguments, the exit code, the traceback and the signals that it would see
-without us: an exception leaves through the interpreter's own main loop, and the trace is written by
-the last exit handler. Meanwhile what is captured is written to a folder, to which the program's
-children write, too, and from which `recover` makes a trace if the program is killed.
+without us: an exception leaves through the interpreter's own main loop, and the profile is written
+by the last exit handler. Meanwhile what is captured is written to a folder, to which the program's
+children write, too, and from which `recover` makes a profile if the program is killed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ python -m opyard.profiler [options] SCRIPT [argument ...]
 
 def _read_arguments(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m opyard.profiler", usage=_USAGE, allow_abbrev=False)
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the trace is written to")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the profile is written to")
     parser.add_argument("-f", "--format", choices=FORMATS, help="else the ending of FILE says it")
     parser.add_argument("--include", action="append", default=[], metavar="PATTERN")
     parser.add_argument("--exclude", action="append", default=[], metavar="PATTERN")
@@ -119,26 +119,26 @@ class _Run:
         if os.getpid() != self.process:
             return
         try:
-            # A program that did not begin has no trace.
-            if self.profile._trace is not None:
-                self._add_children(self.profile._trace)
+            # A program that did not begin has no profile.
+            if self.profile._profile is not None:
+                self._add_children(self.profile._profile)
                 _write(self.profile, self.output, self.options.format)
         finally:
             import shutil
 
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _add_children(self, trace: Any) -> None:
-        trace.add_processes(self.folder, self.process)
+    def _add_children(self, captured: Any) -> None:
+        captured.add_processes(self.folder, self.process)
         # Those of its fork server are forks of that.
-        started = [pid for pid, parent, _ in trace.processes() if parent == self.process]
+        started = [pid for pid, parent, _ in captured.processes() if parent == self.process]
         missing = self.following.interpreters - len(started)
         for text, number in (
             ("other programs that were started, and not followed", _tracer.programs_started()),
             ("interpreters of multiprocessing without a capture", missing),
         ):
             if number > 0:
-                trace.note(text, number)
+                captured.note(text, number)
 
 
 def _write(results: Results, output: str | None, format: str | None) -> None:
@@ -146,24 +146,24 @@ def _write(results: Results, output: str | None, format: str | None) -> None:
         table = results.key_averages().table(sort_by="self_cpu_time_total", row_limit=40)
         sys.stderr.write(table)
     else:
-        export(results._trace, results._metadata, output, format)
+        export(results._profile, results._metadata, output, format)
 
 
 def _recover(given: list[str]) -> None:
     """What is left of a program that was killed."""
     parser = argparse.ArgumentParser("python -m opyard.profiler recover", allow_abbrev=False)
     parser.add_argument("folder", help="FILE.capture, or a file in it")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the trace is written to")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the profile is written to")
     parser.add_argument("-f", "--format", choices=FORMATS, help="else the ending of FILE says it")
     options = parser.parse_args(given)
     _choose_format(parser, options)
     folder = options.folder
     results = Results(stack=True, lines=False, memory=False)
     try:
-        results._trace = _tracer.recover(
+        results._profile = _tracer.recover(
             os.path.dirname(os.path.abspath(folder)) if os.path.isfile(folder) else folder
         )
-        results._trace.set_prefixes(prefixes())
+        results._profile.set_prefixes(prefixes())
         _write(results, options.output, options.format)
     except (OSError, ValueError) as error:
         raise SystemExit(f"python -m opyard.profiler recover: {error}") from None

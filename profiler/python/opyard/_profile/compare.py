@@ -65,7 +65,7 @@ Slice = tuple[float, float, str]  # start, minus duration, name: a parent before
 
 
 def _add_chrome(times: Times, events: Iterable[dict[str, Any]]) -> None:
-    """The slices of each thread of a trace in Chrome's format; tasks and futures are none."""
+    """The slices of each thread of a profile in Chrome's format; tasks and futures are none."""
     threads: dict[tuple[Any, Any], list[Slice]] = {}
     for event in events:
         if event.get("ph") == "X" and event.get("cat") not in ("asyncio", "future"):
@@ -99,15 +99,15 @@ def _add_stacks(times: Times, lines: Iterable[str], path: str) -> None:
             continue
         names, _, own = line.rstrip("\n").rpartition(" ")
         if not names or not own.isdecimal():
-            raise ValueError(_NO_TRACE.format(path=path))
+            raise ValueError(_NO_PROFILE.format(path=path))
         stack = times.root
         for name in names.split(";"):
             stack = stack.called(name)
         stack.own += int(own) / 1000
 
 
-_NO_TRACE = (
-    "{path} is no trace in Chrome's format, nor one of collapsed stacks: two of either can be "
+_NO_PROFILE = (
+    "{path} is no profile in Chrome's format, nor one of collapsed stacks: two of either can be "
     "compared"
 )
 
@@ -124,7 +124,7 @@ def _events_of(file: IO[str], path: str) -> Iterator[dict[str, Any]]:
     document = json.loads(head + begin + file.read())
     events = document.get("traceEvents") if isinstance(document, dict) else document
     if not isinstance(events, list):
-        raise ValueError(_NO_TRACE.format(path=path))
+        raise ValueError(_NO_PROFILE.format(path=path))
     yield from events
 
 
@@ -142,19 +142,19 @@ def read_times(path: str) -> Times:
             else:
                 _add_stacks(times, file, path)
         except UnicodeDecodeError:
-            raise ValueError(_NO_TRACE.format(path=path)) from None
+            raise ValueError(_NO_PROFILE.format(path=path)) from None
         except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path} is no trace in Chrome's format: {error!r}") from None
+            raise ValueError(f"{path} is no profile in Chrome's format: {error!r}") from None
         except (EOFError, zlib.error) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
     return times
 
 
-def times_of(trace: Any) -> Times:
+def times_of(profile: Any) -> Times:
     """Of a profile of this process."""
     times = Times()
     stacks: list[Node] = []
-    for parent, label, count, own in trace.call_tree():
+    for parent, label, count, own in profile.call_tree():
         stacks.append(stacks[parent].called(label) if stacks else times.root)
         if count:
             times.calls[label] = times.calls.get(label, 0) + count
@@ -287,7 +287,7 @@ def compare_files(given: list[str]) -> None:
     import argparse
 
     parser = argparse.ArgumentParser("python -m opyard.profiler diff", allow_abbrev=False)
-    parser.add_argument("after", help="a trace in Chrome's format, or collapsed stacks")
+    parser.add_argument("after", help="a profile in Chrome's format, or collapsed stacks")
     parser.add_argument("before")
     parser.add_argument("-o", "--output", metavar="FILE", help="a flame graph, as an SVG picture")
     options = parser.parse_args(given)

@@ -32,7 +32,7 @@ class Track:
     __slots__ = (
         "_children",
         "_functions",
-        "_trace",
+        "_profile",
         "count",
         "index",
         "is_derived",
@@ -41,9 +41,9 @@ class Track:
     )
 
     def __init__(
-        self, trace: Any, index: int, native_id: int, name: str, count: int, is_derived: bool
+        self, profile: Any, index: int, native_id: int, name: str, count: int, is_derived: bool
     ) -> None:
-        self._trace, self.index, self.count = trace, index, count
+        self._profile, self.index, self.count = profile, index, count
         self.native_id, self.name, self.is_derived = native_id, name, is_derived
         self._children: dict[int, list[int]] | None = None
         self._functions: dict[int, int] | None = None
@@ -52,7 +52,7 @@ class Track:
     def functions(self) -> dict[int, int]:
         """The number of the function of gradients that a span is the call of, or runs."""
         if self._functions is None:
-            self._functions = dict(self._trace.functions(self.index))
+            self._functions = dict(self._profile.functions(self.index))
         return self._functions
 
     @property
@@ -60,13 +60,13 @@ class Track:
         """What it is of, and its name."""
         if not self.is_derived:
             return f"thread {self.native_id} {self.name}".rstrip()
-        return f"task {self.name}" if self._trace.span(self.index, 0)[0] == "Task" else self.name
+        return f"task {self.name}" if self._profile.span(self.index, 0)[0] == "Task" else self.name
 
     def children_of(self, number: int) -> list[int]:
         """The spans directly inside a span; of -1, those inside none."""
         if self._children is None:
             children: dict[int, list[int]] = {}
-            parents = array("I", self._trace.parents(self.index))
+            parents = array("I", self._profile.parents(self.index))
             for child, parent in enumerate(parents):
                 children.setdefault(-1 if parent == 0xFFFFFFFF else parent, []).append(child)
             self._children = children  # whole: another thread may ask, too
@@ -83,7 +83,7 @@ class Event:
 
     def __init__(self, track: Track, number: int) -> None:
         self._track, self.number = track, number
-        self._row = track._trace.span(track.index, number)
+        self._row = track._profile.span(track.index, number)
 
     kind = property(lambda self: self._row[0], doc="Python, C, Operator, Annotation, …")
     name = property(lambda self: self._row[1])
@@ -122,7 +122,7 @@ class Event:
     @property
     def extra_fields(self) -> dict[str, Any]:
         """What is known of it: file and line of a function, parameters of a module."""
-        text, qualified, file, line, kind, extra = self._track._trace.name(self.key)
+        text, qualified, file, line, kind, extra = self._track._profile.name(self.key)
         fields: dict[str, Any] = {}
         if kind == "code":
             fields = {
@@ -135,7 +135,7 @@ class Event:
             fields = {"cls_name": qualified}
         elif self.kind == "Annotation" and self._row[8] is not None:
             key = int.from_bytes(self._row[8][:8], sys.byteorder)
-            fields = {"args": self._track._trace.name(key)[0]}
+            fields = {"args": self._track._profile.name(key)[0]}
         if extra:
             fields.update(json.loads(extra))
         return fields
@@ -160,13 +160,13 @@ class Event:
     @property
     def input_shapes(self) -> list[Any] | None:
         """The sizes of the arguments, [] for what is no tensor; needs `record_shapes`."""
-        texts = self._track._trace.arguments(self._track.index, self.number)
+        texts = self._track._profile.arguments(self._track.index, self.number)
         return None if texts is None else json.loads(texts[0])
 
     @property
     def input_types(self) -> list[str] | None:
         """The dtypes of the arguments, and what those are that are no tensors."""
-        texts = self._track._trace.arguments(self._track.index, self.number)
+        texts = self._track._profile.arguments(self._track.index, self.number)
         return None if texts is None else json.loads(texts[1])
 
     @property
@@ -187,7 +187,7 @@ class Event:
 
     @property
     def _place(self) -> tuple[int, int, int]:
-        return id(self._track._trace), self._track.index, self.number
+        return id(self._track._profile), self._track.index, self.number
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name!r} {self.duration_time_ns / 1000:.3f}us>"
@@ -205,10 +205,10 @@ class MemoryEvent(NamedTuple):
     within: Event | None  # the innermost span around it
 
 
-def memory_timeline(trace: Any) -> list[MemoryEvent]:
+def memory_timeline(profile: Any) -> list[MemoryEvent]:
     events = []
-    for track in Events(trace).tracks:
-        for time, parent, address, count, total, device in trace.memory(track.index):
+    for track in Events(profile).tracks:
+        for time, parent, address, count, total, device in profile.memory(track.index):
             within = None if parent < 0 else Event(track, parent)
             events.append(MemoryEvent(time, address, count, total, device, track.native_id, within))
     events.sort(key=lambda event: event.time_ns)
@@ -232,12 +232,12 @@ class Task(NamedTuple):
         return self.end_time_ns - self.start_time_ns - self.awaiting_time_ns
 
 
-def tasks(trace: Any) -> list[Task]:
+def tasks(profile: Any) -> list[Task]:
     found = []
-    for track in Events(trace).tracks:
-        if not track.is_derived or trace.span(track.index, 0)[0] != "Task":
+    for track in Events(profile).tracks:
+        if not track.is_derived or profile.span(track.index, 0)[0] != "Task":
             continue
-        whole, *rest = (trace.span(track.index, n)[2:4] for n in range(track.count))
+        whole, *rest = (profile.span(track.index, n)[2:4] for n in range(track.count))
         found.append(Task(track.name, *whole, rest))
     return found
 
@@ -252,10 +252,10 @@ def _indent(depth: int) -> str:
 class Events(Sequence):
     """All spans of a profile, thread by thread; within a thread in the order of their starts."""
 
-    def __init__(self, trace: Any) -> None:
+    def __init__(self, profile: Any) -> None:
         self.tracks = [
-            Track(trace, index, native_id, name, spans, is_derived)
-            for index, (native_id, name, spans, _, is_derived) in enumerate(trace.tracks())
+            Track(profile, index, native_id, name, spans, is_derived)
+            for index, (native_id, name, spans, _, is_derived) in enumerate(profile.tracks())
         ]
 
     def __len__(self) -> int:

@@ -63,24 +63,24 @@ def _open(path: str) -> Iterator[BinaryIO]:
 
 
 def export(
-    trace: Any, metadata: dict[str, str], path: str | os.PathLike[str], name: str | None = None
+    profile: Any, metadata: dict[str, str], path: str | os.PathLike[str], name: str | None = None
 ) -> None:
     path = os.fsdecode(path)
     name = name or format_of(path)
     if name not in FORMATS:
-        raise ValueError(f"{name!r} is no format of a trace; they are {', '.join(FORMATS)}")
+        raise ValueError(f"{name!r} is no format of a profile; they are {', '.join(FORMATS)}")
     with _open(path) as file:
         if name == "pstats":
             import marshal
 
-            marshal.dump(statistics_of(trace), file)
-            marshal.dump({"dataQuality": trace.quality()}, file)  # pstats reads no further
+            marshal.dump(statistics_of(profile), file)
+            marshal.dump({"dataQuality": profile.quality()}, file)  # pstats reads no further
             return
-        process, program = trace.process() or (os.getpid(), program_name())
+        process, program = profile.process() or (os.getpid(), program_name())
         if name == "html":
-            trace.report(file.write, metadata, program, process, _deflate, MOST_BARS)
+            profile.report(file.write, metadata, program, process, _deflate, MOST_BARS)
         else:
-            getattr(trace, name)(file.write, metadata, program, process)
+            getattr(profile, name)(file.write, metadata, program, process)
 
 
 def _deflate(contents: bytes) -> bytes:
@@ -105,20 +105,20 @@ def export_memory(timeline: list[MemoryEvent], path: str | os.PathLike[str]) -> 
 Place = tuple[str, int, str]  # file, line, function
 
 
-def _place_of(trace: Any, key: int) -> Place:
+def _place_of(profile: Any, key: int) -> Place:
     """A function as cProfile names it."""
-    text, _, file, line, _, _ = trace.name(key)
+    text, _, file, line, _, _ = profile.name(key)
     return (file, line, text) if file else ("~", 0, text)
 
 
-def statistics_of(trace: Any) -> dict[Place, tuple[Any, ...]]:
+def statistics_of(profile: Any) -> dict[Place, tuple[Any, ...]]:
     """What pstats.Stats loads: {place: (primitive calls, calls, own s, total s, callers)}."""
     places: dict[int, Place] = {}
     rows: dict[Place, list[Any]] = {}
-    for key, caller, count, outermost, own, total in trace.calls():
+    for key, caller, count, outermost, own, total in profile.calls():
         for one in (key, caller):
             if one and one not in places:
-                places[one] = _place_of(trace, one)
+                places[one] = _place_of(profile, one)
         row = rows.setdefault(places[key], [0, 0, 0.0, 0.0, {}])
         numbers = (outermost, count, own / 1e9, total / 1e9)
         for n, number in enumerate(numbers):

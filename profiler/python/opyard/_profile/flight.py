@@ -1,4 +1,4 @@
-"""A recorder that stays on within bounds, and gives what came last."""
+"""The flight recorder: a bounded ring of the latest events, dumped on demand."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ class flight_recorder:
         """What was captured, which is also written if there is a path. The recorder goes on."""
         if not self._on:
             raise RuntimeError("the flight recorder is not on; start it before dumping")
-        trace = _tracer.dump_ring()
-        name_threads(trace)
-        trace.set_prefixes(prefixes())
+        dumped = _tracer.dump_ring()
+        name_threads(dumped)
+        dumped.set_prefixes(prefixes())
         results = Results(stack=True, lines=False, memory=self._has_memory)
-        results._trace = trace
+        results._profile = dumped
         if path is not None:
             results.export(path)
         return results

@@ -1,4 +1,4 @@
-"""Functions that are told of the operator calls of a thread, as they happen."""
+"""Observers in Python: functions that are told of the operator calls of a thread."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ def prefixes() -> list[str]:
     return sorted((place.rstrip("/") + "/" for place in places if place != "/"), key=len)[::-1]
 
 
-def name_threads(trace: Any) -> None:
+def name_threads(profile: Any) -> None:
     """Those that are alive. A program that never imported threading has named no thread."""
     threading = sys.modules.get("threading")
     for thread in () if threading is None else threading.enumerate():
         if thread.ident:
-            trace.name_thread(thread.ident, thread.native_id or 0, str(thread.name))
+            profile.name_thread(thread.ident, thread.native_id or 0, str(thread.name))
 
 
 class Results:
@@ -33,21 +33,21 @@ class Results:
 
     def __init__(self, *, stack: bool, lines: bool, memory: bool) -> None:
         self._has_stack, self._has_lines, self._has_memory = stack, lines, memory
-        self._trace: Any = None
+        self._profile: Any = None
         self._metadata: dict[str, str] = {}
 
-    def _require_trace(self) -> Any:
-        if self._trace is None:
+    def _require_profile(self) -> Any:
+        if self._profile is None:
             raise RuntimeError(
                 "the profile has captured nothing yet: start and stop it before asking for results"
             )
-        return self._trace
+        return self._profile
 
     def events(self) -> Events:
         """Everything that was captured, in the order of the starts within each thread."""
         from .events import Events
 
-        return Events(self._require_trace())
+        return Events(self._require_profile())
 
     def key_averages(
         self,
@@ -69,7 +69,7 @@ class Results:
         from .averages import Averages
 
         return Averages(
-            self._require_trace(),
+            self._require_profile(),
             stack=group_by_stack_n,
             shapes=group_by_input_shape,
             keys=group_by_dispatch_key,
@@ -81,13 +81,13 @@ class Results:
         """How much time was spent at each dispatch key, in its kernels and in none inside them."""
         from .averages import DispatchKeyTimes
 
-        return DispatchKeyTimes(self._require_trace())
+        return DispatchKeyTimes(self._require_profile())
 
     def memory_timeline(self) -> list[MemoryEvent]:
         """Memory that tensors took and gave back, in the order of time; needs `profile_memory`."""
         from .events import memory_timeline
 
-        return memory_timeline(self._require_trace())
+        return memory_timeline(self._require_profile())
 
     def diff(self, other: Results) -> Difference:
         """What takes longer here than in another profile, as a table; the largest change first.
@@ -96,13 +96,13 @@ class Results:
         """
         from .compare import Difference, times_of
 
-        return Difference(times_of(self._require_trace()), times_of(other._require_trace()))
+        return Difference(times_of(self._require_profile()), times_of(other._require_profile()))
 
     def data_quality(self) -> dict[str, Any]:
         """What was lost or made up, which clock it was, and what an event costs on this machine."""
         import json
 
-        return json.loads(self._require_trace().quality())
+        return json.loads(self._require_profile().quality())
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text that the exports carry."""
@@ -122,10 +122,10 @@ class Results:
         """What each task of asyncio did that ran within the profile: when it ran, and awaited."""
         from .events import tasks
 
-        return tasks(self._require_trace())
+        return tasks(self._require_profile())
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Writes the trace; compressed if the path ends in .gz.
+        """Writes the profile; compressed if the path ends in .gz.
 
         `format` is "chrome" (JSON), "perfetto" (protocol buffers), "speedscope" (JSON), "stacks"
         (collapsed ones, for flame graphs), "pstats" or "html" (one page with everything, for any
@@ -133,7 +133,7 @@ class Results:
         """
         from .exports import export
 
-        export(self._require_trace(), self._metadata, path, format)
+        export(self._require_profile(), self._metadata, path, format)
 
     def export_memory_timeline(self, path: str | os.PathLike[str]) -> None:
         """Writes memory_timeline() as JSON: a list of objects; compressed if the path ends in .gz.
@@ -148,11 +148,11 @@ class Results:
 
     def get_trace_id(self) -> str:
         """Tells this capture from all others, of other processes too: 32 digits."""
-        begin, duration = self._require_trace().times()
+        begin, duration = self._require_profile().times()
         return f"{begin:016x}{os.getpid():08x}{duration & 0xFFFFFFFF:08x}"
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes the trace in Chrome's JSON format; compressed if the path ends in .gz."""
+        """Writes the profile in Chrome's JSON format; compressed if the path ends in .gz."""
         self.export(path, "chrome")
 
     def export_stacks(
@@ -169,7 +169,7 @@ class Results:
     def _repr_html_(self) -> str:
         import html
 
-        if self._trace is None:
+        if self._profile is None:
             return "<p>a profile that has captured nothing yet</p>"
         table = self.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
         return f"<pre>{html.escape(table)}</pre>"

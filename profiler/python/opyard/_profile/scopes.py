@@ -1,4 +1,4 @@
-"""For whom a span was captured; apart from events, which need more modules than a profile does."""
+"""RecordScope: for whom a span was captured; apart from events.py, which imports more modules."""
 
 from enum import IntEnum
 

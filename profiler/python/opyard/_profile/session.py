@@ -261,15 +261,15 @@ class profile(Results):
             _tracer.exit_step(self._step_key)
         try:
             self._is_on[0] = False
-            trace = _tracer.stop()
+            captured = _tracer.stop()
         except BaseException:
             self._is_on[0] = _tracer.is_active()
             raise
         _active.discard(self)
         if keep:
-            name_threads(trace)
-            trace.set_prefixes(prefixes())
-            self._trace = trace
+            name_threads(captured)
+            captured.set_prefixes(prefixes())
+            self._profile = captured
 
 
 _active = Active()
@@ -315,9 +315,9 @@ os.register_at_fork(after_in_child=_end_without_thread)
 
 
 class record_function:
-    """A named range in the trace, as a context manager or a decorator.
+    """A named range in the profile, as a context manager or a decorator.
 
-    `args` is a text that the trace shows with it. Ranges of one name are one row of the tables.
+    `args` is a text that the profile shows with it. Ranges of one name are one row of the tables.
     """
 
     __slots__ = ("_key", "args", "name")
@@ -350,7 +350,7 @@ class record_function:
 
 
 def watch_future(future: _Future, name: str = "future") -> _Future:
-    """Shows a future in the trace, from now on until it is completed, on whichever thread.
+    """Shows a future in the profile, from now on until it is completed, on whichever thread.
 
     Any future will do that has add_done_callback(): of opyard.futures, concurrent.futures, asyncio.
     Gives it back. Without a profile this does nothing.
@@ -367,7 +367,7 @@ def watch_future(future: _Future, name: str = "future") -> _Future:
 def tensorboard_trace_handler(
     dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:
-    """For on_trace_ready: writes each trace to a file of its own in a folder, which is made."""
+    """For on_trace_ready: writes each profile to a file of its own in a folder, which is made."""
     import socket
     import time
 

@@ -1,4 +1,4 @@
-// opyard/detail/base/few.h: a vector of objects that holds its first N in itself.
+// opyard/detail/base/few.h: Few: a vector with inline storage for its first N objects.
 //
 //   ┌──────┬──────┬──────────┬────────────────────┐
 //   │ data │ size │ capacity │ room for N items   │   data leads there, or to memory of its own

@@ -1,4 +1,4 @@
-// opyard/detail/base/free_list.h: memory that dead objects of a class leave for the next ones.
+// opyard/detail/base/free_list.h: free lists: memory of dead objects of a class, reused.
 //
 // As a rule a tensor lives for a call or two, and malloc and free are a fifth of the instructions
 // of such a life (bench row fresh). So each thread caches a few blocks that it freed, of the one

@@ -1,4 +1,4 @@
-// opyard/detail/base/made_once.h: an object that is made at its first use and lives for ever.
+// opyard/detail/base/made_once.h: MadeOnce: lazily made object that is never destroyed.
 //
 //   static constinit MadeOnce<Names> names;
 //   return names.get([] { return std::make_unique<const Names>(…); });

@@ -1,4 +1,4 @@
-// opyard/detail/base/rare.h: a value that is mostly not there, and then takes one pointer.
+// opyard/detail/base/rare.h: Rare: an optional value that takes one pointer.
 //
 // Used like a std::optional, which takes the memory of its value also if it is empty. Copies are
 // deep.

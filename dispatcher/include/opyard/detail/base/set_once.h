@@ -1,4 +1,4 @@
-// opyard/detail/base/set_once.h: an owner that is empty until it is given an object, for good.
+// opyard/detail/base/set_once.h: SetOnce: an owner that is set at most once.
 //
 //   SetOnce<Counted> state;
 //   state.get()              null, or the object

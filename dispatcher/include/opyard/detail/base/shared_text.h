@@ -1,4 +1,4 @@
-// opyard/detail/base/shared_text.h: a text that never changes and that many hold.
+// opyard/detail/base/shared_text.h: SharedText: an immutable, shared string.
 //
 // One pointer. Copying counts, and compares by address first: the kernels of one library mostly
 // share the text that says where they were registered.

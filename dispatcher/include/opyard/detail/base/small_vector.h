@@ -1,4 +1,4 @@
-// opyard/detail/base/small_vector.h: a vector of words that keeps the first N in place.
+// opyard/detail/base/small_vector.h: SmallVector: a vector of words with inline storage.
 //
 // Made for sizes, strides and index lists: trivially copyable elements, mostly five or
 // fewer. Beyond N it allocates through the seam.

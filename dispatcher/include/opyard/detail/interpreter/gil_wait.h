@@ -1,4 +1,4 @@
-// opyard/detail/interpreter/gil_wait.h: being told that a thread waits for a GIL.
+// opyard/detail/interpreter/gil_wait.h: listener for waits for a GIL.
 //
 // Told of waits in Opyard's own gate alone: a thread that comes into Python from C++, or goes back
 // there after a kernel that had released the lock. There is one listener at most, a profile.

@@ -1,4 +1,4 @@
-// opyard/detail/interpreter/main_interpreter.h: the interpreter that speaks for a process.
+// opyard/detail/interpreter/main_interpreter.h: main interpreter of the process.
 //
 // The first that says so, until it has ended; then the next one.
 //

@@ -1,4 +1,4 @@
-// opyard/detail/registry/argument.h: passing one argument over the stack, by its C++ type.
+// opyard/detail/registry/argument.h: arguments on the stack, by C++ type.
 //
 // For each C++ type T that a schema can express, ArgumentOf<T> says
 //   type()         the schema type it stands for

@@ -45,7 +45,7 @@ struct RegisterCall {
       const_cast<Value*>(arguments[std::countr_zero(rest)])->reset();
     }
   }
-  // The argument as a handle of the kernel's own, which it may change. `count` is that of all
+  // The argument as an owner of the kernel's own, which it may change. `count` is that of all
   // arguments. Raises BadArgument if it is no tensor.
   Tensor take_tensor(std::size_t position, std::size_t count) const {
     const Value& value = *arguments[position];

@@ -1,4 +1,4 @@
-// opyard/detail/registry/result.h: passing a kernel's results over the stack, by their C++ type.
+// opyard/detail/registry/result.h: results on the stack, by C++ type.
 //
 // `push` puts it on the stack as an owner, `write` puts it into registers, `take` reads it back
 // after a boxed call. A returned reference is one of the arguments, so nothing is read back for it.

@@ -133,7 +133,7 @@ class TypedOperator<R(A...)> {
   }
 
   // To a record that has to stay alive until its kernel has returned. A redispatch inside of a call
-  // is covered by that call's depth; that it raises none tells the trace a call that a kernel makes
+  // is covered by that call's depth; that it raises none tells the log a call that a kernel makes
   // from one that it passes on.
   template <Step step>
   [[gnu::noinline]] static R go_deeper(const Operator& op, const Record& record,

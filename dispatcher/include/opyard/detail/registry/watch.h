@@ -1,4 +1,4 @@
-// opyard/detail/registry/watch.h: being told of every kernel that runs, on every thread.
+// opyard/detail/registry/watch.h: listener for every kernel that runs, on every thread (watcher).
 //
 //   class Counter : public Watcher { … } counter;      // lives as long as the process
 //   start_watching(counter);

@@ -1,4 +1,4 @@
-// opyard/detail/schema/overlap.h: calls that two overloads of one operator both accept.
+// opyard/detail/schema/overlap.h: overlap of overloads: calls that two of them accept.
 //
 // A call from Python goes to the first overload that takes its arguments, in order of definition.
 // Where another one takes them as well, the order decides, and a reader of the call cannot see

@@ -1,4 +1,4 @@
-// opyard/detail/tensor/exported_tensor.h: a tensor on memory exported for a call.
+// opyard/detail/tensor/exported_tensor.h: tensors on memory that is exported for a call.
 //
 // A call that gets an array of another library needs a tensor on its memory, and few kernels keep
 // that tensor. So a tensor and its storage are made once and filled in for one call after another:

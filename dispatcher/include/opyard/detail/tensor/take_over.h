@@ -1,4 +1,4 @@
-// opyard/detail/tensor/take_over.h: a new tensor on the memory of one that is given up.
+// opyard/detail/tensor/take_over.h: takes over the memory of a tensor that has no other owner.
 //
 // Depends on: tensor/tensor.h.
 #pragma once

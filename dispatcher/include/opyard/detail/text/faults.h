@@ -1,4 +1,4 @@
-// opyard/detail/text/faults.h: the mistakes found in one text.
+// opyard/detail/text/faults.h: collected errors of one text.
 //
 // A mistake behind which reading can go on is reported, any other ends the reading: fail()
 // throws GiveUp, which never leaves the parser. The function that began to read then raises all

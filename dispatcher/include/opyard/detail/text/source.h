@@ -1,4 +1,4 @@
-// opyard/detail/text/source.h: places in a text, and pictures of them.
+// opyard/detail/text/source.h: positions in a text, and excerpts that show them.
 //
 //   demo::f(Tensor x, Foo y)
 //                     ^~~

@@ -7,7 +7,7 @@
 // A key is a bool, an int, a float, a complex number, a text or a tensor. Keys are equal as
 // values are: 1, 1.0 and True are three keys, and a tensor is the key of itself alone.
 //
-// A dict is shared: a change is seen by all its owners. Not synchronised. Handles with C++
+// A dict is shared: a change is seen by all its owners. Not synchronised. Pointers with C++
 // types are in value/dict.h.
 //
 // Depends on: value/value.h.

@@ -15,7 +15,7 @@
 // behind those that its thread is running, so that a chain of any length costs no stack. Where it
 // waits, they run first.
 //
-// Who needs what: a kernel that takes or returns a Future(T) uses the handle in value/future.h;
+// Who needs what: a kernel that takes or returns a Future(T) uses Future of value/future.h;
 // this is what it leads to. value/future_collect.h waits for several at once.
 //
 // Any function may be called on any thread, except in the child of a fork on a future that another

@@ -1,4 +1,4 @@
-// opyard/detail/python/clear.h: giving up an exception that was expected, and no other.
+// opyard/detail/python/clear.h: clearing an expected exception, and no other.
 //
 // What fails as it may is one type of exception. Whatever else is set there, such as
 // KeyboardInterrupt, MemoryError or what a user's code raised, has to reach somebody. This is the

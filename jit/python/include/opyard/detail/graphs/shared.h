@@ -1,4 +1,4 @@
-// opyard/detail/graphs/shared.h: Python handles of graphs, nodes, values and codes.
+// opyard/detail/graphs/shared.h: Python objects of graphs, nodes, values and codes.
 //
 // Their classes are those of opyard._graphs, which a module that gives or takes one imports first.
 //

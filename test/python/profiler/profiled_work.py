@@ -1,4 +1,4 @@
-"""Traces for the profiler tests: calls, in profiles or by sys.setprofile; JSON traces."""
+"""Work that the tests profile, and its calls as profiles or sys.setprofile tell them."""
 
 import json
 import sys
@@ -36,10 +36,10 @@ def setprofile_calls(program):
 
 def spans_of(prof, native_id=None):
     """The spans of each track: (kind, label, start, end, parent, flags, key, detail)."""
-    trace = prof._trace
-    tracks = trace.tracks()
+    profile = prof._profile
+    tracks = profile.tracks()
     return [
-        [trace.span(index, n) for n in range(track[2])]
+        [profile.span(index, n) for n in range(track[2])]
         for index, track in enumerate(tracks)
         if native_id in (None, track[0])
     ]
@@ -105,10 +105,10 @@ def load_chrome(path):
         return json.load(file)
 
 
-def assert_nested(trace):
+def assert_nested(document):
     """No two slices of a thread overlap without one holding the other."""
     tracks = defaultdict(list)
-    for event in trace["traceEvents"]:
+    for event in document["traceEvents"]:
         if event["ph"] == "X":
             tracks[event["pid"], event["tid"]].append(event)
     for events in tracks.values():

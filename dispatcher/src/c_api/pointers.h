@@ -1,4 +1,4 @@
-// c_api/handles.h: handles and values of the C API as C++ types.
+// c_api/pointers.h: pointers and values of the C API as C++ types.
 //
 //   opyard_tensor*      a TensorImpl, seen as Counted
 //   opyard_error*       an ErrorObject, seen as Counted
@@ -34,7 +34,7 @@ T* require(T* pointer, const char* what) {
   return pointer;
 }
 
-inline const opyard_operator* handle_of(const Operator& op) noexcept {
+inline const opyard_operator* pointer_of(const Operator& op) noexcept {
   return reinterpret_cast<const opyard_operator*>(&op);
 }
 inline const Operator& op_of(const opyard_operator* op) {
@@ -44,7 +44,7 @@ inline Library& library_of(opyard_library* library) {
   return *reinterpret_cast<Library*>(require(library, "a library"));
 }
 
-inline opyard_tensor* handle_of(TensorImpl* tensor) noexcept {
+inline opyard_tensor* pointer_of(TensorImpl* tensor) noexcept {
   return reinterpret_cast<opyard_tensor*>(static_cast<Counted*>(tensor));
 }
 inline TensorImpl* impl_of(const opyard_tensor* tensor) noexcept {
