@@ -123,6 +123,7 @@ void define(Library& library, std::string_view schema, Tagged tagged) {
   if (tagged == Tagged::Pointwise) tags.emplace_back("pointwise");
   if (tagged == Tagged::Overlapping) tags.emplace_back("overlaps");
   if (tagged == Tagged::Random) tags.emplace_back("nondeterministic_seeded");
+  if (tagged == Tagged::InPlaceView) tags.emplace_back("inplace_view");
   library.def(schema, std::move(tags));
 }
 void define(Library& library, std::initializer_list<std::string_view> schemas, Tagged tagged) {
