@@ -1,7 +1,7 @@
 """test_views_in_place.py: t_, transpose_, squeeze_ and other views that a tensor becomes itself.
 
 Suspect kernels/src/geometry/view_in_place.cpp, dispatcher/src/tensor/resize.cpp; of gradients
-autograd/src/tape.cpp, [Sizes].
+autograd/src/tape.cpp, [Sizes]; of wrappers pyfallback/objects/tensor/wrapper_sizes.cpp.
 """
 
 import pytest
@@ -286,6 +286,47 @@ def test_an_inference_tensor_is_changed():
 
 
 # Wrappers and graphs -------------------------------------------------------------------------
+
+
+class Wrapper(Tensor):
+    """Unwraps, calls and wraps."""
+
+    @staticmethod
+    def of(inner):
+        made = Tensor.make_wrapper_subclass(
+            Wrapper, tuple(inner.shape), dtype=inner.dtype, strides=tuple(inner.strides)
+        )
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        inner = [x.inner if isinstance(x, Wrapper) else x for x in args]
+        result = op(*inner, **(kwargs or {}))
+        return Wrapper.of(result) if isinstance(result, Tensor) else result
+
+
+def test_a_wrapper_has_the_sizes_of_what_its_handler_gave():
+    x = Wrapper.of(numbers([2, 3]))
+    version = x._version
+    assert x.t_() is x
+    assert (tuple(x.shape), tuple(x.strides)) == ((3, 2), (1, 3))
+    assert tuple(x.inner.shape) == (3, 2)
+    assert x._version == version + 1
+    assert tuple(x.unsqueeze_(0).shape) == (1, 3, 2)
+    assert x.mul_(2) is x
+    assert x.inner.tolist() == [(numbers([2, 3]) * 2).t().tolist()]
+
+
+def test_a_wrapper_without_memory_is_refused_where_no_handler_answers():
+    from opyard.dispatch import DispatchKeySet, ExcludeDispatchKeyGuard
+
+    x = Wrapper.of(numbers([2, 3]))
+    with (
+        ExcludeDispatchKeyGuard(DispatchKeySet("Python")),
+        pytest.raises(NotImplementedError, match="aten::t_: the sizes of .* are those of its cl"),
+    ):
+        x.t_()
 
 
 class Marked(Tensor):
