@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/ops.h"
+#include "common/symbolic.h"
 #include "common/write.h"
 #include "opyard/value/cast.h"
 
@@ -67,7 +68,9 @@ void compute_and_copy(const Operator& form, const char* name, const char* argume
   if (!is_written_by_class(written)) require_writable(name, argument, written);
   require_result_device(name, argument, written, result.device());
   require_storable(name, argument, written, result.dtype());
-  require_result_sizes(name, argument, written, result.sizes());
+  if (!has_symbolic_sizes(result)) {
+    require_result_sizes(name, argument, written, result.sizes());
+  }
   ops::copy_into(written, result);
   stack.push(Value(std::move(written)));
 }

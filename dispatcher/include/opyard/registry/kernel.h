@@ -6,6 +6,8 @@
 //   Kernel::boxed(&fn)                 void fn(const Operator&, DispatchKeySet, Stack&)
 //   Kernel::fallthrough()              this key is not handled here: dispatch goes on below
 //   releases_gil(&scaled_add)          a function that runs while other Python threads may run
+//   Kernel::with_symbolic<&f, &g>()    a function f that takes plain ints, and a boxed function g
+//                                      for calls of which an int is symbolic
 //
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
@@ -54,6 +56,8 @@ inline constexpr bool kFunctionsFitAsTheyAre = false;
 
 // resolve_memory() for the arguments of a boxed call.
 OPYARD_API void resolve_memory_of(std::span<const Value> arguments);
+// Whether one of them is a symbolic int, or a list with one.
+OPYARD_API bool has_symbolic_int(std::span<const Value> arguments) noexcept;
 
 template <typename T>
 inline constexpr bool kMayBeTensor = std::is_same_v<std::remove_cvref_t<T>, Tensor> ||
@@ -82,6 +86,7 @@ void resolve_memory(const T& argument) {
 template <typename R, typename... A>
 struct Unboxed {
   using Typed = R (*)(A..., void*, DispatchKeySet);
+  static constexpr std::size_t kArguments = sizeof...(A);
   static_assert(CheckedResult<R>::value);
 
   template <std::size_t... I>
@@ -277,6 +282,21 @@ class Kernel {
       kernel.record_->context = reinterpret_cast<void*>(function);
       if (detail::CallableOf<F>::takes_keys) kernel.record_->call_as = CallAs::DirectWithKeys;
     }
+    return kernel;
+  }
+
+  // `function` costs what it costs alone: only calls with boxed arguments look for symbolic ints.
+  template <auto function, BoxedKernel symbolic>
+  static Kernel with_symbolic() {
+    using Shape = typename detail::CallableOf<std::remove_const_t<decltype(function)>>::Shape;
+    Kernel kernel = from<function>();
+    kernel.record_->boxed = [](const Record& record, const Operator& op, DispatchKeySet keys,
+                               Stack& stack) {
+      if (detail::has_symbolic_int(stack.top(Shape::kArguments))) {
+        return symbolic(op, keys, stack);
+      }
+      Shape::boxed(record, op, keys, stack);
+    };
     return kernel;
   }
 
