@@ -2,7 +2,8 @@
 //
 // Both classes read the schema before the handler runs, and change its results after it.
 //
-// Depends on: objects/tensor/wrapper_sizes.h, registry/operator.h, schema/declared_writes.h, tensor/exported_tensor.h.
+// Depends on: objects/convert/wrapper_sizes.h, registry/operator.h, schema/declared_writes.h,
+// tensor/exported_tensor.h.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "objects/tensor/wrapper_sizes.h"
+#include "objects/convert/wrapper_sizes.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/registry/operator.h"

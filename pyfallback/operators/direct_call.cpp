@@ -14,8 +14,8 @@
 
 #include "objects/arrays/shared_memory.h"
 #include "objects/convert/convert.h"
+#include "objects/convert/wrapper_sizes.h"
 #include "objects/tensor/tensor.h"
-#include "objects/tensor/wrapper_sizes.h"
 #include "objects/values/integer.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/exit.h"

@@ -14,8 +14,8 @@
 // composition, or if it draws random numbers or has other effects; one that raises gives nothing.
 // Layers are left out: no mode sees the calls, and they are neither traced nor taped.
 //
-// [Changing] An operator with the tag inplace_view changes the sizes of a tensor that is there. In a
-// graph with one of them, no shape is known of a tensor whose memory is written.
+// [Changing] An operator with the tag inplace_view changes the sizes of a tensor that is there. In
+// a graph with one of them, no shape is known of a tensor whose memory is written.
 #include <algorithm>
 #include <optional>
 #include <string_view>

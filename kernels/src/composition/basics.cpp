@@ -10,7 +10,7 @@
 #include "common/options.h"
 #include "common/order.h"
 #include "common/symbolic.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {

@@ -11,7 +11,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/symbolic.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {

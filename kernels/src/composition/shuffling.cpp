@@ -7,8 +7,8 @@
 #include "common/define.h"
 #include "common/ops.h"
 #include "common/order.h"
-#include "common/symbolic_calls.h"
 #include "common/walk.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {

@@ -10,7 +10,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/releasing.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {

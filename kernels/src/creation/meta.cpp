@@ -6,13 +6,13 @@
 //   aten.empty([get_ctx().new_dynamic_size(), 3], device="meta")
 #include <opyard/library.h>
 
-#include "common/arguments.h"
 #include "common/broadcast.h"
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/order.h"
 #include "common/symbolic.h"
-#include "common/symbolic_calls.h"
+#include "geometry/arguments.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {

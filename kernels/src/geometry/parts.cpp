@@ -10,8 +10,8 @@
 #include "common/define.h"
 #include "common/ops.h"
 #include "common/options.h"
-#include "common/symbolic_calls.h"
 #include "common/symbolic_results.h"
+#include "geometry/symbolic_calls.h"
 #include "loops/element.h"
 #include "opyard/tensor/wrapped_stride.h"
 

@@ -7,7 +7,7 @@
 
 #include "common/check.h"
 #include "common/symbolic.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 

@@ -12,7 +12,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/releasing.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 #include "loops/element.h"
 #include "neural/pool_windows.h"
 

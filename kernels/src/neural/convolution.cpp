@@ -11,7 +11,7 @@
 #include "common/kernels_block.h"
 #include "common/ops.h"
 #include "common/options.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 #include "neural/convolution_plan.h"
 
 namespace opyard::kernels {

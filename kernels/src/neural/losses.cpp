@@ -11,7 +11,7 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/options.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {

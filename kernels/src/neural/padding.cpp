@@ -10,7 +10,7 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
-#include "common/symbolic_calls.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {

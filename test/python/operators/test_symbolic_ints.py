@@ -1,6 +1,6 @@
 """test_symbolic_ints.py: symbolic ints in calls of compositions, on a walk of all that take them.
 
-Suspect kernels/src/common/symbolic_calls.cpp, and the file of kernels/src that has the operator.
+Suspect kernels/src/geometry/symbolic_calls.cpp, and the file of kernels/src that has the operator.
 """
 
 import warnings

@@ -1,7 +1,7 @@
 """test_views_in_place.py: t_, transpose_, squeeze_ and other views that a tensor becomes itself.
 
 Suspect kernels/src/geometry/view_in_place.cpp, dispatcher/src/tensor/resize.cpp; of gradients
-autograd/src/tape.cpp, [Sizes]; of wrappers pyfallback/objects/tensor/wrapper_sizes.cpp.
+autograd/src/tape.cpp, [Sizes]; of wrappers pyfallback/objects/convert/wrapper_sizes.cpp.
 """
 
 import pytest
@@ -263,7 +263,10 @@ def test_without_gradients_a_tensor_that_needs_one_is_refused(mode):
     leaf = numbers([2, 3], requires_grad=True)
     for x in (leaf, leaf * 1.0):
         before, version = geometry(x), x._version
-        with mode(), pytest.raises(ValueError, match=r"aten::t_: .* needs a gradient, and its siz"):
+        with (
+            mode(),
+            pytest.raises(ValueError, match=r"aten::t_: .* needs a gradient, and its sizes"),
+        ):
             x.t_()
         assert (geometry(x), x._version) == (before, version)
         with mode():

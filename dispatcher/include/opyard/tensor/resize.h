@@ -1,7 +1,7 @@
 // opyard/tensor/resize.h: other sizes and strides for a tensor that is there already.
 //
-// Geometry is constant once a tensor is shared, but for these functions. Whoever calls it answers for no other
-// thread using the tensor.
+// Geometry is constant once a tensor is shared, but for these functions. Whoever calls one answers
+// for no other thread using the tensor.
 //
 // [Growing] Sizes that need more bytes than the storage has get a storage of their own, with the
 // elements copied. The former memory lives until the tensor grows once more or ends: a call that is

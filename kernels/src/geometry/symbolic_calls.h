@@ -1,4 +1,4 @@
-// kernels/common/symbolic_calls.h: compositions called with symbolic ints.
+// kernels/geometry/symbolic_calls.h: compositions called with symbolic ints.
 //
 //   m.impl("repeat", Kernel::with_symbolic<&repeat, &symbolic_repeat>());
 //

@@ -1,5 +1,5 @@
-// objects/tensor/wrapper_sizes.cpp: sizes of wrappers that follow their inner tensors.
-#include "objects/tensor/wrapper_sizes.h"
+// objects/convert/wrapper_sizes.cpp: sizes of wrappers that follow their inner tensors.
+#include "objects/convert/wrapper_sizes.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// kernels/common/arguments.h: arguments of a boxed call by name, with ints that may be symbolic.
+// kernels/geometry/arguments.h: arguments of a boxed call by name, with ints that may be symbolic.
 //
 // Depends on: opyard/library.h.
 #pragma once

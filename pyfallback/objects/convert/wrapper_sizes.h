@@ -1,8 +1,8 @@
-// objects/tensor/wrapper_sizes.h: sizes of wrappers after operators that change sizes in place.
+// objects/convert/wrapper_sizes.h: sizes of wrappers after operators that change sizes in place.
 //
 // A handler that unwraps, calls and wraps changes the sizes of the inner tensor, and gives a new
-// wrapper. The wrapper that was given, if its class does not define its sizes, gets those of the new
-// one.
+// wrapper. The wrapper that was given, if its class does not define its sizes, gets those of the
+// new one.
 //
 // Depends on: registry/operator.h.
 #pragma once
