@@ -15,6 +15,11 @@ bool is_list(const Type& type) {
          (type.kind() == TypeKind::Optional && is_list(type.element()));
 }
 
+bool has_tag(const Operator& op, std::string_view tag) {
+  const std::vector<std::string> tags = inspect::tags(op.name());
+  return std::ranges::find(tags, tag) != tags.end();
+}
+
 void read_schema(Plan& plan, const Schema& schema) {
   bool lists = schema.variadic_arguments || schema.variadic_results;
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
@@ -43,6 +48,7 @@ CountedPtr<Plan> make_plan(const Operator& op, const CountedPtr<const Derivative
   auto plan = make_counted<Plan>();
   plan->op = &op;
   read_schema(*plan, op.schema());
+  plan->is_restriding = !plan->written.empty() && has_tag(op, "inplace_view");
   plan->derivatives.store(inspect::derivatives_changed());
   const CountedPtr<const Derivative> derivative = registered ? registered : find_derivative(op);
   if (!registered) {

@@ -44,7 +44,8 @@ struct Plan final : Counted {
   bool has_out = false;
   bool is_view = false;
   bool is_detach = false;
-  bool is_plain = false;  // see [Plain]
+  bool is_restriding = false;  // it writes sizes and strides, and no elements
+  bool is_plain = false;       // see [Plain]
   CountedPtr<CustomDerivative> custom;
   CountedPtr<const FormulaSet> formulas;
   bool reads_original = false;  // a formula reads what is overwritten

@@ -10,6 +10,10 @@
 // [Views] A taped view notes its base, for the first write in place. One that is made without
 // gradients of something that has a history is marked, so that writes to it can be refused.
 //
+// [Sizes] A call that changes sizes and strides in place (tag inplace_view) writes no elements, and
+// other tensors on the memory stay as they are: the tensor alone gets a history, of a view of what
+// it was. The base that it notes, and the next write of its memory, go by its geometry of then.
+//
 // [Versions] What the schema says is written, and no kernel counted, is counted around the call.
 #include <fmt/format.h>
 
@@ -71,8 +75,22 @@ const Plan& plan_of(TapedOperator& taped, const Operator& op, CountedPtr<Plan>& 
   fail_gradient(ErrorKind::BadValue, fmt::format("{}: {}", to_string(op.name()), what));
 }
 
+// See [Sizes].
+[[noreturn]] OPYARD_COLD void refuse_restriding(const Operator& op, std::string why) {
+  why.resize(std::min(why.find(". "), why.size()));  // what follows is about elements
+  fail_gradient(ErrorKind::BadValue,
+                fmt::format("{}: {}. Make a view by the operator without _, or change a detach()",
+                            to_string(op.name()), why));
+}
+
 // 3. Gradients are on.
-void check_write(const Operator& op, const Tensor& tensor, bool any_needs) {
+void check_write(const Plan& plan, const Tensor& tensor, bool any_needs) {
+  const Operator& op = *plan.op;
+  if (plan.is_restriding) {
+    const char* const why = write_refusal(tensor, false, false);
+    if (why != nullptr) refuse_restriding(op, why);
+    return;
+  }
   if (const char* const why = write_refusal(tensor, any_needs)) refuse_write(op, why);
 }
 
@@ -161,7 +179,7 @@ struct Call {
     if (value.is_list()) {
       for (const Value& item : value.items_unchecked()) check_untaped_write(item);
     } else if (value.is_tensor()) {
-      check_write(op, value.tensor_unchecked(), false);
+      check_write(plan, value.tensor_unchecked(), false);
     }
   }
 
@@ -223,10 +241,10 @@ class TapedCall {
     }
     if (!value.is_tensor() || !value.tensor_unchecked().defined()) return;
     const Tensor& tensor = value.tensor_unchecked();
-    check_write(op_, tensor, true);
+    check_write(plan_, tensor, true);
     if (!is_differentiable(tensor)) return;
     written_.push_back({tensor});
-    begin_write(tensor);
+    if (!plan_.is_restriding) begin_write(tensor);
   }
 
   void collect_edges() {
@@ -353,9 +371,14 @@ class TapedCall {
       }
     }
     for (const Overwritten& one : written_) {
-      if (!one.is_result) tape_write(one.tensor, function_, function_->add_input(one.tensor));
+      if (!one.is_result) add_write(one.tensor, function_->add_input(one.tensor));
     }
     if (formula_) formula_->save_results(arguments(), results);
+  }
+
+  void add_write(const Tensor& written, std::uint32_t input) {
+    if (plan_.is_restriding) return set_history(written, {function_, input});
+    tape_write(written, function_, input);
   }
 
   void add_list(std::size_t position, Value& list) {
@@ -382,7 +405,7 @@ class TapedCall {
     if (!is_differentiable(result)) return;
     for (Overwritten& one : written_) {
       if (!result.same(one.tensor)) continue;
-      if (!one.is_result) tape_write(one.tensor, function_, input);
+      if (!one.is_result) add_write(one.tensor, input);
       one.is_result = true;
       return;
     }

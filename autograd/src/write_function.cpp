@@ -88,7 +88,7 @@ bool is_alone(const Tensor& tensor) {
 
 }  // namespace
 
-const char* write_refusal(const Tensor& tensor, bool any_needs) {
+const char* write_refusal(const Tensor& tensor, bool any_needs, bool of_elements) {
   if (!tensor.defined()) return nullptr;
   const TensorState* const state = find_state(tensor);
   const bool needs = requires_gradient(tensor);
@@ -131,7 +131,8 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
     return "an inference tensor is being modified in place with gradients on; it was made under "
            "inference_mode and takes no part in gradients: clone() it first";
   }
-  if (shows_a_place_twice(tensor.impl()->own_sizes(), tensor.impl()->own_strides())) {
+  if (of_elements &&
+      shows_a_place_twice(tensor.impl()->own_sizes(), tensor.impl()->own_strides())) {
     return "a tensor of which several elements are one place in memory, such as an expanded tensor "
            "or a view by unfold() or as_strided(), is being written with gradients on; clone() it "
            "first";

@@ -2,7 +2,8 @@
 //
 // Both classes read the schema before the handler runs, and change its results after it.
 //
-// Depends on: registry/operator.h, schema/declared_writes.h, tensor/exported_tensor.h.
+// Depends on: objects/convert/wrapper_sizes.h, registry/operator.h, schema/declared_writes.h,
+// tensor/exported_tensor.h.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "objects/convert/wrapper_sizes.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/registry/operator.h"
@@ -22,7 +24,8 @@ namespace opyard::python {
 // as C++ code that gets a reference, go on with what they gave. These are the arguments, by result.
 class ReturnedArguments {
  public:
-  ReturnedArguments(const Schema& schema, std::span<const Value> values) {
+  ReturnedArguments(const Operator& op, std::span<const Value> values) : op_(op) {
+    const Schema& schema = op.schema();
     const auto writes = [](const Argument& result) { return result.alias && result.is_write(); };
     if (std::ranges::none_of(schema.results, writes)) return;
     positions_ = returned_arguments(schema);
@@ -33,11 +36,16 @@ class ReturnedArguments {
   void put(Stack& stack) {
     const std::span<Value> results = stack.top(positions_.size());
     for (std::size_t i = 0; i < positions_.size(); ++i) {
-      if (positions_[i] != kNoArgument) results[i] = std::move(values_[i]);
+      if (positions_[i] == kNoArgument) continue;
+      if (results[i].is_tensor() && values_[i].is_tensor()) {
+        follow_sizes(op_, results[i].tensor_unchecked(), values_[i].tensor_unchecked());
+      }
+      results[i] = std::move(values_[i]);
     }
   }
 
  private:
+  const Operator& op_;
   std::vector<int> positions_;
   std::vector<Value> values_;
 };

@@ -338,7 +338,7 @@ void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
                    args_of(runtime, schema, values),
                    kwargs_of(runtime, schema, values)};
   DeclaredWrites counted(schema, values);
-  ReturnedArguments returned(schema, values);
+  ReturnedArguments returned(op, values);
   const ViewedArguments viewed(op, values);
   const HandlerAnswer answer = counted.unless_raised([&] { return ask_all(call, classes); });
   stack.drop(values.size());

@@ -14,6 +14,7 @@
 
 #include "objects/arrays/shared_memory.h"
 #include "objects/convert/convert.h"
+#include "objects/convert/wrapper_sizes.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
 #include "opyard/detail/python/clear.h"
@@ -459,14 +460,18 @@ void DirectCall::share_versions(const Runtime& runtime, PyObject* answer, PyObje
 
 // What a handler answered, with the arguments that results are: see kernels/aliased_results.h,
 // [Returned].
-PyObject* DirectCall::with_arguments(Owned answer, PyObject* const* args, std::size_t count,
-                                     PyObject* names) const {
+PyObject* DirectCall::with_arguments(const Runtime& runtime, Owned answer, PyObject* const* args,
+                                     std::size_t count, PyObject* names) const {
   if (returned_.empty()) return answer.release();
   const auto chosen = [&](std::size_t result, PyObject* made) {
     PyObject* const given = returned_[result] == kNoArgument
                                 ? nullptr
                                 : given_for(std::size_t(returned_[result]), args, count, names);
-    return Owned::share(given == nullptr ? made : given);
+    if (given == nullptr) return Owned::share(made);
+    if (is_tensor(runtime, made) && is_tensor(runtime, given)) {
+      follow_sizes(op_, tensor_unchecked(made), tensor_unchecked(given));
+    }
+    return Owned::share(given);
   };
   if (returned_.size() == 1) return chosen(0, answer.get()).release();
   Owned tuple = checked(PyTuple_New(Py_ssize_t(returned_.size())));
@@ -542,7 +547,7 @@ PyObject* DirectCall::with_arguments(Owned answer, PyObject* const* args, std::s
   }
   if (__builtin_expect(aliases_, 0)) {
     share_versions(runtime, answer.object.get(), args, count, names);
-    return with_arguments(std::move(answer.object), args, count, names);
+    return with_arguments(runtime, std::move(answer.object), args, count, names);
   }
   return answer.object.release();
 }

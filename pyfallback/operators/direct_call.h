@@ -63,8 +63,8 @@ class DirectCall {
                       PyObject* names) const;
   void share_versions(const Runtime& runtime, PyObject* answer, PyObject* const* args,
                       std::size_t count, PyObject* names) const;
-  PyObject* with_arguments(Owned answer, PyObject* const* args, std::size_t count,
-                           PyObject* names) const;
+  PyObject* with_arguments(const Runtime& runtime, Owned answer, PyObject* const* args,
+                           std::size_t count, PyObject* names) const;
   bool result_is_ready(const Runtime& runtime, PyObject* result) const;
   template <typename Visit>
   void each_argument(PyObject* const* args, std::size_t count, PyObject* names,

@@ -1,9 +1,17 @@
 // registry/kernel.cpp: boxed kernels, and the empty kernel.
 #include "opyard/registry/kernel.h"
 
+#include <algorithm>
+
 #include "registry/built_in_records.h"
 
 namespace opyard {
+
+bool detail::has_symbolic_int(std::span<const Value> arguments) noexcept {
+  return std::ranges::any_of(arguments, [](const Value& value) {
+    return value.is_sym_int() || (value.is_list() && has_symbolic_int(value.items_unchecked()));
+  });
+}
 
 void detail::resolve_memory_of(std::span<const Value> arguments) {
   for (const Value& value : arguments) {

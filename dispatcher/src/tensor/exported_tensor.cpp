@@ -155,6 +155,19 @@ void ExportedTensor::change(TensorImpl& tensor, CountedPtr<Storage> storage, Dim
   tensor.contiguous_ = contiguous || numel == 0;
 }
 
+void ExportedTensor::take_geometry(TensorImpl& tensor, const TensorImpl& view) {
+  DimVector sizes(view.sizes_), strides(view.strides_);
+  tensor.sizes_ = std::move(sizes);
+  tensor.strides_ = std::move(strides);
+  tensor.storage_offset_ = view.storage_offset_;
+  tensor.numel_ = view.numel_;
+  tensor.contiguous_ = view.contiguous_;
+  tensor.policies_ = std::uint8_t((tensor.policies_ & ~TensorImpl::kSymbolic) |
+                                  (view.policies_ & TensorImpl::kSymbolic));
+  tensor.cached_geometry_ = view.cached_geometry_;
+  tensor.storage_->bump_version();
+}
+
 void ExportedTensor::share_versions(TensorImpl& view, const TensorImpl& of,
                                     bool is_detached) noexcept {
   if (&view == &of || view.storage_ == of.storage_) return;

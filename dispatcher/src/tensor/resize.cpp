@@ -1,4 +1,4 @@
-// tensor/resize.cpp: resizing tensors.
+// tensor/resize.cpp: changing sizes and strides of tensors.
 #include "opyard/tensor/resize.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "opyard/keys/gradient_mode.h"
 
 namespace opyard {
 namespace {
@@ -32,11 +33,24 @@ std::size_t bytes_for(const Tensor& tensor, IntSpan sizes, std::int64_t numel) {
   return numel == 0 ? 0 : std::size_t(bytes);
 }
 
+bool is_wrapper(const TensorImpl& impl) {
+  return impl.keys().has(DispatchKey::Python) && impl.data() == nullptr && impl.own_numel() != 0;
+}
+
+bool needs_gradient(const Tensor& tensor) {
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
+  return functions != nullptr && functions->needs(tensor);
+}
+
+void require_own_memory(const Tensor& tensor, const char* cannot) {
+  if (!tensor.impl()->storage()->is_borrowed()) return;
+  fail(ErrorKind::BadValue,
+       fmt::format("the memory of {} is borrowed for this call, and {}", describe(tensor), cannot));
+}
+
 void require_own_geometry(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
-  const bool is_wrapper =
-      impl.keys().has(DispatchKey::Python) && impl.data() == nullptr && impl.own_numel() != 0;
-  if (impl.policies() != 0 || is_wrapper) {
+  if (impl.policies() != 0 || is_wrapper(impl)) {
     fail(ErrorKind::Unsupported,
          fmt::format("the sizes of {} are those of its class, or symbolic, and cannot be changed",
                      describe(tensor)));
@@ -46,17 +60,12 @@ void require_own_geometry(const Tensor& tensor) {
          fmt::format("{} is on {}; only tensors on cpu and meta can be resized", describe(tensor),
                      to_string(impl.own_device())));
   }
-  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
-  if (functions != nullptr && functions->needs(tensor)) {
+  if (needs_gradient(tensor)) {
     fail(ErrorKind::BadValue,
          fmt::format("{} needs a gradient, and cannot be resized; resize a detached clone()",
                      describe(tensor)));
   }
-  if (impl.storage()->is_borrowed()) {
-    fail(ErrorKind::BadValue, fmt::format("the memory of {} is borrowed for this call, and cannot "
-                                          "be resized; resize a clone()",
-                                          describe(tensor)));
-  }
+  require_own_memory(tensor, "cannot be resized; resize a clone()");
 }
 
 [[noreturn]] OPYARD_COLD void refuse_to_grow(const Tensor& tensor, std::size_t bytes,
@@ -112,6 +121,25 @@ void resize(const Tensor& tensor, IntSpan sizes, std::optional<MemoryFormat> for
     storage = grow(*tensor.impl()->storage(), bytes);
   }
   ExportedTensor::change(*tensor.impl(), std::move(storage), DimVector(sizes), std::move(strides));
+}
+
+void take_geometry(const Tensor& tensor, const Tensor& view) {
+  TensorImpl& impl = *tensor.impl();
+  if ((impl.policies() & ~TensorImpl::kSymbolic) != 0 || is_wrapper(impl)) {
+    fail(ErrorKind::Unsupported,
+         fmt::format("the sizes of {} are those of its class, and cannot be changed; make a view",
+                     describe(tensor)));
+  }
+  require_own_memory(tensor, "its sizes cannot be changed for good; make a view");
+  if (!gradients_enabled() && needs_gradient(tensor)) {
+    fail(ErrorKind::BadValue,
+         fmt::format("{} needs a gradient, and its sizes cannot be changed with gradients off; "
+                     "make a view, or change a detach()",
+                     describe(tensor)));
+  }
+  OPYARD_CHECK(view.impl()->storage() == impl.storage(), BadValue,
+               describe(view) + " is no view of " + describe(tensor));
+  ExportedTensor::take_geometry(impl, *view.impl());
 }
 
 }  // namespace opyard

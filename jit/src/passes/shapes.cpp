@@ -13,6 +13,9 @@
 // called if anything of an argument is unknown, if it has no kernel for Meta of its own or by
 // composition, or if it draws random numbers or has other effects; one that raises gives nothing.
 // Layers are left out: no mode sees the calls, and they are neither traced nor taped.
+//
+// [Changing] An operator with the tag inplace_view changes the sizes of a tensor that is there. In
+// a graph with one of them, no shape is known of a tensor whose memory is written.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -67,6 +70,19 @@ Tensor meta_tensor(const TensorShape& shape) {
   return Tensor::empty(sizes, *shape.dtype, kMeta).as_strided(*shape.sizes, *shape.strides, 0);
 }
 
+// See [Changing].
+bool changes_sizes(Graph& graph, const Aliases& aliases) {
+  bool found = false;
+  detail::each_node(graph.block(), [&](const Node* node) {
+    if (found || !aliases.writes(node)) return;
+    const std::optional<Callee> callee = detail::find_callee(*node);
+    if (!callee || callee->op == nullptr) return;
+    const std::vector<std::string> tags = inspect::tags(callee->op->name());
+    found = std::ranges::find(tags, "inplace_view") != tags.end();
+  });
+  return found;
+}
+
 bool is_device(const Type& type) {
   return type.kind() == TypeKind::Device ||
          (type.kind() == TypeKind::Optional && type.element().kind() == TypeKind::Device);
@@ -75,12 +91,18 @@ bool is_device(const Type& type) {
 // What is known of each value: see [Flow].
 class ShapeTypes {
  public:
-  explicit ShapeTypes(const Graph& graph) : found_(graph.values_made()) {}
+  ShapeTypes(Graph& graph, const Aliases& aliases)
+      : aliases_(aliases),
+        sizes_change_(changes_sizes(graph, aliases)),
+        found_(graph.values_made()) {}
   const TypePtr& of(const Value* value) const {
+    if (may_change(value)) return any_tensor_;
     const TypePtr* const found = found_.find(value);
     return found != nullptr ? *found : value->type();
   }
-  void set(const Value* value, const TypePtr& type) { found_[value] = type; }
+  void set(const Value* value, const TypePtr& type) {
+    if (!may_change(value)) found_[value] = type;
+  }
 
   // See [Lists]. Null if nothing is known.
   const std::vector<TypePtr>* find_items(const Value* value) const {
@@ -93,6 +115,14 @@ class ShapeTypes {
   void forget_items(const Value* value) { items_.erase(value); }
 
  private:
+  // See [Changing].
+  bool may_change(const Value* value) const {
+    return sizes_change_ && value->type()->kind() == TypeKind::Tensor && aliases_.is_written(value);
+  }
+
+  const Aliases& aliases_;
+  const bool sizes_change_;
+  const TypePtr any_tensor_ = base_type(TypeKind::Tensor);
   ValueTable<TypePtr> found_;
   std::unordered_map<const Value*, std::vector<TypePtr>> items_;
 };
@@ -231,7 +261,7 @@ class MetaCall {
 
 class Shapes {
  public:
-  explicit Shapes(Graph& graph) : graph_(graph), aliases_(graph), types_(graph) {}
+  explicit Shapes(Graph& graph) : graph_(graph), aliases_(graph), types_(graph, aliases_) {}
 
   void run() {
     visit(graph_.block());

@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/ops.h"
+#include "common/symbolic.h"
 #include "common/write.h"
 #include "opyard/value/cast.h"
 
@@ -67,7 +68,9 @@ void compute_and_copy(const Operator& form, const char* name, const char* argume
   if (!is_written_by_class(written)) require_writable(name, argument, written);
   require_result_device(name, argument, written, result.device());
   require_storable(name, argument, written, result.dtype());
-  require_result_sizes(name, argument, written, result.sizes());
+  if (!has_symbolic_sizes(result)) {
+    require_result_sizes(name, argument, written, result.sizes());
+  }
   ops::copy_into(written, result);
   stack.push(Value(std::move(written)));
 }
@@ -123,6 +126,7 @@ void define(Library& library, std::string_view schema, Tagged tagged) {
   if (tagged == Tagged::Pointwise) tags.emplace_back("pointwise");
   if (tagged == Tagged::Overlapping) tags.emplace_back("overlaps");
   if (tagged == Tagged::Random) tags.emplace_back("nondeterministic_seeded");
+  if (tagged == Tagged::InPlaceView) tags.emplace_back("inplace_view");
   library.def(schema, std::move(tags));
 }
 void define(Library& library, std::initializer_list<std::string_view> schemas, Tagged tagged) {

@@ -13,8 +13,9 @@
 
 namespace opyard::kernels {
 
-// Overlapping: takes calls that an earlier overload takes, too.
-enum class Tagged : std::uint8_t { None, Pointwise, Random, Overlapping };
+// Overlapping: takes calls that an earlier overload takes, too. InPlaceView: changes sizes and
+// strides of an argument, not its elements.
+enum class Tagged : std::uint8_t { None, Pointwise, Random, Overlapping, InPlaceView };
 
 // Adds the tag `core` to an operator of core.def.
 void define(Library& library, std::string_view schema, Tagged tagged = Tagged::None);

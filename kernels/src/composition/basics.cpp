@@ -10,6 +10,7 @@
 #include "common/options.h"
 #include "common/order.h"
 #include "common/symbolic.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -274,6 +275,7 @@ Tensor flip(const Tensor& self, IntSpan dims) {
 Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
   constexpr const char* kOp = "aten::roll";
   require_defined(kOp, "self", self);
+  if (has_symbolic_sizes(self)) return clone(self);  // where elements are does not show on meta
   if (dims.empty() && shifts.size() == 1) {
     const std::array<std::int64_t, 1> all = {self.numel()}, first = {0};
     return reshape(roll(reshape(self, all), shifts, first), self.sizes());
@@ -425,13 +427,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("addcdiv", &addcdiv);
   m.impl("lerp.Scalar", &lerp);
   m.impl("lerp.Tensor", &lerp_by_tensor);
-  m.impl("repeat", &repeat);
+  m.impl("repeat", Kernel::with_symbolic<&repeat, &symbolic_repeat>());
   m.impl("flip", &flip);
-  m.impl("roll", &roll);
-  m.impl("tril", &tril);
-  m.impl("triu", &triu);
-  m.impl("select_scatter", &select_scatter);
-  m.impl("slice_scatter", &slice_scatter);
+  m.impl("roll", Kernel::with_symbolic<&roll, &symbolic_elsewhere>());
+  m.impl("tril", Kernel::with_symbolic<&tril, &symbolic_elsewhere>());
+  m.impl("triu", Kernel::with_symbolic<&triu, &symbolic_elsewhere>());
+  m.impl("select_scatter", Kernel::with_symbolic<&select_scatter, &symbolic_scatter>());
+  m.impl("slice_scatter", Kernel::with_symbolic<&slice_scatter, &symbolic_scatter>());
   m.impl("index_put", &index_put_copy);
   m.impl("copy", &copy);
   m.impl("fill.Scalar", &fill);

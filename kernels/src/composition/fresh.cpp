@@ -11,6 +11,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/symbolic.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -203,15 +204,15 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
        "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
        "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> "
        "Tensor"});
-  m.impl("new_full", &new_full);
-  m.impl("new_zeros", &new_zeros);
-  m.impl("new_ones", &new_ones);
-  m.impl("new_empty", &new_empty);
-  m.impl("new_empty_strided", &new_empty_strided);
-  m.impl("empty_permuted", &empty_permuted);
+  m.impl("new_full", Kernel::with_symbolic<&new_full, &symbolic_new>());
+  m.impl("new_zeros", Kernel::with_symbolic<&new_zeros, &symbolic_new>());
+  m.impl("new_ones", Kernel::with_symbolic<&new_ones, &symbolic_new>());
+  m.impl("new_empty", Kernel::with_symbolic<&new_empty, &symbolic_new>());
+  m.impl("new_empty_strided", Kernel::with_symbolic<&new_empty_strided, &symbolic_new>());
+  m.impl("empty_permuted", Kernel::with_symbolic<&empty_permuted, &symbolic_empty_permuted>());
   m.impl("scalar_tensor", &scalar_tensor);
   m.impl("lift_fresh", &lift_fresh);
-  m.impl("_unsafe_view", &unsafe_view);
+  m.impl("_unsafe_view", Kernel::with_symbolic<&unsafe_view, &symbolic_reshape>());
   m.impl("type_as", &type_as);
   m.impl("logsumexp", &logsumexp);
   m.impl("linalg_vector_norm", &linalg_vector_norm);

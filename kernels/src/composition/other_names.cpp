@@ -48,6 +48,8 @@ constexpr std::array kNames = std::to_array<Name>({
     {"special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", "aten::xlogy.Scalar_Self"},
     {"swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "aten::transpose.int"},
     {"swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "aten::transpose.int"},
+    {"swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", "aten::transpose_"},
+    {"swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "aten::transpose_"},
     {"moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
      "aten::movedim.intlist"},
     {"moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "aten::movedim.int"},
@@ -73,9 +75,9 @@ void call_other(const Operator& op, DispatchKeySet, Stack& stack) {
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   for (const Name& each : kNames) {
-    define(m, each.schema,
-           operator_name(each).find('.') == std::string_view::npos ? Tagged::None
-                                                                   : Tagged::Overlapping);
+    const bool is_overload = operator_name(each).find('.') != std::string_view::npos;
+    const Tagged plain = each.of == "aten::transpose_" ? Tagged::InPlaceView : Tagged::None;
+    define(m, each.schema, is_overload ? Tagged::Overlapping : plain);
     m.impl(operator_name(each), DispatchKey::CompositeImplicitAutograd, &call_other);
   }
 }

@@ -8,6 +8,7 @@
 #include "common/ops.h"
 #include "common/order.h"
 #include "common/walk.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -206,7 +207,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", &rot90);
   m.def("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", &pixel_shuffle);
   m.def("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", &pixel_unshuffle);
-  m.def("channel_shuffle(Tensor self, SymInt groups) -> Tensor", &channel_shuffle);
+  m.def("channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+        Kernel::with_symbolic<&channel_shuffle, &decide_symbolic>());
   m.def("take(Tensor self, Tensor index) -> Tensor", &take_elements);
   m.def("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", &take_along_dim);
 }

@@ -10,6 +10,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/releasing.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -194,7 +195,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("dstack(Tensor[] tensors) -> Tensor", &dstack);
   m.def("column_stack(Tensor[] tensors) -> Tensor", &column_stack);
   m.def("block_diag(Tensor[] tensors) -> Tensor", &block_diag);
-  m.def("tile(Tensor self, SymInt[] dims) -> Tensor", &tile);
+  m.def("tile(Tensor self, SymInt[] dims) -> Tensor",
+        Kernel::with_symbolic<&tile, &symbolic_repeat>());
   m.def("cartesian_prod(Tensor[] tensors) -> Tensor", &cartesian_prod);
   m.def("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", &combinations);
 }

@@ -6,52 +6,16 @@
 //   aten.empty([get_ctx().new_dynamic_size(), 3], device="meta")
 #include <opyard/library.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include "common/broadcast.h"
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/order.h"
 #include "common/symbolic.h"
+#include "geometry/arguments.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
-
-// The arguments of a boxed call, by name.
-class Arguments {
- public:
-  Arguments(const Operator& op, Stack& stack)
-      : schema_(op.schema()), values_(stack.top(schema_.arguments.size())) {}
-
-  const Value& at(const char* name) const {
-    const std::optional<std::size_t> place = schema_.find_argument(name);
-    OPYARD_ASSERT(place.has_value());
-    return values_[*place];
-  }
-  bool has(const char* name) const { return schema_.find_argument(name).has_value(); }
-  // None if there is no such argument.
-  Value find(const std::string& name) const {
-    return has(name.c_str()) ? at(name.c_str()) : Value();
-  }
-  std::optional<DType> dtype() const {
-    const Value& given = at("dtype");
-    return given.is_none() ? std::nullopt : std::optional(DType(given.to_int()));
-  }
-  std::vector<SymInt> ints(const char* name) const { return at(name).to<std::vector<SymInt>>(); }
-  void give(Stack& stack, Tensor result) const {
-    stack.drop(values_.size());
-    stack.push(Value(std::move(result)));
-  }
-
- private:
-  const Schema& schema_;
-  const std::span<Value> values_;
-};
-
-bool any_symbolic(const std::vector<SymInt>& sizes) {
-  return std::any_of(sizes.begin(), sizes.end(), [](const SymInt& s) { return s.is_symbolic(); });
-}
 
 DimVector plain_ints(const std::vector<SymInt>& sizes) {
   DimVector numbers;
@@ -101,18 +65,20 @@ void empty_strided_meta(const Operator& op, DispatchKeySet, Stack& stack) {
   std::vector<SymInt> sizes = given.ints("size"), strides = given.ints("stride");
   OPYARD_REQUIRE(sizes.size() == strides.size(), BadShape, "aten::empty_strided: there are ",
                  sizes.size(), " sizes and ", strides.size(), " strides; give as many of each");
-  const Tensor made =
-      empty_on_meta("aten::empty_strided", sizes, given.dtype().value_or(kDefaultFloat));
-  if (!has_symbolic_sizes(made)) {
+  const DType dtype = given.dtype().value_or(kDefaultFloat);
+  if (!any_symbolic(sizes) && !any_symbolic(strides)) {
     DimVector plain_sizes, plain_strides;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       plain_sizes.push_back(sizes[i].expect_int());
       plain_strides.push_back(strides[i].expect_int());
     }
     const std::int64_t room = room_of("aten::empty_strided", plain_sizes, plain_strides);
-    const Tensor block = Tensor::empty(std::array{room}, made.dtype(), made.device());
+    const Tensor block = Tensor::empty(std::array{room}, dtype, Device{Backend::Meta});
     return given.give(stack, block.as_strided(plain_sizes, plain_strides, 0));
   }
+  Tensor made = empty_on_meta("aten::empty_strided", sizes, dtype);
+  if (!has_symbolic_sizes(made))
+    made = Tensor::empty(DimVector(sizes.size(), 0), dtype, made.device());
   make_symbolic(made, std::move(sizes), std::move(strides), SymInt(0));
   given.give(stack, made);
 }
@@ -144,25 +110,6 @@ void random(const Operator& op, DispatchKeySet, Stack& stack) {
                     given.dtype().value_or(is_float ? kDefaultFloat : DType::Int64));
   if (is_float) require_floats(to_string(op.name()).c_str(), "dtype", made);
   given.give(stack, made);
-}
-
-// new_empty and its like: the operator without self, called with self's dtype and device.
-void fresh(const Operator& op, DispatchKeySet, Stack& stack) {
-  const Arguments given(op, stack);
-  const Tensor self = given.at("self").to_tensor();
-  require_defined(to_string(op.name()).c_str(), "self", self);
-  std::string name = "aten::" + std::string(op.name().base_name().substr(std::strlen("new_")));
-  if (name == "aten::empty") name += ".memory_format";
-  const Operator& target = require_operator(name);
-  Stack values;
-  for (const Argument& argument : target.schema().arguments) {
-    Value value = given.find(argument.name);
-    if (value.is_none() && argument.name == "dtype") value = Value(std::int64_t(self.dtype()));
-    if (value.is_none() && argument.name == "device") value = Value(self.device());
-    values.push(std::move(value));
-  }
-  target.call_boxed(values);
-  given.give(stack, values.pop().to_tensor());
 }
 
 void as_strided_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
@@ -262,7 +209,7 @@ void slice_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
   const std::int64_t dim = given.at("dim").to_int();
   const auto start = given.at("start").to_optional<SymInt>();
   const auto end = given.at("end").to_optional<SymInt>();
-  const std::int64_t step = given.at("step").to_sym_int().expect_int();
+  const std::int64_t step = given.at("step").to_sym_int().guard_int("meta.cpp", __LINE__);
   const auto is_known = [](const auto& bound) { return !bound || !bound->is_symbolic(); };
   const auto number = [](const auto& bound) {
     return bound ? std::optional(bound->expect_int()) : std::nullopt;
@@ -283,7 +230,7 @@ OPYARD_LIBRARY_IMPL(aten, Meta, m) {
     m.impl(name, &like);
   m.impl("empty_strided", &empty_strided_meta);
   for (const char* name : {"new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"})
-    m.impl(name, &fresh);
+    m.impl(name, &symbolic_new);
   m.impl("eye", &eye_meta);
   m.impl("eye.m", &eye_meta);
   m.impl("as_strided", &as_strided_kernel);

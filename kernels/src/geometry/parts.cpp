@@ -11,6 +11,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/symbolic_results.h"
+#include "geometry/symbolic_calls.h"
 #include "loops/element.h"
 #include "opyard/tensor/wrapped_stride.h"
 
@@ -263,19 +264,19 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
           "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
           "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
           "mT(Tensor(a) self) -> Tensor(a)"});
-  m.impl("split_with_sizes", &split_with_sizes);
-  m.impl("split.Tensor", &split);
-  m.impl("split.sizes", &split_sizes);
+  m.impl("split_with_sizes", Kernel::with_symbolic<&split_with_sizes, &symbolic_split_sizes>());
+  m.impl("split.Tensor", Kernel::with_symbolic<&split, &symbolic_split>());
+  m.impl("split.sizes", Kernel::with_symbolic<&split_sizes, &symbolic_split_sizes>());
   m.impl("chunk", &chunk);
   m.impl("unbind.int", &unbind);
-  m.impl("tensor_split.sections", &tensor_split);
-  m.impl("tensor_split.indices", &tensor_split_at);
+  m.impl("tensor_split.sections", Kernel::with_symbolic<&tensor_split, &decide_symbolic>());
+  m.impl("tensor_split.indices", Kernel::with_symbolic<&tensor_split_at, &symbolic_tensor_split>());
   m.impl("movedim.intlist", &movedim);
   m.impl("movedim.int", &movedim_int);
   m.impl("expand_as", &expand_as);
   m.impl("view_as", &view_as);
   m.impl("reshape_as", &reshape_as);
-  m.impl("unflatten.int", &unflatten);
+  m.impl("unflatten.int", Kernel::with_symbolic<&unflatten, &symbolic_unflatten>());
   m.impl("mT", &matrix_transposed);
   m.derivative("squeeze.dims", {{"self", "reshape(grad, sizes(self))"}});
   m.derivative("diagonal", {{"self", "diagonal_backward(grad, sizes(self), offset, dim1, dim2)"}});

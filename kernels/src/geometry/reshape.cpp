@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "common/symbolic.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 
@@ -62,7 +63,8 @@ Tensor flatten(const Tensor& self, std::int64_t start_dim, std::int64_t end_dim)
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("view(Tensor(a) self, SymInt[] size) -> Tensor(a)");
-  m.def("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", &reshape_kernel);
+  m.def("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
+        Kernel::with_symbolic<&reshape_kernel, &symbolic_reshape>());
   m.def("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
         &flatten);
 }

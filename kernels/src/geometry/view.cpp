@@ -168,7 +168,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)");
   m.def("alias(Tensor(a) self) -> Tensor(a)");
   m.def("detach(Tensor(a) self) -> Tensor(a)");
-  m.def("detach_(Tensor(a!) self) -> Tensor(a!)");
+  m.def("detach_(Tensor(a!) self) -> Tensor(a!)", {"inplace_view"});
   m.def(
       "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
       "SymInt? storage_offset=None) -> Tensor(a)");

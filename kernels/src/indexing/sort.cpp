@@ -17,6 +17,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/releasing.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -154,7 +155,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("argsort", &argsort);
   m.impl("argsort.stable", &argsort_stable);
   m.impl("msort", &msort);
-  m.impl("kthvalue", &kthvalue);
+  m.impl("kthvalue", Kernel::with_symbolic<&kthvalue, &decide_symbolic>());
   for (const char* name : {"sort", "sort.stable", "topk"}) {
     m.derivative(name, {{"self", "chosen_backward(grad0, sizes(self), dim, result1, True)"}});
   }

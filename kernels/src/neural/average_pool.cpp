@@ -12,6 +12,7 @@
 #include "common/ops.h"
 #include "common/options.h"
 #include "common/releasing.h"
+#include "geometry/symbolic_calls.h"
 #include "loops/element.h"
 #include "neural/pool_windows.h"
 
@@ -191,8 +192,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
              "adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor"});
   m.impl("avg_pool1d", &avg_pool1d);
   m.impl("adaptive_avg_pool1d", &adaptive_avg_pool1d);
-  m.impl("adaptive_avg_pool2d", &adaptive_avg_pool2d);
-  m.impl("adaptive_avg_pool3d", &adaptive_avg_pool3d);
+  m.impl("adaptive_avg_pool2d",
+         Kernel::with_symbolic<&adaptive_avg_pool2d, &symbolic_output_size>());
+  m.impl("adaptive_avg_pool3d",
+         Kernel::with_symbolic<&adaptive_avg_pool3d, &symbolic_output_size>());
 #define POOLING(n)                                                                               \
   define(m,                                                                                      \
          {"avg_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n \

@@ -10,6 +10,7 @@
 #include "common/define.h"
 #include "common/ops.h"
 #include "common/options.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -169,17 +170,18 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
             ", bool allow_tf32) -> Tensor");
   define(m, "_convolution.deprecated" OPYARD_TRACED "int[] output_padding, " OPYARD_CHOICES
             ") -> Tensor");
-  m.impl("_convolution", &convolve_as_traced);
-  m.impl("_convolution.deprecated", &convolve_as_traced_before);
-  m.impl("conv1d", &conv<1>);
-  m.impl("conv2d", &conv<2>);
-  m.impl("conv3d", &conv<3>);
-  m.impl("conv1d.padding", &conv_named_padding<1>);
-  m.impl("conv2d.padding", &conv_named_padding<2>);
-  m.impl("conv3d.padding", &conv_named_padding<3>);
-  m.impl("conv_transpose1d", &conv_transposed<1>);
-  m.impl("conv_transpose2d.input", &conv_transposed<2>);
-  m.impl("conv_transpose3d.input", &conv_transposed<3>);
+  m.impl("_convolution", Kernel::with_symbolic<&convolve_as_traced, &decide_symbolic>());
+  m.impl("_convolution.deprecated",
+         Kernel::with_symbolic<&convolve_as_traced_before, &decide_symbolic>());
+  m.impl("conv1d", Kernel::with_symbolic<&conv<1>, &decide_symbolic>());
+  m.impl("conv2d", Kernel::with_symbolic<&conv<2>, &decide_symbolic>());
+  m.impl("conv3d", Kernel::with_symbolic<&conv<3>, &decide_symbolic>());
+  m.impl("conv1d.padding", Kernel::with_symbolic<&conv_named_padding<1>, &decide_symbolic>());
+  m.impl("conv2d.padding", Kernel::with_symbolic<&conv_named_padding<2>, &decide_symbolic>());
+  m.impl("conv3d.padding", Kernel::with_symbolic<&conv_named_padding<3>, &decide_symbolic>());
+  m.impl("conv_transpose1d", Kernel::with_symbolic<&conv_transposed<1>, &decide_symbolic>());
+  m.impl("conv_transpose2d.input", Kernel::with_symbolic<&conv_transposed<2>, &decide_symbolic>());
+  m.impl("conv_transpose3d.input", Kernel::with_symbolic<&conv_transposed<3>, &decide_symbolic>());
 }
 #undef OPYARD_CHOICES
 #undef OPYARD_TRACED

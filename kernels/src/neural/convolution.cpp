@@ -11,6 +11,7 @@
 #include "common/kernels_block.h"
 #include "common/ops.h"
 #include "common/options.h"
+#include "geometry/symbolic_calls.h"
 #include "neural/convolution_plan.h"
 
 namespace opyard::kernels {
@@ -149,7 +150,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(m, {"convolution(Tensor input, Tensor weight, Tensor? bias, " OPYARD_LISTS ") -> Tensor",
              "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? "
              "bias_sizes, " OPYARD_LISTS ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)"});
-  m.impl("convolution_backward", &convolution_backward);
+  m.impl("convolution_backward", Kernel::with_symbolic<&convolution_backward, &decide_symbolic>());
   m.derivative("convolution",
                {{"input", "convolution_grad_input(grad, weight, sizes(input), " OPYARD_PASSED},
                 {"weight", "convolution_grad_weight(grad, input, sizes(weight), " OPYARD_PASSED},

@@ -4,6 +4,7 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -78,8 +79,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
              "SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
              "embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt "
              "padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor"});
-  m.impl("embedding_dense_backward", &embedding_dense_backward);
-  m.impl("embedding_backward", &embedding_backward);
+  m.impl("embedding_dense_backward",
+         Kernel::with_symbolic<&embedding_dense_backward, &decide_symbolic>());
+  m.impl("embedding_backward", Kernel::with_symbolic<&embedding_backward, &decide_symbolic>());
   m.derivative("embedding", {{"weight",
                               "embedding_backward(grad, indices, size(weight, 0), padding_idx, "
                               "scale_grad_by_freq, sparse)"},

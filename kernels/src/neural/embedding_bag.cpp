@@ -14,6 +14,7 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/releasing.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -352,8 +353,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("_embedding_bag_forward_only", &forward_only);
   m.impl("embedding_bag", &without_padding);
   m.impl("embedding_bag.padding_idx", &with_padding);
-  m.impl("_embedding_bag_backward", &embedding_bag_backward);
-  m.impl("_embedding_bag_dense_backward", &embedding_bag_dense_backward);
+  m.impl("_embedding_bag_backward",
+         Kernel::with_symbolic<&embedding_bag_backward, &decide_symbolic>());
+  m.impl("_embedding_bag_dense_backward",
+         Kernel::with_symbolic<&embedding_bag_dense_backward, &decide_symbolic>());
   m.impl("_embedding_bag_per_sample_weights_backward", &sample_weights_backward);
   m.derivative(
       "_embedding_bag",

@@ -11,6 +11,7 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/options.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -231,18 +232,18 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("kl_div", &kl_div);
   m.impl("binary_cross_entropy", &binary_cross_entropy);
   m.impl("binary_cross_entropy_with_logits", &with_logits);
-  m.impl("nll_loss_forward", &nll_loss_forward);
-  m.impl("nll_loss2d_forward", &nll_loss_forward);
+  m.impl("nll_loss_forward", Kernel::with_symbolic<&nll_loss_forward, &symbolic_elsewhere>());
+  m.impl("nll_loss2d_forward", Kernel::with_symbolic<&nll_loss_forward, &symbolic_elsewhere>());
   for (const char* name : {"nll_loss", "nll_loss2d", "nll_loss_nd"}) {
     define(m, std::string(name) +
                   "(Tensor self, Tensor target, Tensor? weight=None, int "
                   "reduction=1, SymInt ignore_index=-100) -> Tensor");
-    m.impl(name, &nll_loss);
+    m.impl(name, Kernel::with_symbolic<&nll_loss, &symbolic_elsewhere>());
   }
   define(m,
          "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
          "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor");
-  m.impl("cross_entropy_loss", &cross_entropy_loss);
+  m.impl("cross_entropy_loss", Kernel::with_symbolic<&cross_entropy_loss, &symbolic_elsewhere>());
 }
 
 }  // namespace opyard::kernels

@@ -9,6 +9,7 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "geometry/symbolic_calls.h"
 #include "neural/half_moments.h"
 
 namespace opyard::kernels {
@@ -231,12 +232,14 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
        "(Tensor, Tensor, Tensor)",
        "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
        "eps=1e-05, bool cudnn_enabled=True) -> Tensor"});
-  m.impl("native_layer_norm", &native_layer_norm);
-  m.impl("native_layer_norm_backward", &native_layer_norm_backward);
-  m.impl("layer_norm", &layer_norm);
-  m.impl("rms_norm", &rms_norm);
-  m.impl("native_group_norm", &native_group_norm);
-  m.impl("native_group_norm_backward", &native_group_norm_backward);
+  m.impl("native_layer_norm", Kernel::with_symbolic<&native_layer_norm, &decide_symbolic>());
+  m.impl("native_layer_norm_backward",
+         Kernel::with_symbolic<&native_layer_norm_backward, &decide_symbolic>());
+  m.impl("layer_norm", Kernel::with_symbolic<&layer_norm, &decide_symbolic>());
+  m.impl("rms_norm", Kernel::with_symbolic<&rms_norm, &decide_symbolic>());
+  m.impl("native_group_norm", Kernel::with_symbolic<&native_group_norm, &decide_symbolic>());
+  m.impl("native_group_norm_backward",
+         Kernel::with_symbolic<&native_group_norm_backward, &decide_symbolic>());
   m.impl("group_norm", &group_norm);
 }
 

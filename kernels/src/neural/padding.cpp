@@ -10,6 +10,7 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -202,15 +203,15 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(m, {"constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
              "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
              "pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"});
-  m.impl("_pad_circular", &pad_circular);
-  m.impl("pad", &pad);
+  m.impl("_pad_circular", Kernel::with_symbolic<&pad_circular, &symbolic_pad>());
+  m.impl("pad", Kernel::with_symbolic<&pad, &symbolic_pad>());
   m.derivative("constant_pad_nd", {{"self", "constant_pad_nd_backward(grad, pad)"}});
   define_out(m, "constant_pad_nd", "out", Form::WithFormula);
 #define PADDING(name, count)                                                                       \
   define(m, {#name "(Tensor self, SymInt[" #count "] padding) -> Tensor", #name                    \
              "_backward(Tensor grad_output, Tensor self, SymInt[" #count "] padding) -> Tensor"}); \
-  m.impl(#name, &name);                                                                            \
-  m.impl(#name "_backward", &name##_backward);                                                     \
+  m.impl(#name, Kernel::with_symbolic<&name, &symbolic_pad>());                                    \
+  m.impl(#name "_backward", Kernel::with_symbolic<&name##_backward, &decide_symbolic>());          \
   define_out(m, #name);
   PADDING(reflection_pad1d, 2)
   PADDING(reflection_pad2d, 4)
@@ -226,7 +227,7 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
-  m.impl("constant_pad_nd", &constant_pad_nd);
+  m.impl("constant_pad_nd", Kernel::with_symbolic<&constant_pad_nd, &symbolic_pad>());
 }
 
 }  // namespace opyard::kernels

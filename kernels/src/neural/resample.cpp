@@ -10,6 +10,7 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/releasing.h"
+#include "geometry/symbolic_calls.h"
 
 namespace opyard::kernels {
 namespace {
@@ -160,12 +161,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
              "scales_h=None, float? scales_w=None) -> Tensor",
              "upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? "
              "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"});
-  m.impl("upsample_nearest1d", &nearest1d);
-  m.impl("upsample_nearest2d", &nearest2d);
-  m.impl("upsample_nearest3d", &nearest3d);
-  m.impl("upsample_linear1d", &linear1d);
-  m.impl("upsample_bilinear2d", &bilinear2d);
-  m.impl("upsample_trilinear3d", &trilinear3d);
+  m.impl("upsample_nearest1d", Kernel::with_symbolic<&nearest1d, &symbolic_output_size>());
+  m.impl("upsample_nearest2d", Kernel::with_symbolic<&nearest2d, &symbolic_output_size>());
+  m.impl("upsample_nearest3d", Kernel::with_symbolic<&nearest3d, &symbolic_output_size>());
+  m.impl("upsample_linear1d", Kernel::with_symbolic<&linear1d, &symbolic_output_size>());
+  m.impl("upsample_bilinear2d", Kernel::with_symbolic<&bilinear2d, &symbolic_output_size>());
+  m.impl("upsample_trilinear3d", Kernel::with_symbolic<&trilinear3d, &symbolic_output_size>());
   for (const char* name : {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"}) {
     define(m,
            std::string(name) +
@@ -179,12 +180,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
                "float[]? scale_factors) -> Tensor",
            Tagged::Overlapping);
   }
-  m.impl("upsample_nearest1d.vec", &nearest_vec<1>);
-  m.impl("upsample_nearest2d.vec", &nearest_vec<2>);
-  m.impl("upsample_nearest3d.vec", &nearest_vec<3>);
-  m.impl("upsample_linear1d.vec", &linear_vec<1>);
-  m.impl("upsample_bilinear2d.vec", &linear_vec<2>);
-  m.impl("upsample_trilinear3d.vec", &linear_vec<3>);
+  m.impl("upsample_nearest1d.vec", Kernel::with_symbolic<&nearest_vec<1>, &symbolic_output_size>());
+  m.impl("upsample_nearest2d.vec", Kernel::with_symbolic<&nearest_vec<2>, &symbolic_output_size>());
+  m.impl("upsample_nearest3d.vec", Kernel::with_symbolic<&nearest_vec<3>, &symbolic_output_size>());
+  m.impl("upsample_linear1d.vec", Kernel::with_symbolic<&linear_vec<1>, &symbolic_output_size>());
+  m.impl("upsample_bilinear2d.vec", Kernel::with_symbolic<&linear_vec<2>, &symbolic_output_size>());
+  m.impl("upsample_trilinear3d.vec",
+         Kernel::with_symbolic<&linear_vec<3>, &symbolic_output_size>());
 }
 
 }  // namespace opyard::kernels

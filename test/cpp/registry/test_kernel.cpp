@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "../registering.h"
+#include "../symbolic.h"
 #include "../thrown_by.h"
 
 namespace opyard::test_kernel {
@@ -139,6 +140,34 @@ TEST(Kernel, D8_ABoxedKernelGetsOperatorAndKeySet) {
             })),
             "here :: (none) [ boxed ]\n");
   EXPECT_EQ(seen, "t::k(Tensor x) -> Tensor DispatchKeySet(CPU) 1");
+}
+
+std::int64_t first_of(const Tensor&, IntSpan sizes) { return sizes[0]; }
+void symbolic_first(const Operator&, DispatchKeySet, Stack& stack) {
+  const std::string text = to_string(stack.top(1)[0].items_unchecked()[0].to_sym_int());
+  stack.drop(2);
+  stack.push(Value(std::int64_t(-1)));
+  EXPECT_EQ(text, "n");
+}
+
+TEST(Kernel, E34_OneForPlainIntsAndAnotherForSymbolicOnes) {
+  const Registration op = define("t::k(Tensor x, SymInt[] sizes) -> SymInt");
+  const Registration registration =
+      implement("t::k", K::CPU, Kernel::with_symbolic<&first_of, &symbolic_first>(), "here");
+  const Operator& found = registry().require("t::k");
+  const Tensor x = tensor_with({K::CPU});
+  const std::array<std::int64_t, 1> plain = {7};
+  using Typed = std::int64_t(const Tensor&, IntSpan);
+  EXPECT_EQ(found.typed<Typed>().call(x, plain), 7);
+  const auto boxed = [&](SymInt size) {
+    Stack stack;
+    stack.push(Value(x));
+    stack.push(ValueCast<std::vector<SymInt>>::to({std::move(size)}));
+    found.call_boxed(stack);
+    return stack.pop().to_int();
+  };
+  EXPECT_EQ(boxed(SymInt(5)), 5);
+  EXPECT_EQ(boxed(Reasoner::symbol("n", 5)), -1);
 }
 
 TEST(Kernel, D7_ANullFunctionIsRefused) {

@@ -60,6 +60,44 @@ MADE = {
     "split": lambda n: aten.empty([n, 6], device="meta").split(3, 1)[1],
     "chunk": lambda n: aten.empty([n, 6], device="meta").chunk(2, 1)[0],
     "movedim": lambda n: aten.empty([3, n], device="meta").movedim(0, 1),
+    "reshape to n": lambda n: aten.empty([n * 3], device="meta").reshape(n, 3),
+    "reshape of columns": lambda n: aten.empty([3, 4], device="meta").t().reshape(n, 3),
+    "unflatten": lambda n: aten.unflatten(aten.empty([12], device="meta"), 0, [n, 3]),
+    "repeat": lambda n: aten.empty([2, 3], device="meta").repeat(n, 1),
+    "repeat a row": lambda n: aten.empty([3], device="meta").repeat(n, 1),
+    "tile": lambda n: aten.tile(aten.empty([2, 3], device="meta"), [n, 1]),
+    "split at n": lambda n: aten.empty([9, 3], device="meta").split_with_sizes([n, 9 - n])[0],
+    "split at sizes": lambda n: aten.split.sizes(aten.empty([9, 3], device="meta"), [2, n])[1],
+    "tensor_split at n": lambda n: aten.tensor_split.indices(
+        aten.empty([9, 3], device="meta"), [n]
+    )[1],
+    "empty_permuted": lambda n: aten.empty_permuted([n, 3], [1, 0], device="meta"),
+    "new_zeros beside the cpu": lambda n: aten.empty([2]).new_zeros([n, 3], device="meta"),
+    "new_empty_strided beside the cpu": lambda n: aten.empty([2]).new_empty_strided(
+        [n, 3], [3, 1], device="meta"
+    ),
+    "pad": lambda n: aten.pad(aten.empty([2, 3], device="meta"), [0, 0, n, 1]),
+    "reflection_pad2d": lambda n: aten.reflection_pad2d(
+        aten.empty([1, 4, 3], device="meta"), [0, 0, n, n]
+    )[0],
+    "pad with what is there": lambda n: aten.pad(
+        aten.empty([1, 4, 3], device="meta"), [0, 0, n, 0], "replicate"
+    )[0],
+    "slice_scatter": lambda n: aten.slice_scatter(
+        rows(n), aten.empty([2, 3], device="meta"), 0, n - 2, n
+    ),
+    "select_scatter": lambda n: aten.select_scatter(
+        rows(n), aten.empty([3], device="meta"), 0, n - 1
+    ),
+    "roll": lambda n: aten.roll(rows(n + 1), [n], [1]),
+    "tril at n": lambda n: aten.tril(rows(n), n),
+    "upsample": lambda n: aten.upsample_nearest2d(aten.empty([1, 1, 2, 2], device="meta"), [n, 3])[
+        0, 0
+    ],
+    "as_strided_": lambda n: aten.empty([90], device="meta").as_strided_([n, 3], [3, 1]),
+    "transpose_": lambda n: aten.empty([3, n], device="meta").transpose_(0, 1),
+    "squeeze_": lambda n: aten.empty([n, 1, 3], device="meta").squeeze_(),
+    "unsqueeze_": lambda n: aten.empty([n, 3], device="meta").unsqueeze_(1)[:, 0],
     "alias": lambda n: aten.alias(aten.empty([n, 3], device="meta")),
     "rand": lambda n: aten.rand([n, 3], device="meta"),
     "randn": lambda n: aten.randn(n, 3, device="meta", dtype=opyard.float64),
@@ -254,10 +292,9 @@ def test_a_kernel_that_takes_known_sizes_is_named_with_its_argument(define, libr
         # What a kernel in Python calls is named, not what called it.
         refused(lambda: outer(x), ValueError, "aten::flip: self is float32[n, 3]")
         number = f" is a SymInt{of_kernel}an int: expected Int but got SymInt n"
-        refused(lambda: aten.triu(x, n), TypeError, "aten::triu: diagonal" + number)
-        refused(
-            lambda: aten.triu.default(x, diagonal=n), TypeError, "aten::triu: diagonal" + number
-        )
+        nine = aten.empty([9], device="meta")
+        refused(lambda: aten.topk(nine, n), TypeError, "aten::topk: k" + number)
+        refused(lambda: aten.topk.default(nine, k=n), TypeError, "aten::topk: k" + number)
         refused(lambda: aten.zeros([2, n]), TypeError, "aten::zeros: size[1]" + number)
         refused(lambda: aten.zeros(2, n), TypeError, "aten::zeros: size" + number)
         # The error of a Python kernel goes through as it is.

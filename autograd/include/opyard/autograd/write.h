@@ -20,8 +20,8 @@
 namespace opyard::autograd {
 
 // Why a tensor must not be written with gradients on; null if it may be. `any_needs`: some tensor
-// of the call needs a gradient.
-OPYARD_API const char* write_refusal(const Tensor& tensor, bool any_needs);
+// of the call needs a gradient. `of_elements`: false if only sizes and strides change.
+OPYARD_API const char* write_refusal(const Tensor& tensor, bool any_needs, bool of_elements = true);
 
 // Before the edges of a call that writes are taken: makes the storage's history begin with that of
 // `written` if it is needed, so that edge_of(written) leads there. Whether the write concerns the

@@ -7,13 +7,15 @@
 //   Kernel::fallthrough()              this key is not handled here: dispatch goes on below
 //   releases_gil(&scaled_add)          a function that runs while other Python threads may run
 //   cpu_only(&scaled_add)              a function that never sees meta tensors
+//   Kernel::with_symbolic<&f, &g>()    a function f that takes plain ints, and a boxed function g
+//                                      for calls of which an int is symbolic
 //
 // [Meta] A C++ kernel at CPU also serves calls with meta tensors, which have sizes and dtypes but
 // no elements, if its operator has neither a kernel at Meta nor a composite one, also while a
-// function of Python or C covers it at CPU. It makes its
-// results as always; the loops of opyard/kernel.h do nothing there, and what touches elements
-// raises, with the operator's name. A kernel that goes by other means returns its results if
-// is_meta(x); one that needs elements to know its results' sizes is registered with cpu_only().
+// function of Python or C covers it at CPU. It makes its results as always; the loops of
+// opyard/kernel.h do nothing there, and what touches elements raises, with the operator's name. A
+// kernel that goes by other means returns its results if is_meta(x); one that needs elements to
+// know its results' sizes is registered with cpu_only().
 //
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
@@ -62,6 +64,8 @@ inline constexpr bool kFunctionsFitAsTheyAre = false;
 
 // resolve_memory() for the arguments of a boxed call.
 OPYARD_API void resolve_memory_of(std::span<const Value> arguments);
+// Whether one of them is a symbolic int, or a list with one.
+OPYARD_API bool has_symbolic_int(std::span<const Value> arguments) noexcept;
 
 template <typename T>
 inline constexpr bool kMayBeTensor = std::is_same_v<std::remove_cvref_t<T>, Tensor> ||
@@ -90,6 +94,7 @@ void resolve_memory(const T& argument) {
 template <typename R, typename... A>
 struct Unboxed {
   using Typed = R (*)(A..., void*, DispatchKeySet);
+  static constexpr std::size_t kArguments = sizeof...(A);
   static_assert(CheckedResult<R>::value);
 
   template <std::size_t... I>
@@ -285,6 +290,21 @@ class Kernel {
       kernel.record_->context = reinterpret_cast<void*>(function);
       if (detail::CallableOf<F>::takes_keys) kernel.record_->call_as = CallAs::DirectWithKeys;
     }
+    return kernel;
+  }
+
+  // `function` costs what it costs alone: only calls with boxed arguments look for symbolic ints.
+  template <auto function, BoxedKernel symbolic>
+  static Kernel with_symbolic() {
+    using Shape = typename detail::CallableOf<std::remove_const_t<decltype(function)>>::Shape;
+    Kernel kernel = from<function>();
+    kernel.record_->boxed = [](const Record& record, const Operator& op, DispatchKeySet keys,
+                               Stack& stack) {
+      if (detail::has_symbolic_int(stack.top(Shape::kArguments))) {
+        return symbolic(op, keys, stack);
+      }
+      Shape::boxed(record, op, keys, stack);
+    };
     return kernel;
   }
 

@@ -1,7 +1,7 @@
-// opyard/tensor/resize.h: resizing a tensor in place.
+// opyard/tensor/resize.h: resizing and restriding a tensor in place.
 //
-// Geometry is constant once a tensor is shared, but for this. Whoever calls it answers for no other
-// thread using the tensor.
+// Geometry is constant once a tensor is shared, but for these functions. Whoever calls one answers
+// for no other thread using the tensor.
 //
 // [Growing] Sizes that need more bytes than the storage has get a storage of their own, with the
 // elements copied. The former memory lives until the tensor grows once more or ends: a call that is
@@ -29,5 +29,11 @@ OPYARD_API void note_lent(const Tensor& tensor) noexcept;
 // BadValue for memory that cannot grow, for borrowed memory and for a tensor that needs a gradient,
 // Unsupported for geometry of a class's own or symbolic and for devices other than cpu and meta.
 OPYARD_API void resize(const Tensor& tensor, IntSpan sizes, std::optional<MemoryFormat> format);
+
+// Gives the tensor the sizes, strides and offset of `view`, a view of it that no one else has, and
+// counts a version. Raises BadValue for borrowed memory, and for a tensor that needs a gradient
+// while gradients are off: its history is of the former sizes. While they are on, the caller
+// gives it another one. Raises Unsupported for geometry of a class's own.
+OPYARD_API void take_geometry(const Tensor& tensor, const Tensor& view);
 
 }  // namespace opyard

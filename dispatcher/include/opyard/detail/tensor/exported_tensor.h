@@ -95,6 +95,8 @@ class OPYARD_API ExportedTensor {
   // Gives a tensor this geometry, on this storage if there is one, and counts a version.
   static void change(TensorImpl& tensor, CountedPtr<Storage> storage, DimVector sizes,
                      DimVector strides);
+  // Gives a tensor the geometry of a view of it, symbolic or not, and counts a version.
+  static void take_geometry(TensorImpl& tensor, const TensorImpl& view);
   // Puts a shallow copy that no one else has onto another storage of the memory.
   static void put_on(TensorImpl& tensor, CountedPtr<Storage> storage) noexcept {
     tensor.storage_ = std::move(storage);
