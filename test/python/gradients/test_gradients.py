@@ -268,21 +268,6 @@ def test_G12_the_gradient_of_a_gradient():
     assert third.tolist() == [6]
 
 
-def test_G11_an_inference_tensor_counts_no_writes():
-    with autograd.inference_mode():
-        made = opyard.tensor([1.0, 2.0])
-        view = made[0]
-        autograd.increment_version(made)
-        with pytest.raises(RuntimeError, match="an inference tensor does not count its writes"):
-            made._version  # noqa: B018
-    for tensor in (made, view):
-        with pytest.raises(RuntimeError, match="it has no _version; it was made under inference"):
-            tensor._version  # noqa: B018
-        with pytest.raises(RuntimeError, match="increment_version: an inference tensor does not"):
-            autograd.increment_version(tensor)
-    assert made.clone()._version == 0
-
-
 @pytest.mark.parametrize("mode", [autograd.no_grad, autograd.enable_grad])
 @pytest.mark.parametrize("again", [False, True])
 def test_G12_gradients_are_on_inside_a_backward_that_is_to_be_differentiated(mode, again):
@@ -598,51 +583,6 @@ def test_G18_anomaly_mode_warns_that_it_is_slow():
     with pytest.warns(UserWarning, match="Anomaly Detection has been enabled") as given:
         autograd.detect_anomaly()
     assert given[0].filename == __file__
-
-
-def test_G19_what_is_accumulated_is_no_one_elses():
-    x = leaf([1.0, 2.0])
-    seed = opyard.tensor([1.0, 1.0], dtype=opyard.float64)
-    (x + 0).backward(seed)
-    seed.mul_(10)
-    assert x.grad.tolist() == [1, 1]
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # of the cycle that create_graph makes, once
-def test_G19_a_second_gradient_is_added_in_place_unless_it_has_a_gradient_itself():
-    x = leaf([1.0, 2.0])
-    (x * x).sum().backward()
-    first = x.grad
-    address = first.data_ptr()
-    (x * x).sum().backward()
-    assert x.grad.data_ptr() == address
-    assert first.tolist() == x.grad.tolist() == [4, 8]
-    (x * x).sum().backward(create_graph=True)
-    assert x.grad.data_ptr() != address
-    assert (first.tolist(), x.grad.tolist()) == ([4, 8], [6, 12])
-
-
-@pytest.mark.parametrize("kept", [False, True])
-def test_G19_a_gradient_without_another_owner_is_taken_as_it_is(kept):
-    addresses, others = [], []
-
-    class Noting(autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, gradient):
-            made = gradient * 2
-            addresses.append(made.data_ptr())
-            if kept:
-                others.append(made)
-            return made
-
-    x = leaf([1.0, 2.0])
-    Noting.apply(x).sum().backward()
-    assert x.grad.tolist() == [2, 2]
-    assert (x.grad.data_ptr() == addresses[0]) is not kept
 
 
 def test_G5_what_arrives_at_an_edge_is_captured_and_its_function_not_run():
