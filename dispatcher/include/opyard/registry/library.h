@@ -105,7 +105,8 @@ class OPYARD_API Library {
   static Kernel as_kernel(F&& function) {
     if constexpr (std::is_same_v<std::remove_cvref_t<F>, Kernel>) {
       return std::forward<F>(function);
-    } else if constexpr (std::is_convertible_v<F, BoxedKernel>) {
+    } else if constexpr (std::is_convertible_v<F, BoxedKernel> ||
+                         std::is_convertible_v<F, PlainBoxedKernel>) {
       return Kernel::boxed(function);
     } else {
       return Kernel::from(std::forward<F>(function));
