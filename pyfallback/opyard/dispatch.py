@@ -38,6 +38,7 @@ from ._core.queries import (
     set_report_error_callback,
 )
 from ._dispatch.guards import (
+    AutoDispatchBelowADInplaceOrView,
     AutoDispatchBelowAutograd,
     ExcludeDispatchKeyGuard,
     ForceDispatchKeyGuard,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from ._library.py_impl import enable_python_dispatcher, no_python_dispatcher, resolve_key
 
 __all__ = [
+    "AutoDispatchBelowADInplaceOrView",
     "AutoDispatchBelowAutograd",
     "ComputedKernel",
     "DispatchKey",

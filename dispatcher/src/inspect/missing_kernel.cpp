@@ -42,7 +42,14 @@ std::string fake_kernel_sentence(const Operator& op, DispatchKey key) {
       name, module, context.empty() ? "" : ": ", context);
 }
 
+// A missing kernel is reported by what is registered: if the table does not say the same, that is
+// the error. Not of an operator that was unregistered meanwhile.
+void check_table(const Operator& op) {
+  if (Registry::instance().find(op.name()) == &op) inspect::check_invariants(op.name());
+}
+
 void refuse_missing(const Operator& op, DispatchKeySet keys, Stack& stack) {
+  check_table(op);
   const DispatchKey key = keys.highest();
   std::string sentence = to_string(op.name());
   if (key != DispatchKey::Undefined) {

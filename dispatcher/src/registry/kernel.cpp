@@ -34,19 +34,32 @@ namespace {
 void run_boxed(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   reinterpret_cast<BoxedKernel>(record.context)(op, keys, stack);
 }
-void run_boxed_released(const Record& record, const Operator& op, DispatchKeySet keys,
-                        Stack& stack) {
+void run_plain_boxed(const Record& record, const Operator& op, DispatchKeySet, Stack& stack) {
+  reinterpret_cast<PlainBoxedKernel>(record.context)(op, stack);
+}
+template <BoxedFunction run>
+void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   detail::resolve_memory_of(stack.top(op.schema().arguments.size()));
-  const GilReleased released;
-  run_boxed(record, op, keys, stack);
+  const GilReleased gil;
+  run(record, op, keys, stack);
 }
 
 }  // namespace
 
 Kernel Kernel::boxed(BoxedKernel function, Gil gil) {
   if (function == nullptr) refuse_null();
-  Kernel kernel = with_context(gil == Gil::Released ? &run_boxed_released : &run_boxed,
-                               reinterpret_cast<void*>(function), nullptr, gil);
+  return boxed_in_cpp(gil == Gil::Released ? &run_released<&run_boxed> : &run_boxed,
+                      reinterpret_cast<void*>(function), gil);
+}
+
+Kernel Kernel::plain_boxed(PlainBoxedKernel function, Gil gil) {
+  if (function == nullptr) refuse_null();
+  return boxed_in_cpp(gil == Gil::Released ? &run_released<&run_plain_boxed> : &run_plain_boxed,
+                      reinterpret_cast<void*>(function), gil);
+}
+
+Kernel Kernel::boxed_in_cpp(BoxedFunction run, void* function, Gil gil) {
+  Kernel kernel = with_context(run, function, nullptr, gil);
   kernel.record_->on_meta = OnMeta::Serves;
   return kernel;
 }

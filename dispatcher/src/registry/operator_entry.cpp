@@ -363,6 +363,14 @@ std::string OperatorEntry::find_drift(const Common& common) const {
   if (op->name() != name) {
     return fmt::format("{} holds the operator {}", to_string(name), to_string(op->name()));
   }
+  std::uint64_t positions = 0;
+  const auto& arguments = op->schema().arguments;
+  for (std::size_t i = 0; i < std::min<std::size_t>(arguments.size(), 64); ++i) {
+    positions |= std::uint64_t{carries_keys(*arguments[i].type)} << i;
+  }
+  if (op->key_positions_ != positions) {
+    return fmt::format("{} takes keys from other arguments than its schema says", to_string(name));
+  }
   std::string drift_of_interpreter;
   const SlotTable computed =
       stored_table(*this, common, [&](const InterpreterTable& one, const SlotTable& seen) {

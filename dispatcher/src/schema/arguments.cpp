@@ -15,21 +15,12 @@ std::size_t count_positional(const Schema& schema) {
                                    [](const Argument& one) { return !one.keyword_only; }));
 }
 
-// The argument that a name is for. `given` are those that were given already.
-std::size_t require_named(const Schema& schema, std::string_view name,
-                          const std::vector<bool>& given) {
+// The position of the argument of this name; the number of arguments if there is none.
+std::size_t find_named(const Schema& schema, std::string_view name) {
   const auto& arguments = schema.arguments;
   const auto found = std::find_if(arguments.begin(), arguments.end(),
                                   [&](const Argument& one) { return one.name == name; });
-  OPYARD_CHECK(found != arguments.end(), BadArgument,
-               fmt::format("Unknown keyword argument '{}' for operator '{}'. Schema: {}", name,
-                           schema.name.name, to_string(schema)));
-  const auto position = std::size_t(found - arguments.begin());
-  OPYARD_CHECK(!given[position], BadArgument,
-               fmt::format("Argument '{}' specified both as positional and keyword argument, or "
-                           "twice by name. Schema: {}",
-                           name, to_string(schema)));
-  return position;
+  return std::size_t(found - arguments.begin());
 }
 
 }  // namespace
@@ -47,8 +38,17 @@ void push_arguments(const Schema& schema, Stack& stack, std::span<const Value> p
     all[i] = positional[i];
     given[i] = true;
   }
+  const NamedValue* unknown = nullptr;  // an argument that is missing is the first to be reported
   for (const NamedValue& one : named) {
-    const std::size_t position = require_named(schema, one.name, given);
+    const std::size_t position = find_named(schema, one.name);
+    if (position == all.size()) {
+      if (unknown == nullptr) unknown = &one;
+      continue;
+    }
+    OPYARD_CHECK(!given[position], BadArgument,
+                 fmt::format("Argument '{}' specified both as positional and keyword argument, or "
+                             "twice by name. Schema: {}",
+                             one.name, to_string(schema)));
     all[position] = one.value;
     given[position] = true;
   }
@@ -60,6 +60,9 @@ void push_arguments(const Schema& schema, Stack& stack, std::span<const Value> p
                              schema.name.name, argument.name, to_string(schema)));
     all[i] = *argument.default_value;
   }
+  OPYARD_CHECK(unknown == nullptr, BadArgument,
+               fmt::format("Unknown keyword argument '{}' for operator '{}'. Schema: {}",
+                           unknown->name, schema.name.name, to_string(schema)));
   for (Value& value : all) stack.push(std::move(value));
 }
 

@@ -115,7 +115,14 @@ PyObject* get_output_nr(PyObject* self, void*) {
 PyObject* get_version(PyObject* self, void*) {
   return enter_from_python([&] {
     note_read(self, "_version");
-    return PyLong_FromUnsignedLong(tensor_unchecked(self).impl()->storage()->shared_version());
+    const TensorImpl& impl = *tensor_unchecked(self).impl();
+    if (impl.has_mark(TensorImpl::kInference)) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "an inference tensor does not count its writes, so it has no _version; it "
+                      "was made under inference_mode: clone() it outside of that");
+      throw PythonErrorSet();
+    }
+    return PyLong_FromUnsignedLong(impl.storage()->shared_version());
   });
 }
 PyObject* is_inference_tensor(PyObject* self, PyObject*) {

@@ -59,12 +59,25 @@ class ExcludeDispatchKeyGuard(_Guard):
         return former
 
 
+_AUTOGRAD = (
+    DispatchKey.AutogradFunctionality,
+    DispatchKey.AutogradOther,
+    DispatchKey.AutogradNestedTensor,
+)
+
+
 class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
     """Excludes the autograd keys of all backends."""
 
     def __init__(self) -> None:
-        keys = [DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther]
-        super().__init__(DispatchKeySet([*keys, DispatchKey.AutogradNestedTensor]))
+        super().__init__(DispatchKeySet(list(_AUTOGRAD)))
+
+
+class AutoDispatchBelowADInplaceOrView(ExcludeDispatchKeyGuard):
+    """Excludes the autograd keys of all backends, and the layer of writes and views."""
+
+    def __init__(self) -> None:
+        super().__init__(DispatchKeySet([*_AUTOGRAD, DispatchKey.ADInplaceOrView]))
 
 
 class no_dispatch(ExcludeDispatchKeyGuard):

@@ -55,6 +55,22 @@ TEST_F(Autograd, G1_the_square_of_a_leaf_has_twice_it_as_gradient) {
   EXPECT_EQ(values_of(gradient_of(x)), (std::vector<float>{2, 4, 6}));
 }
 
+TEST_F(Autograd, G1_a_function_has_as_many_inputs_as_its_call_had_outputs) {
+  const Tensor x = vector_of({1, 2, 3});
+  require_gradient(x);
+  const autograd::Edge one = autograd::history_of(mul(x, x));
+  EXPECT_EQ(one.input, 0U);
+  EXPECT_EQ(one.function->input_count(), 1U);
+  const auto parts = require_operator("aten::unbind.int")
+                         .typed<std::vector<Tensor>(const Tensor&, std::int64_t)>()
+                         .call(x, 0);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const autograd::Edge edge = autograd::history_of(parts[i]);
+    EXPECT_EQ(edge.input, i);
+    EXPECT_EQ(edge.function->input_count(), 3U);
+  }
+}
+
 TEST_F(Autograd, G9_a_second_backward_says_that_what_was_saved_is_freed) {
   const Tensor x = vector_of({1, 2});
   require_gradient(x);

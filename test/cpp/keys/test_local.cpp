@@ -1,6 +1,7 @@
 // test_local.cpp: protects the thread's include and exclude sets, and the guards that change them.
 // Suspect dispatcher/src/keys/local.cpp.
 #include "opyard/keys/gradient_mode.h"
+#include "opyard/keys/local_key.h"
 
 #include <gtest/gtest.h>
 
@@ -75,6 +76,41 @@ TEST(LocalKeys, A30_ForcingReplacesBothSetsForAScope) {
     EXPECT_TRUE(local_keys().include.has(K::Tracer));
     EXPECT_TRUE(local_keys().exclude.has(K::AutocastCUDA));
   }
+  EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+}
+
+TEST(LocalKeys, A30_BelowAutogradIsWithoutItsKeysOnAllBackends) {
+  const DispatchKeySet full(DispatchKeySet::FULL);
+  const DispatchKeySet tensor{K::CPU, K::AutogradCPU, K::AutogradOther, K::AutogradNestedTensor};
+  const DispatchKeySet dense{K::CPU, K::BackendSelect};
+  {
+    const AutoDispatchBelowAutograd below;
+    EXPECT_EQ(call_keys(tensor, full), dense.add(K::ADInplaceOrView));
+    {
+      const AutoDispatchBelowADInplaceOrView further;
+      EXPECT_EQ(call_keys(tensor, full), dense);
+    }
+    EXPECT_EQ(call_keys(tensor, full), dense.add(K::ADInplaceOrView));
+  }
+  EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+}
+
+TEST(LocalKeys, A31_OneKeyIsSetAndAskedFor) {
+  EXPECT_TRUE(is_dispatch_key_included(K::BackendSelect));
+  EXPECT_TRUE(is_dispatch_key_excluded(K::AutocastCPU));
+  EXPECT_FALSE(is_dispatch_key_included(K::Tracer));
+  set_dispatch_key_included(K::Tracer, true);
+  set_dispatch_key_excluded(K::Batched, true);
+  set_dispatch_key_excluded(K::AutocastCPU, false);
+  EXPECT_TRUE(is_dispatch_key_included(K::Tracer));
+  EXPECT_FALSE(is_dispatch_key_excluded(K::Tracer));
+  EXPECT_TRUE(is_dispatch_key_excluded(K::Batched));
+  EXPECT_FALSE(is_dispatch_key_excluded(K::AutocastCPU));
+  EXPECT_TRUE(is_dispatch_key_excluded(K::AutocastCUDA));
+  EXPECT_TRUE(is_dispatch_key_included(K::BackendSelect)) << "others stay";
+  set_dispatch_key_included(K::Tracer, false);
+  set_dispatch_key_excluded(K::Batched, false);
+  set_dispatch_key_excluded(K::AutocastCPU, true);
   EXPECT_EQ(local_keys(), kDefaultLocalKeys);
 }
 

@@ -71,6 +71,14 @@ TEST_F(Arguments, C29_WhatDoesNotFitIsNamed) {
             "t::take() is missing value for argument 'mode'. " + declaration);
   EXPECT_EQ(refused({x_}, {mode, {"bogus", Value(1)}}).text,
             "Unknown keyword argument 'bogus' for operator 't::take'. " + schema);
+  EXPECT_EQ(refused({x_}, {{"bogus", Value(1)}}).text,
+            "t::take() is missing value for argument 'mode'. " + declaration)
+      << "unknown names are reported last";
+  EXPECT_NE(refused({x_, 1}, {{"bogus", Value(1)}, mode, {"n", Value(1)}}).text.find("both as"),
+            std::string::npos);
+  EXPECT_EQ(refused({x_}, {{"bogus", Value(1)}, mode, {"other", Value(1)}}).text,
+            "Unknown keyword argument 'bogus' for operator 't::take'. " + schema)
+      << "the first one";
   for (const Thrown& twice :
        {refused({x_, 1}, {mode, {"n", Value(1)}}), refused({x_}, {mode, mode})}) {
     EXPECT_NE(twice.text.find("specified both as positional and keyword argument, or twice"),

@@ -15,6 +15,9 @@ struct OperatorEntry {
   static std::uint64_t set_mask(const Operator& op, std::uint64_t mask) {
     return const_cast<Operator&>(op).table_.mask.exchange(mask);
   }
+  static std::uint64_t set_key_positions(const Operator& op, std::uint64_t positions) {
+    return std::exchange(const_cast<Operator&>(op).key_positions_, positions);
+  }
 };
 }  // namespace opyard
 
@@ -159,6 +162,68 @@ TEST(Dump, B40_AViolatedMaskIsFoundAsWell) {
   EXPECT_EQ(thrown.text.find("t::masked: the mask is DispatchKeySet("), 0u) << thrown.text;
   OperatorEntry::set_mask(masked, right);
   inspect::check_invariants();
+}
+
+TEST(Dump, B40_ArgumentsThatCarryKeysAreThoseOfTheSchema) {
+  const Registration op = define("t::keys(int n, Tensor x, Tensor[] xs) -> Tensor");
+  const Operator& keys = registry().require("t::keys");
+  const std::uint64_t right = OperatorEntry::set_key_positions(keys, 0b010);
+  EXPECT_EQ(right, 0b110u);
+  const Thrown thrown = thrown_by([] { inspect::check_invariants(); });
+  EXPECT_EQ(thrown.kind, ErrorKind::Internal);
+  EXPECT_EQ(
+      thrown.text.find("t::keys takes keys from other arguments than its schema says\nCanonical"),
+      0u)
+      << thrown.text;
+  OperatorEntry::set_key_positions(keys, right);
+  inspect::check_invariants();
+}
+
+TEST(Dump, B40_AnOperatorHasTheNameOfItsEntry) {
+  const Registration op = define("t::named(Tensor x) -> Tensor");
+  const Operator& named = registry().require("t::named");
+  auto& name = const_cast<OperatorName&>(named.name());
+  name.overload = "other";
+  const Thrown thrown = thrown_by([] { inspect::check_invariants(); });
+  EXPECT_EQ(thrown.kind, ErrorKind::Internal);
+  EXPECT_EQ(thrown.text.find("t::named holds the operator t::named.other\nCanonical state\n"), 0u)
+      << thrown.text;
+  name.overload.clear();
+  inspect::check_invariants();
+}
+
+TEST(Dump, B40_NoKernelIsAtUndefined) {
+  const Registration op = define("t::undefined(Tensor x) -> Tensor");
+  const Registration cpu = implement("t::undefined", K::CPU, echo(""));
+  const Record& record = registry().require("t::undefined").record(DispatchKeySet(K::CPU));
+  auto& key = const_cast<DispatchKey&>(record.key);
+  key = K::Undefined;
+  const Thrown thrown = thrown_by([] { inspect::check_invariants(); });
+  EXPECT_EQ(thrown.kind, ErrorKind::Internal);
+  EXPECT_EQ(
+      thrown.text.find("t::undefined has a misplaced stack of kernels at Undefined\nCanonical"), 0u)
+      << thrown.text;
+  key = K::CPU;
+  inspect::check_invariants();
+}
+
+TEST(Dump, B41_ACallWithoutAKernelChecksTheTableFirst) {
+  const Registration op = define("t::lost(Tensor x) -> Tensor");
+  const Registration kernel = implement("t::lost", K::CPU, echo(""), "registered at k.cpp:2");
+  const Operator& lost = registry().require("t::lost");
+  const Record& right = lost.record(DispatchKeySet(K::CPU));
+  OperatorEntry::set_slot(lost, K::CPU, lost.record(DispatchKeySet(K::XLA)));
+  const auto call = [&] {
+    InlineStack<1> stack;
+    stack.push(Value(tensor_with({K::CPU})));
+    lost.call_boxed(stack);
+  };
+  const Thrown thrown = thrown_by(call);
+  EXPECT_EQ(thrown.kind, ErrorKind::Internal);
+  EXPECT_EQ(thrown.text.find("t::lost at CPU: the table holds"), 0u) << thrown.text;
+  OperatorEntry::set_slot(lost, K::CPU, right);
+  call();
+  EXPECT_EQ(last_ran, "");
 }
 
 }  // namespace

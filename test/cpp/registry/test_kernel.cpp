@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "../registering.h"
 #include "../symbolic.h"
 #include "../thrown_by.h"
@@ -29,6 +31,7 @@ Tensor with_keys(DispatchKeySet keys, const Tensor& x) {
 Tensor with_keys_noexcept(DispatchKeySet keys, const Tensor& x) noexcept {
   return with_keys(keys, x);
 }
+void boxed_nothing(const Operator&, Stack&) {}
 struct Functor {
   std::string name;
   Tensor operator()(const Tensor& x) { return plain(x); }
@@ -170,11 +173,40 @@ TEST(Kernel, E34_OneForPlainIntsAndAnotherForSymbolicOnes) {
   EXPECT_EQ(boxed(Reasoner::symbol("n", 5)), -1);
 }
 
+TEST(Kernel, D7_D8_ABoxedKernelNeedsNoKeySet) {
+  static std::string seen;
+  const auto function = [](const Operator& op, Stack& stack) {
+    ++called;
+    seen = op.declaration() + " " + std::to_string(stack.size());
+  };
+  for (const Gil gil : {Gil::Held, Gil::Released}) {
+    seen.clear();
+    EXPECT_EQ(try_out(Kernel::boxed(function, gil)), "here :: (none) [ boxed ]\n");
+    EXPECT_EQ(seen, "t::k(Tensor x) -> Tensor 1");
+  }
+  EXPECT_EQ(try_out(releases_gil(function)), "here :: (none) [ boxed ]\n");
+  EXPECT_TRUE(releases_gil(function).record().releases_gil);
+}
+
+TEST(Kernel, D7_AKernelSaysWhatItIs) {
+  const auto says = [](const Kernel& kernel) {
+    return std::array{kernel.is_valid(), kernel.is_valid_unboxed(), kernel.is_fallthrough()};
+  };
+  Kernel typed = Kernel::from(&plain);
+  EXPECT_EQ(says(typed), (std::array{true, true, false}));
+  EXPECT_EQ(says(Kernel::boxed(&boxed_nothing)), (std::array{true, false, false}));
+  EXPECT_EQ(says(Kernel::fallthrough()), (std::array{true, false, true}));
+  const Kernel taken = std::move(typed);
+  EXPECT_EQ(says(typed), (std::array{false, false, false}));  // NOLINT: that is the question
+  EXPECT_EQ(says(taken), (std::array{true, true, false}));
+}
+
 TEST(Kernel, D7_ANullFunctionIsRefused) {
   Tensor (*const none)(const Tensor&) = nullptr;
   const char* const expected = "the kernel is a null function pointer";
   EXPECT_THROWN(Kernel::from(none), BadRegistration, expected);
   EXPECT_THROWN(Kernel::boxed(nullptr), BadRegistration, expected);
+  EXPECT_THROWN(Kernel::boxed(PlainBoxedKernel(nullptr)), BadRegistration, expected);
   EXPECT_THROWN(Kernel::with_context(nullptr, nullptr, nullptr), BadRegistration, expected);
 }
 

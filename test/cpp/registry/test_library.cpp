@@ -196,6 +196,34 @@ TEST(Library, B13_DefWithAKernelServesEveryBackend) {
   EXPECT_EQ(dump_table("t::whole").substr(0, 40), "Undefined: registered at frag.cpp:3 [mat");
 }
 
+// A schema that is made from C++ types says nothing of aliases, so no kind can be given with it: it
+// would be FROM_SCHEMA in vain.
+template <typename L>
+concept TakesAKindWithAFunction =
+    requires(L lib) { lib.def("inferred", &same, AliasAnalysis::FromSchema); };
+template <typename L>
+concept TakesAFunction = requires(L lib) { lib.def("inferred", &same); };
+
+TEST(Library, B16_AnInferredSchemaIsConservative) {
+  static_assert(TakesAFunction<Library>);
+  static_assert(!TakesAKindWithAFunction<Library>);
+  Library lib = fragment();
+  lib.def("inferred", &same);
+  const std::string text = dump("t::inferred");
+  EXPECT_NE(text.find("\nalias analysis kind: CONSERVATIVE\n"), std::string::npos) << text;
+}
+
+TEST(Library, D8_ABoxedFunctionWithoutAKeySetIsAKernel) {
+  Library lib = fragment();
+  lib.def("plain(Tensor x) -> Tensor");
+  lib.impl("plain", K::CPU, [](const Operator& op, Stack&) { last_ran = op.name().name; });
+  EXPECT_EQ(who_ran("t::plain", {K::CPU}), "t::plain");
+  EXPECT_THROWN(
+      lib.def("bp", [](const Operator&, Stack&) {}), BadRegistration,
+      "def(\"bp\"): a boxed kernel has no C++ types to make a schema from; write the whole "
+      "schema");
+}
+
 TEST(Library, B15_ASchemaIsMadeFromACppFunction) {
   Library lib = fragment();
   lib.def("inferred", [](const Tensor& x, std::int64_t, const std::optional<Tensor>&, IntSpan) {

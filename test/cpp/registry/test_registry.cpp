@@ -26,6 +26,14 @@ TEST(Registry, B13_ASecondLiveDefinitionIsRefusedAndNamesBoth) {
       "Tried to register an operator (t::f(Tensor(a!) x) -> Tensor(a!)) with the same name "
       "and overload name multiple times. Duplicate registration: registered at b.cpp:2. "
       "Original registration: registered at a.cpp:1");
+  Definition other;  // of another kind of alias analysis
+  other.schema = parse_schema("t::f(Tensor x) -> Tensor");
+  other.alias_analysis = AliasAnalysis::Conservative;
+  other.provenance = "registered at c.cpp:3";
+  EXPECT_THROWN(registry().define(std::move(other)), BadRegistration,
+                "Tried to register an operator (t::f(Tensor x) -> Tensor) with the same name and "
+                "overload name multiple times. Duplicate registration: registered at c.cpp:3. "
+                "Original registration: registered at a.cpp:1");
   const Registration overload = define("t::f.out(Tensor x) -> Tensor");
   EXPECT_TRUE(overload) << "another overload is another operator";
 }

@@ -144,6 +144,11 @@ def test_C29e_a_value_that_cannot_show_itself(foo, x):
     assert "Value: <unprintable>\n" in message_of(TypeError, foo, x, Shy())
 
 
+def test_C29f_unknown_keywords_are_reported_last(foo, x):
+    assert "is missing value for argument 'y'" in message_of(TypeError, foo, x, bogus=1)
+    assert "Unknown keyword argument 'bogus'" in message_of(TypeError, foo, x, 1, bogus=1)
+
+
 def test_C29_a_refused_call_runs_nothing(define, x):
     calls = []
     op = define("op(Tensor x, int n) -> ()", CPU=lambda x, n: calls.append(n))

@@ -24,6 +24,7 @@ class Mode(d.DispatchMode):
 BLOCKS = {
     "IncludeDispatchKeyGuard": lambda: d.IncludeDispatchKeyGuard("OnTop1"),
     "ExcludeDispatchKeyGuard": lambda: d.ExcludeDispatchKeyGuard("OnTop1"),
+    "AutoDispatchBelowADInplaceOrView": d.AutoDispatchBelowADInplaceOrView,
     "AutoDispatchBelowAutograd": d.AutoDispatchBelowAutograd,
     "no_dispatch": d.no_dispatch,
     "skip": lambda: d.skip("Tracer"),

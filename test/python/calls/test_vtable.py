@@ -213,6 +213,14 @@ def test_E12_every_slot_of_the_live_table_is_python_s(slots, x):
     assert list(found) == list(MATRIX), "see [Matrix]"
 
 
+def test_E2_incref_takes_the_gil_if_its_caller_does_not_hold_it(slots, x):
+    before = sys.getrefcount(x)
+    slots.incref_on_another_thread(x)
+    assert sys.getrefcount(x) == before + 1
+    slots.ask("decref", x)
+    assert sys.getrefcount(x) == before
+
+
 @pytest.mark.parametrize("slot", MATRIX)
 def test_E1_E2_E5_E6_E8_E9_E10_E11_each_slot_answers(slots, x, slot):
     MATRIX[slot](slots.ask, x)

@@ -6,6 +6,7 @@ mark_if_inferred() in dispatcher/src/tensor/tensor.cpp.
 """
 
 import gc
+import weakref
 
 import pytest
 
@@ -202,6 +203,22 @@ def test_a_gradient_is_set_read_and_deleted():
     assert x.grad is None
     with pytest.raises(TypeError, match="requires_grad is True or False"):
         x.requires_grad = 1
+
+
+def test_G10_a_leaf_that_was_saved_is_in_no_cycle():
+    """A function that saved a leaf owns it; the leaf owns only what accumulates its gradient."""
+    x = ones(3).requires_grad_()
+    y = x * x
+    gone = [weakref.ref(x), weakref.ref(y)]
+    gc.disable()
+    try:
+        y.sum().backward()
+        y = x * x
+        gone.append(weakref.ref(y))
+        del x, y
+        assert [reference() for reference in gone] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_a_leaf_without_elements_accumulates():

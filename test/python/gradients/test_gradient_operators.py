@@ -61,6 +61,16 @@ def test_G3_of_functions_that_are_ready_the_youngest_runs_first():
     first, second, third = (Noting.apply(x, name) for name in ("first", "second", "third"))
     (third + first + second).sum().backward()
     assert ran == ["third", "second", "first"]
+    # A leaf is as young as can be: its gradient is added up before an older function runs.
+    a, b = leaf([1.0]), leaf([1.0])
+    for one in (a, b):
+        one.register_post_accumulate_grad_hook(
+            lambda tensor: ran.append("a" if tensor is a else "b")
+        )
+    old, young = Noting.apply(b, "old"), Noting.apply(a, "young")
+    ran.clear()
+    (old + young).sum().backward()
+    assert ran == ["young", "a", "old", "b"]
 
 
 @pytest.mark.parametrize("sizes, sums", [((1, 4), 3.0), ((4,), 3.0), ((3, 1), 4.0), ((), 12.0)])
@@ -109,7 +119,27 @@ def test_F19_register_autograd():
     assert seen == [(True, True, False)]
     with autograd.no_grad():
         opyard.ops.gradlib.scaled(x, y)
+    opyard.ops.gradlib.scaled(x.detach(), y.detach())
     assert len(seen) == 1
+
+
+def test_F19_setup_context_gets_the_defaults_of_what_was_not_given():
+    lib = Library("graddefaults", "DEF")
+    lib.define("f(Tensor x, float a=1.5, str? b=None, *, int k=3) -> Tensor")
+    lib.impl("f", lambda x, a=1.5, b=None, *, k=3: x * a, "CPU")
+    seen = []
+
+    def setup_context(ctx, inputs, keyword_only_inputs, output):
+        seen.append((inputs[1:], keyword_only_inputs))
+
+    opyard.library.register_autograd(
+        "graddefaults::f", lambda ctx, grad: grad * 1.5, setup_context=setup_context, lib=lib
+    )
+    x = leaf([1.0])
+    opyard.ops.graddefaults.f(x)
+    opyard.ops.graddefaults.f(x, 2.0, k=4)
+    assert seen == [((1.5, None), {"k": 3}), ((2.0, None), {"k": 4})]
+    lib._destroy()
 
 
 def test_X31_a_derivative_is_a_line():

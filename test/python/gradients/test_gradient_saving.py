@@ -218,3 +218,18 @@ def test_A32_a_module_may_be_made_and_run_under_inference_mode():
         assert linear(opyard.ones(1, 2)).shape == (1, 3)
     with pytest.raises(ValueError, match="an inference tensor cannot require a gradient"):
         of_inference().requires_grad_()
+
+
+def test_G11_an_inference_tensor_counts_no_writes():
+    with autograd.inference_mode():
+        made = opyard.tensor([1.0, 2.0])
+        view = made[0]
+        autograd.increment_version(made)
+        with pytest.raises(RuntimeError, match="an inference tensor does not count its writes"):
+            made._version  # noqa: B018
+    for tensor in (made, view):
+        with pytest.raises(RuntimeError, match="it has no _version; it was made under inference"):
+            tensor._version  # noqa: B018
+        with pytest.raises(RuntimeError, match="increment_version: an inference tensor does not"):
+            autograd.increment_version(tensor)
+    assert made.clone()._version == 0

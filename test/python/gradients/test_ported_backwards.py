@@ -36,6 +36,19 @@ def test_F19_a_list_of_tensors_needs_as_many_answers(lib):
     assert y.grad.tolist() == [2.0]
 
 
+@pytest.mark.parametrize("answer", [[1], [1, 2, 3], []], ids=len)
+def test_F20_the_gradients_of_a_list_are_as_many_as_its_tensors(lib, answer):
+    lib.define("added(Tensor[] xs) -> Tensor")
+    lib.impl("added", lambda xs: xs[0] + xs[1], "CPU")
+    register_autograd("ported::added", lambda ctx, grad: [grad * one for one in answer], lib=lib)
+    x, y = single([1.0]), single([2.0])
+    with pytest.raises(
+        RuntimeError, match="expected the gradient of argument 0 to be a list of 2, as the argument"
+    ):
+        opyard.ops.ported.added([x, y]).sum().backward()
+    assert x.grad is None and y.grad is None
+
+
 CALLS = {
     "x": (lambda op, x: op(x), 1),
     "a": (lambda op, x: op(x, 1.5), 2),

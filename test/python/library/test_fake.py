@@ -6,6 +6,7 @@ Suspect opyard/_library/fake.py, vtable/fake.cpp, dispatcher/src/registry/built_
 import threading
 
 import pytest
+from built import plugin_path
 from raised import message_of
 
 import opyard
@@ -139,6 +140,15 @@ def test_F24_the_module_that_the_operator_named_is_the_one(library, ns):
     other.define("g(Tensor x) -> Tensor")
     register_fake(getattr(opyard.ops, ns).g, lambda x: x, lib=other)
     other._destroy()
+
+
+def test_F24_the_file_of_a_definition_in_cpp_is_named(library):
+    opyard.load_library(plugin_path("opyard_vtable_plugin"))
+    op = opyard.ops.test_vtable_fakes.f
+    text = message_of(RuntimeError, register_fake, op, lambda x: x, lib=library)
+    assert f"the fake kernel of test_vtable_fakes::f is in the Python module {__name__}" in text
+    assert "says with set_python_module() that it is in demo.fakes" in text
+    assert "/vtable_plugin.cpp:" in text
 
 
 def test_E7_who_misses_a_fake_kernel_learns_whether_its_module_is_imported(library, ns):

@@ -180,6 +180,8 @@ def test_B13_a_second_definition_of_one_operator(library, ns):
     text = message_of(RuntimeError, library.define, "foo(Tensor x) -> int")
     assert text.startswith(f"Tried to register an operator ({ns}::foo(Tensor x) -> int) with the")
     assert text.endswith(f"Original registration: registered at {place}")
+    text = message_of(RuntimeError, library.define, "foo(Tensor x) -> Tensor", "CONSERVATIVE")
+    assert text.startswith(f"Tried to register an operator ({ns}::foo(Tensor x) -> Tensor) with")
 
 
 # F2 ---------------------------------------------------------------------------------------

@@ -133,6 +133,23 @@ def test_F32_a_kernel_that_tapes_its_calls_itself(define, x):
     }
 
 
+@pytest.mark.parametrize("key", ["CompositeExplicitAutograd", "CompositeImplicitAutograd"])
+def test_F32_a_composite_kernel_that_tapes_is_not_at_the_autograd_key(define, x, key):
+    class Twice(opyard.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    f = define("f(Tensor x) -> Tensor", **{key: Twice.apply})
+    text = fault(f, (x,), test="test_autograd_registration")
+    assert text.startswith("the result 0 requires a gradient, though the call was made below")
+    assert text.endswith("or register this kernel at the Autograd key")
+
+
 def test_F30_a_formula_with_a_fault_is_found(formulas_unread, define, library, x):
     f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2)
     library.derivative("f", {"x": "grad * nothing"})

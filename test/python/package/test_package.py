@@ -33,7 +33,8 @@ PUBLIC = {
         once_differentiable queue_callback set_grad_enabled
     """,
     "opyard.dispatch": """
-        AutoDispatchBelowAutograd ComputedKernel DispatchKey DispatchKeySet DispatchMode
+        AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd ComputedKernel DispatchKey
+        DispatchKeySet DispatchMode
         DispatchLog ExcludeDispatchKeyGuard Explanation ForceDispatchKeyGuard
         HigherOrderOperator History IncludeDispatchKeyGuard LayerGap ModeKey
         PreserveDispatchKeyGuard PythonDispatcher RegistrationHandle RegistryEvent

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "../../cpp/symbolic.h"
+#include "opyard/interpreter/gil.h"
 #include "opyard/library.h"
 #include "opyard/observe/gpu_trace.h"
 #include "opyard/value/list.h"
@@ -212,6 +213,14 @@ Value ask(std::string slot, const Tensor& x) {
   return rows().at(slot)(asked);
 }
 
+// Adds an owner to the wrapper on a thread that is in no interpreter.
+void incref_on_another_thread(const Tensor& x) {
+  Interpreter& tag = *x.impl()->object_link().tag();
+  void* const object = x.impl()->object_link().object(&tag);
+  const opyard::GilReleased released;
+  std::thread([&] { tag.incref(object); }).join();
+}
+
 // Tells of an event as the code of a device does.
 void trace(std::string event) {
   using I = Interpreter;
@@ -261,4 +270,10 @@ OPYARD_LIBRARY(test_vtable, m) {
   m.def("add(SymInt a, SymInt b) -> SymInt", &add);
   m.def("decide(SymInt n) -> int", &decide);
   m.def("cpp_symbol(str name, int hint) -> SymInt", &cpp_symbol);
+  m.def("incref_on_another_thread(Tensor x) -> ()", &incref_on_another_thread);
+}
+
+OPYARD_LIBRARY(test_vtable_fakes, m) {
+  m.set_python_module("demo.fakes", "pip install demo");
+  m.def("f(Tensor x) -> Tensor");
 }

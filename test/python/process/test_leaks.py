@@ -254,6 +254,8 @@ SCENARIOS = {
     "dispatch.DispatchKeySet refused": lambda: fails(LookupError, d.DispatchKeySet, "Cpu"),
     "dispatch.LayerGap": lambda: list(d.LayerGap),
     "dispatch.ModeKey": lambda: list(d.ModeKey),
+    "dispatch.AutoDispatchBelowADInplaceOrView": lambda: in_mode(
+        d.AutoDispatchBelowADInplaceOrView(), lambda: ops.op(X)),
     "dispatch.AutoDispatchBelowAutograd": lambda: in_mode(
         d.AutoDispatchBelowAutograd(), lambda: ops.op(X)),
     "dispatch.IncludeDispatchKeyGuard": lambda: in_mode(

@@ -116,6 +116,7 @@ SCENARIOS = {
 BLOCKS = [
     "opyard.dispatch.IncludeDispatchKeyGuard('OnTop1')",
     "opyard.dispatch.ExcludeDispatchKeyGuard('OnTop1')",
+    "opyard.dispatch.AutoDispatchBelowADInplaceOrView()",
     "opyard.dispatch.AutoDispatchBelowAutograd()",
     "opyard.dispatch.no_dispatch()",
     "opyard.dispatch.skip('Tracer')",

@@ -14,6 +14,7 @@ from raised import message_of
 import opyard
 from opyard import _C
 from opyard.dispatch import (
+    AutoDispatchBelowADInplaceOrView,
     AutoDispatchBelowAutograd,
     DispatchKey,
     DispatchKeySet,
@@ -258,6 +259,19 @@ def test_A31_below_autograd(define, x):
     op = define("op(Tensor x) -> str", CPU=lambda x: "cpu", AutogradCPU=lambda x: "autograd")
     assert op(x) == "autograd"
     with AutoDispatchBelowAutograd():
+        assert op(x) == "cpu"
+    assert op(x) == "autograd"
+
+
+def test_A30_below_writes_and_views(define, x):
+    op = define("op(Tensor x) -> str", CPU=lambda x: "cpu", ADInplaceOrView=lambda x: "view",
+                AutogradCPU=lambda x: "autograd")  # fmt: skip
+    with AutoDispatchBelowAutograd():
+        assert op(x) == "view"
+        with AutoDispatchBelowADInplaceOrView():
+            assert op(x) == "cpu"
+        assert op(x) == "view"
+    with AutoDispatchBelowADInplaceOrView():
         assert op(x) == "cpu"
     assert op(x) == "autograd"
 

@@ -68,6 +68,8 @@ def test_E31_a_wrapper_has_what_it_was_given(x):
     last = Answering.make({}, (2, 3, 4, 5), memory_format=2)
     assert last.strides == (60, 1, 15, 3)
     assert Answering.make({}, ()).shape == ()
+    with pytest.raises(NotImplementedError, match="another layout with dispatch_layout=True"):
+        Answering.make({}, (2, 3), layout=opyard.Layout.sparse)
 
 
 def test_E32_each_attribute_asks_its_operator_under_the_policy_sizes():
@@ -345,6 +347,28 @@ def test_E31_sizes_that_are_no_sizes_are_refused(size):
 
     with pytest.raises(TypeError, match=r"'size' must be of type SymInt"):
         opyard.Tensor.make_wrapper_subclass(Bare, size)
+
+
+def test_E35_the_modes_below_a_handler_are_asked_of_attributes(library, ns):
+    seen = []
+
+    class Noting(DispatchMode):
+        def __init__(self, name):
+            self.name = name
+
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            seen.append((self.name, op.name()))
+            if self.name == "inner" and op is f:
+                assert args[0].shape == (4, 5)
+            return op(*args)
+
+    library.define("f(Tensor x) -> Any")
+    f = getattr(opyard.ops, ns).f.default
+    made = Answering.make({"sym_size": (4, 5)}, dispatch_sizes_strides_policy="sizes")
+    with Noting("outer"), Noting("inner"):
+        f(made)
+    assert seen == [("inner", f.name()), ("outer", "aten::sym_size"), ("outer", f.name())]
+    assert taken(made) == ["aten::sym_size", f.name()]
 
 
 def test_E35_questions_are_asked_with_the_sets_that_the_call_entered_with(library, ns):

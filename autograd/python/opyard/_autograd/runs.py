@@ -6,6 +6,7 @@ from typing import Any, Literal, overload
 from .. import _C, _gradients
 from .._core import ops as _ops
 from .errors import GradientTypeError
+from .modes import is_inference_mode_enabled
 
 # What the engine raises by this name when backwards are nested too deep.
 _C.register_error("RecursionError", RecursionError)
@@ -66,9 +67,15 @@ def backward(
 def increment_version(tensor: "_C.Tensor | Iterable[_C.Tensor]") -> None:
     """Counts a write that no operator made, such as one through an array on the same memory.
 
-    A graph that saved the tensor raises then, instead of giving a wrong gradient.
+    A graph that saved the tensor raises then, instead of giving a wrong gradient. Raises
+    RuntimeError for an inference tensor outside of inference_mode(), since none saves it.
     """
     for one in _tensors("increment_version", tensor):
+        if one.is_inference() and not is_inference_mode_enabled():
+            raise RuntimeError(
+                "increment_version: an inference tensor does not count its writes; it was made "
+                "under inference_mode: clone() it outside of that"
+            )
         _gradients.increment_version(one)
 
 

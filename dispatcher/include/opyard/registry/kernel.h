@@ -3,7 +3,8 @@
 //   Kernel::from(&scaled_add)          a function
 //   Kernel::from<&scaled_add>()        the same; one that takes a key set is called without a jump
 //   Kernel::from([](…) { … })          a lambda or function object, captures included
-//   Kernel::boxed(&fn)                 void fn(const Operator&, DispatchKeySet, Stack&)
+//   Kernel::boxed(&fn)                 void fn(const Operator&, DispatchKeySet, Stack&), or the
+//                                      same without the key set
 //   Kernel::fallthrough()              this key is not handled here: dispatch goes on below
 //   releases_gil(&scaled_add)          a function that runs while other Python threads may run
 //   cpu_only(&scaled_add)              a function that never sees meta tensors
@@ -50,6 +51,7 @@
 namespace opyard {
 
 using BoxedKernel = void (*)(const Operator&, DispatchKeySet, Stack&);
+using PlainBoxedKernel = void (*)(const Operator&, Stack&);
 
 // Whether the lock of the interpreter, if the caller holds it, is held while a kernel runs.
 enum class Gil { Held, Released };
@@ -343,6 +345,11 @@ class Kernel {
 
   // Raises BadRegistration for a null pointer.
   OPYARD_API static Kernel boxed(BoxedKernel function, Gil gil = Gil::Held);
+  template <typename F>
+    requires std::is_convertible_v<F, PlainBoxedKernel> && (!std::is_null_pointer_v<F>)
+  static Kernel boxed(F function, Gil gil = Gil::Held) {
+    return plain_boxed(function, gil);
+  }
   OPYARD_API static Kernel fallthrough();
   // A boxed function with a context of its own, destroyed once no call can use it; one that is
   // marked Released releases the lock itself. If this raises bad_alloc, or BadRegistration for a
@@ -362,6 +369,14 @@ class Kernel {
     if (record_ != nullptr) record_->interpreter = interpreter;
   }
 
+  // Whether there is anything to register: not in one that was moved from.
+  bool is_valid() const noexcept { return record_ != nullptr; }
+  // Whether it is of a C++ function with types of its own, which a call reaches without boxes.
+  bool is_valid_unboxed() const noexcept { return is_valid() && record_->typed != nullptr; }
+  bool is_fallthrough() const noexcept {
+    return is_valid() && record_->role == RecordRole::Fallthrough;
+  }
+
   const Record& record() const noexcept { return *record_; }
   std::unique_ptr<Record> release() && { return std::move(record_); }
 
@@ -372,7 +387,9 @@ class Kernel {
       detail::kFunctionsFitAsTheyAre && !detail::CallableOf<F>::takes_keys;
 
   Kernel() : record_(new Record) {}
+  OPYARD_API static Kernel boxed_in_cpp(BoxedFunction run, void* function, Gil gil);
   [[noreturn]] OPYARD_API static void refuse_null();
+  OPYARD_API static Kernel plain_boxed(PlainBoxedKernel function, Gil gil);
 
   template <typename F>
   static Kernel shaped() {
@@ -392,25 +409,35 @@ class Kernel {
 // m.impl("scaled_add", DispatchKey::CPU, releases_gil(&scaled_add));
 template <typename F>
 Kernel releases_gil(F&& function) {
-  if constexpr (std::is_convertible_v<F, BoxedKernel>) {
+  if constexpr (std::is_convertible_v<F, BoxedKernel> ||
+                std::is_convertible_v<F, PlainBoxedKernel>) {
     return Kernel::boxed(function, Gil::Released);
   } else {
     return Kernel::released(std::forward<F>(function));
   }
 }
 
+namespace detail {
+
+// What m.impl() takes, as a kernel.
+template <typename F>
+Kernel as_kernel(F&& function) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<F>, Kernel>) {
+    return std::forward<F>(function);
+  } else if constexpr (std::is_convertible_v<F, BoxedKernel> ||
+                       std::is_convertible_v<F, PlainBoxedKernel>) {
+    return Kernel::boxed(function);
+  } else {
+    return Kernel::from(std::forward<F>(function));
+  }
+}
+
+}  // namespace detail
+
 // m.impl("nonzero_count", DispatchKey::CPU, cpu_only(&nonzero_count)); see [Meta]
 template <typename F>
 Kernel cpu_only(F&& function) {
-  Kernel kernel = [&] {
-    if constexpr (std::is_same_v<std::remove_cvref_t<F>, Kernel>) {
-      return std::move(function);
-    } else if constexpr (std::is_convertible_v<F, BoxedKernel>) {
-      return Kernel::boxed(function);
-    } else {
-      return Kernel::from(std::forward<F>(function));
-    }
-  }();
+  Kernel kernel = detail::as_kernel(std::forward<F>(function));
   kernel.serve_cpu_only();
   return kernel;
 }

@@ -47,23 +47,23 @@ class OPYARD_API Library {
   // alone, and then the schema is made from the kernel's C++ signature.
   template <typename F>
   OperatorName def(std::string_view schema, F&& function) {
-    return def_with_kernel(schema, as_kernel(std::forward<F>(function)));
+    return def_with_kernel(schema, detail::as_kernel(std::forward<F>(function)));
   }
 
   // Registers a kernel at a key; without one at the library's key, else at
   // CompositeImplicitAutograd.
   template <typename F>
   void impl(std::string_view name, DispatchKey key, F&& function) {
-    implement(name, key, as_kernel(std::forward<F>(function)), false);
+    implement(name, key, detail::as_kernel(std::forward<F>(function)), false);
   }
   template <typename F>
   void impl(std::string_view name, F&& function) {
-    implement(name, std::nullopt, as_kernel(std::forward<F>(function)), false);
+    implement(name, std::nullopt, detail::as_kernel(std::forward<F>(function)), false);
   }
   // The same on top of another library's kernel, and meant so: no warning.
   template <typename F>
   void override_kernel(std::string_view name, DispatchKey key, F&& function) {
-    implement(name, key, as_kernel(std::forward<F>(function)), true);
+    implement(name, key, detail::as_kernel(std::forward<F>(function)), true);
   }
 
   // Gradients of arguments, each an expression of arguments, results and gradients of results:
@@ -101,16 +101,6 @@ class OPYARD_API Library {
                  bool override);
 
  private:
-  template <typename F>
-  static Kernel as_kernel(F&& function) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<F>, Kernel>) {
-      return std::forward<F>(function);
-    } else if constexpr (std::is_convertible_v<F, BoxedKernel>) {
-      return Kernel::boxed(function);
-    } else {
-      return Kernel::from(std::forward<F>(function));
-    }
-  }
   OperatorName def_with_kernel(std::string_view schema, Kernel kernel);
   void check_not_moved(std::string_view function) const;
   void check_may_define(std::string_view text) const;
