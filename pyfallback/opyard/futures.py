@@ -8,8 +8,8 @@
 A Future is what a schema calls Future(T): operators take it, give it, and complete it on any
 thread. Python code sees the result that was set: a tensor, a number, or any object. An exception
 comes out as itself. Callbacks run on the thread that completes the future, in the order in which
-they were added, with the context variables and the dispatch keys of their adder; those that
-are added later run at once.
+they were added, with the context variables, dispatch keys, modes and gradient mode of their
+adder; those that are added later run at once.
 
 CancelledError is that of concurrent.futures; a wait that takes too long raises TimeoutError.
 """

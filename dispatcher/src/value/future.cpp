@@ -42,7 +42,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/detail/base/mutex.h"
 #include "opyard/interpreter/gil.h"
-#include "opyard/keys/local.h"
+#include "opyard/thread/thread_context.h"
 #include "opyard/value/alias.h"
 #include "pool/queue.h"
 #include "value/hashing.h"
@@ -52,7 +52,7 @@ namespace opyard {
 // A callback in the chain of its future, and later in a thread's Run.
 struct FutureObject::Node {
   Callback callback;
-  LocalKeys keys;                      // of the thread that added it
+  ThreadContext context;               // of the thread that added it
   const FutureObject* completes;       // owned by the callback; may be null
   Node* next;                          // the older one; in a Run, the one that comes after
   CountedPtr<FutureObject> completed;  // set when it comes into a Run
@@ -230,8 +230,11 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 }  // namespace
 
 void FutureObject::Node::run() {
-  const ForceDispatchKeyGuard guard(keys.include, keys.exclude);
-  if (const std::exception_ptr error = thrown_by([&] { callback(*completed); })) {
+  const auto call = [&] {
+    const ThreadContextScope scope(context);
+    callback(*completed);
+  };
+  if (const std::exception_ptr error = thrown_by(call)) {
     const auto say = [&] { warn("a callback of a future failed: " + message_of(error)); };
     static_cast<void>(thrown_by(say));  // a warning that is raised has no one who could catch it
   }
@@ -459,7 +462,7 @@ void FutureObject::add_callback(Callback callback) { add(std::move(callback), nu
 void FutureObject::add(Callback callback, const FutureObject* completes) {
   OPYARD_CHECK(callback != nullptr, BadArgument, "an empty function is no callback of a future");
   auto node = std::unique_ptr<Node>(
-      new Node{std::move(callback), local_keys(), completes, nullptr, nullptr});
+      new Node{std::move(callback), ThreadContext::capture(), completes, nullptr, nullptr});
   Node* newest = callbacks_.load(std::memory_order_acquire);
   while (newest != kClosed) {
     node->next = newest;

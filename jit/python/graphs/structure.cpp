@@ -119,6 +119,13 @@ void add_graph(py::class_<SharedGraph>& graph) {
            [](const SharedGraph& self) { return std::hash<jit::Graph*>()(self.graph.get()); })
       .def("__str__", [](const SharedGraph& self) { return jit::to_string(*self.graph); })
       .def("__repr__", [](const SharedGraph& self) { return jit::to_string(*self.graph); })
+      .def(
+          "text",
+          [](const SharedGraph& self, bool source_ranges) {
+            return jit::to_string(*self.graph, {source_ranges});
+          },
+          py::kw_only(), py::arg("source_ranges") = false,
+          "as str() has it; with source_ranges '# model.py:12:4' behind each node that knows it")
       .def("inputs",
            [](const SharedGraph& self) { return share_all(self.graph, self.graph->inputs()); })
       .def("outputs",

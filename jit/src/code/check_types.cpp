@@ -59,7 +59,7 @@ class Check {
   void node(const Node* node) {
     const Symbol kind = node->kind();
     if (operation_of(*node) != nullptr) {
-      if (!node->graph().is_restricted()) return;
+      if (!node->graph().is_restricted()) return kind == prim::Eval ? evaluation(node) : void();
       refuse_node(*node, "has a function of another layer, which a restricted graph may not call");
     }
     if (kind == prim::Constant) return constant(node);
@@ -91,6 +91,17 @@ class Check {
                   "libopyard_autograd and call autograd::join_graphs()");
     }
     call(node);
+  }
+
+  void evaluation(const Node* node) {
+    if (node->inputs().empty()) {
+      refuse_node(*node, "takes gradients and, last, a pullback, and it has no inputs");
+    }
+    const jit::Value* const last = node->inputs().back();
+    if (last->is_pullback()) return;
+    refuse_node(*node, fmt::format("takes gradients and, last, a pullback, and its last input %{} "
+                                   "is declared as {}",
+                                   last->printed_name(), type_text(*last->type())));
   }
 
   void constant(const Node* node) {

@@ -321,25 +321,6 @@ TEST(Symbol, H7_IsInternedAndDense) {
   }
 }
 
-TEST(Types, H8_ShapesNarrowATensor) {
-  TensorShape shape;
-  shape.dtype = DType::Float32;
-  shape.sizes = {2, 3};
-  const TypePtr known = shaped_tensor(shape);
-  shape.sizes = {2, kUnknownSize};
-  const TypePtr partly = shaped_tensor(shape);
-  const TypePtr tensor = base_type(TypeKind::Tensor);
-  EXPECT_TRUE(fits_type(*known, *partly));
-  EXPECT_FALSE(fits_type(*partly, *known));
-  EXPECT_TRUE(fits_type(*known, *tensor));
-  EXPECT_TRUE(fits_type(*known, *optional_of(tensor)));
-  EXPECT_EQ(type_text(*unify(known, partly)), "Float(2, *)");
-  EXPECT_EQ(type_text(*unify(known, base_type(TypeKind::None))), "Float(2, 3)?");
-  EXPECT_EQ(unify(base_type(TypeKind::Int), base_type(TypeKind::Str)), nullptr);
-  EXPECT_TRUE(equal(*known, *tensor)) << "to the schema it is a Tensor";
-  EXPECT_FALSE(same_type(*known, *tensor));
-}
-
 // Each breaks one rule, and the linter says which.
 std::string lint_text(const Graph& graph) {
   return thrown_by([&] { lint(graph); }).text;
@@ -411,6 +392,21 @@ TEST(Lint, H9_NodesAreOwnedAndLinked) {
   Small i;
   TestAccess::destroyed(i.relu) = true;
   EXPECT_EQ(lint_text(*i.graph), "%1 = aten::relu (stage 0) is in a block, but was destroyed");
+}
+
+TEST(Lint, H9_SentinelsTakeAndGiveNothingElse) {
+  Small g;
+  TestAccess::inputs(g.graph->param_node()).push_back(g.x);
+  EXPECT_EQ(lint_text(*g.graph),
+            "%x = prim::Param (stage 0) is the first sentinel of a block, which is a prim::Param "
+            "without inputs");
+  TestAccess::inputs(g.graph->param_node()).clear();
+  TestAccess::outputs(g.graph->return_node()).push_back(g.add->output());
+  EXPECT_EQ(lint_text(*g.graph),
+            "%2 = prim::Return (stage 0) is the last sentinel of a block, which is a prim::Return "
+            "without outputs");
+  TestAccess::outputs(g.graph->return_node()).clear();
+  lint(*g.graph);
 }
 
 TEST(Lint, H2_StagesDoNotDecrease) {

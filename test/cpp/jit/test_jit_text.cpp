@@ -222,6 +222,44 @@ TEST(GraphText, H10_ANodeWithoutOutputsMayHaveAnEqualSign) {
             to_string(*parse_graph("graph(%a):\n  my::f(%a)\n  return ()")));
 }
 
+TEST(GraphText, H10_PlacesInTheSourceArePrintedOnRequest) {
+  const GraphPtr graph = parse_graph("graph(%a):\n  %b = aten::relu(%a)\n  return (%b)");
+  Node* const relu = *graph->nodes().begin();
+  PrintOptions options;
+  options.source_ranges = true;
+  relu->set_source_range({std::make_shared<const std::string>("model.py"), 12, 4});
+  const char* const printed = R"(graph(%a : Tensor):
+  %b : Tensor = aten::relu(%a) # model.py:12:4
+  return (%b)
+)";
+  EXPECT_EQ(to_string(*graph, options), printed);
+  EXPECT_EQ(to_string(*graph), R"(graph(%a : Tensor):
+  %b : Tensor = aten::relu(%a)
+  return (%b)
+)");
+  EXPECT_EQ(to_string(*parse_graph(printed)), to_string(*graph));
+  relu->set_source_range({std::make_shared<const std::string>("model.py"), 12, 0});
+  EXPECT_NE(to_string(*graph, options).find("(%a) # model.py:12\n"), std::string::npos);
+  relu->set_source_range({});
+  EXPECT_EQ(to_string(*graph, options), to_string(*graph));
+}
+
+TEST(GraphText, H11_ATensorOfOneElementIsWrittenOutAndALargerOneIsNot) {
+  const auto printed = [](const Tensor& tensor) {
+    const GraphPtr graph = make_graph();
+    graph->register_output(graph->append_node(graph->create_constant(tensor))->output());
+    return to_string(*graph);
+  };
+  EXPECT_EQ(printed(f32({2}, {1, 4})), R"(graph():
+  %0 : Float(2, strides=[1], requires_grad=0, device=cpu) = prim::Constant[value=<Tensor>]()
+  return (%0)
+)");
+  EXPECT_NE(printed(f32({}, {4})).find("[value={4.}]"), std::string::npos);
+  EXPECT_NE(printed(f32({1, 1}, {4})).find("[value={4.}]"), std::string::npos);
+  EXPECT_FALSE(is_written_out(f32({2}, {1, 4})));
+  EXPECT_TRUE(is_written_out(f32({1}, {4})));
+}
+
 TEST(GraphText, P1_AStrangersNamesAreNotKept) {
   load_operators();
   ParseOptions options;

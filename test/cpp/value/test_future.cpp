@@ -10,11 +10,14 @@
 #include <stdexcept>
 #include <thread>
 
+#include "../fake_interpreter.h"
 #include "../one_of_each.h"
 #include "../registering.h"
 #include "../thrown_by.h"
 #include "opyard/base/weak.h"
+#include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
+#include "opyard/thread/modes.h"
 #include "opyard/value/alias.h"
 #include "opyard/value/future_collect.h"
 #include "opyard/value/list.h"
@@ -167,6 +170,43 @@ TEST(Future, K7_ACallbackHasTheKeysOfWhoAddedIt) {
   future->set_value();
   EXPECT_EQ(seen, mine);
   EXPECT_EQ(local_keys(), before);
+}
+
+TEST(Future, K7_ACallbackHasTheGradientModeAndTheModesOfWhoAddedIt) {
+  static char object;
+  const FuturePtr future = pending();
+  GradientMode mode{};
+  std::vector<ModePtr> modes;
+  bool leads_to_modes = false;
+  {
+    const GradientModeGuard guard(GradientMode::Inference);
+    push_mode(
+        make_counted<Mode>(InterpreterObject::steal(FakeA::create(), &object), ModePlace::User));
+    future->add_callback([&](FutureObject&) {
+      mode = gradient_mode();
+      modes = thread_modes();
+      leads_to_modes = local_keys().include.has(DispatchKey::Python);
+    });
+  }
+  const ModePtr own = pop_mode();
+  std::thread([&] {
+    const LocalKeys before = local_keys();
+    future->set_value();
+    EXPECT_EQ(local_keys(), before);
+    EXPECT_EQ(gradient_mode(), GradientMode::Gradients);
+    EXPECT_TRUE(thread_modes().empty());
+  }).join();
+  EXPECT_EQ(mode, GradientMode::Inference);
+  ASSERT_EQ(modes.size(), 1U);
+  EXPECT_EQ(modes[0], own);
+  EXPECT_TRUE(leads_to_modes);
+
+  const FuturePtr plain = pending();
+  plain->add_callback([&](FutureObject&) { mode = gradient_mode(); });
+  const GradientModeGuard guard(GradientMode::Inference);
+  plain->set_value();
+  EXPECT_EQ(mode, GradientMode::Gradients);
+  EXPECT_TRUE(is_inference());
 }
 
 TEST(Future, K9_ACallbackThatThrowsIsReportedAndTheOthersRun) {

@@ -62,6 +62,19 @@ def test_H16_nodes_know_their_line():
     assert node.source_range == f"{__file__}:{line}"
 
 
+def test_H10_the_lines_of_nodes_are_printed_on_request():
+    def function(x):
+        return x.neg()
+
+    graph = jit.trace(function, t(1)).graph
+    heading, node, end, _ = str(graph).split("\n")
+    assert graph.text() == str(graph)
+    place = f"{__file__}:{function.__code__.co_firstlineno + 1}"
+    text = graph.text(source_ranges=True)
+    assert text == f"{heading}\n{node} # {place}\n{end}\n"
+    assert jit.parse_ir(text).text() == str(graph)
+
+
 def test_an_error_of_a_run_names_the_line_of_the_function():
     traced = jit.trace(lambda x, y: x @ y, (opyard.tensor([[1.0]]), opyard.tensor([[1.0]])))
     with pytest.raises(ValueError, match=r"test_jit_trace\.py:\d+"):

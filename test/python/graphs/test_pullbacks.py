@@ -165,6 +165,21 @@ def test_H36_the_text_shows_pullbacks_and_an_eval_is_read_from_it():
     jit.compile(read)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ("%g, %h", "its last input %h is declared as Tensor"),
+        ("", "it has no inputs"),
+    ],
+)
+def test_H40_an_eval_of_a_text_has_a_pullback_last(inputs, said):
+    read = jit.parse_ir(
+        f"graph(%g : Tensor, %h : Tensor):\n  %x : Tensor = prim::Eval({inputs})\n  return (%x)\n"
+    )
+    with pytest.raises(ValueError, match=f"takes gradients and, last, a pullback, and {said}"):
+        jit.compile(read)
+
+
 def test_G20_the_function_dies_with_its_graph_and_cycles_are_collected():
     class Held:
         def __call__(self, x):

@@ -195,10 +195,22 @@ def test_forms_with_info_say_which_matrix_has_no_answer():
     assert info.tolist() == [0, 2] and tuple(made.shape) == (2, 2, 3)
     made, info = aten.linalg_solve_ex(opyard.tensor(singular), opyard.ones(2))
     assert info.item() == 2 and np.isnan(made.numpy()).all()
-    with pytest.raises(ValueError, match=r"matrix \[1\] of the batch is singular, at 2"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"matrix \[1\] of the batch is singular, at 2"):
         aten.linalg_inv_ex(both, check_errors=True)
-    with pytest.raises(ValueError, match="is not positive definite, at 1"):
+    with pytest.raises(np.linalg.LinAlgError, match="is not positive definite, at 1"):
         aten.linalg_cholesky_ex(opyard.zeros(2, 2), check_errors=True)
+
+
+def test_J2_a_matrix_without_an_answer_is_a_LinAlgError():
+    singular = opyard.tensor([[1.0, 2.0], [2.0, 4.0]])
+    for call in (
+        lambda: aten.linalg_inv(singular),
+        lambda: aten.linalg_solve(singular, opyard.ones(2)),
+        lambda: aten.linalg_cholesky(opyard.tensor([[1.0, 2.0], [2.0, 1.0]])),
+    ):
+        with pytest.raises(np.linalg.LinAlgError, match="as NumPy answers it") as caught:
+            call()
+        assert isinstance(caught.value, ValueError)
 
 
 def test_a_gradient_through_an_answer_is_refused_with_words():

@@ -62,6 +62,25 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(other._library))
         r"opyard: left at the end: 0 tensors, 1 libraries, 0 Python functions\n"
         r"  library other FRAGMENT, made at .*:\d+ \(other::f, other::g\)\n",
     ),
+    "the function of a call that never ends": (
+        """
+import threading
+del lib
+inside = threading.Event()
+def waits_for_ever(x):
+    inside.set()
+    threading.Event().wait()
+other = Library("other", "FRAGMENT")
+other.define("wait(Tensor x) -> ()")
+other.impl("wait", waits_for_ever, "CPU")
+threading.Thread(target=opyard.ops.other.wait, args=(x,), daemon=True).start()
+inside.wait()
+""",
+        r"opyard: left at the end: 1 tensors, 1 libraries, 1 Python functions\n"
+        r"  tensor .*float32.*\n"
+        r"  library other FRAGMENT, made at .*:\d+ \(other::wait\)\n"
+        r"  Python function .*waits_for_ever\n",
+    ),
 }
 
 

@@ -46,6 +46,22 @@ def test_I47_a_chrome_trace_has_each_call_with_its_place(tmp_path):
     assert any(e["ph"] == "M" and e["name"] == "thread_name" for e in document["traceEvents"])
 
 
+def test_I47_events_have_the_categories_of_pytorch(tmp_path):
+    x = opyard.ones(2)
+    plan = schedule(wait=0, warmup=1, active=1)
+    with profile(schedule=plan) as prof:
+        prof.step()
+        with record_function("a range"):
+            x.add(x)
+            leaf(1)
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    events = load_chrome(tmp_path / "trace.json")["traceEvents"]
+    categories = {event["name"].rpartition(": ")[2]: event.get("cat") for event in events}
+    assert categories["a range"] == categories["ProfilerStep#1"] == "user_annotation"
+    assert categories["aten::add.Tensor"] == "cpu_op"
+    assert categories["leaf"] == "python_function"
+
+
 def test_X16_the_export_says_how_far_it_can_be_trusted(tmp_path):
     with profile() as prof:
         work()

@@ -5,6 +5,7 @@ Suspect profiler/src/capture/functions.cpp, autograd/src/engine.cpp, opyard/_pro
 
 import json
 import struct
+import threading
 
 import pytest
 from leaves import leaf
@@ -163,3 +164,67 @@ def test_I16_I17_modules_and_optimizers_have_facts_of_their_tensors():
     assert steps.extra_fields["parameters"] == [
         {**facts, "grad": facts, "state": {"momentum_buffer": facts}}
     ]
+
+
+def test_I17_of_the_state_of_an_optimizer_tensors_under_texts_are_kept_alone():
+    model = opyard.nn.Linear(4, 2, bias=False)
+    optimizer = opyard.optim.Adam(model.parameters(), lr=0.1)
+
+    def step():
+        model(opyard.ones(1, 4)).sum().backward()
+        optimizer.step()
+
+    step()
+    state = optimizer.state[model.weight]
+    assert not hasattr(state["step"], "dtype")
+    state[3] = opyard.ones(2)
+    state["note"] = "no tensor"
+    with profile() as prof:
+        step()
+    (steps,) = [one for one in prof.events() if one.kind == "Optimizer"]
+    assert (steps.name, steps.extra_fields["cls_name"].rpartition(".")[2]) == (
+        "Optimizer: Adam_0",
+        "Adam",
+    )
+    (parameter,) = steps.extra_fields["parameters"]
+    assert parameter["state"].keys() == {"exp_avg", "exp_avg_sq"}
+    assert parameter["state"]["exp_avg"]["shape"] == [2, 4]
+
+
+def test_I46_equal_numbers_of_two_threads_are_linked_within_their_thread(tmp_path):
+    both = threading.Barrier(2)
+    numbers = []
+
+    def train():
+        x = leaf([1, 2])
+        both.wait()
+        y = x * x
+        numbers.append(y.grad_fn.sequence_nr)
+        both.wait()  # both calls are over before the first of them is run backward
+        y.backward(opyard.ones(2))
+        both.wait()
+
+    with profile(with_stack=False) as prof:
+        threads = [threading.Thread(target=train) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert numbers == [numbers[0]] * 2
+
+    prof.export(tmp_path / "x.json")
+    events = json.loads((tmp_path / "x.json").read_text())["traceEvents"]
+    flows = [event for event in events if event.get("cat") == "fwdbwd"]
+    spans = {
+        (event["ts"], event["tid"]): event["name"]
+        for event in events
+        if event["ph"] == "X" and "Sequence number" in event["args"]
+    }
+    links = {}
+    for flow in flows:
+        links.setdefault(flow["id"], []).append((flow["ts"], flow["tid"]))
+    assert [[spans[end] for end in ends] for ends in links.values()] == [
+        ["aten::mul.Tensor", "MulBackward"]
+    ] * 2
+    tids = [{tid for _, tid in ends} for ends in links.values()]
+    assert sorted(map(len, tids)) == [1, 1] and tids[0] != tids[1]

@@ -4,12 +4,14 @@ Suspect opyard/_profile/schedule.py, averages.py, and profiler/src/ for the numb
 """
 
 import time
+import warnings
 
 import pytest
 from profiled_work import leaf, named, work
 
+from opyard._profile.averages import format_memory, format_time
 from opyard._profile.compare import times_of
-from opyard.profiler import ProfilerAction, profile, schedule
+from opyard.profiler import ProfilerAction, profile, record_function, schedule
 
 
 def test_I43_a_schedule_says_what_each_step_does():
@@ -86,6 +88,68 @@ def test_I44_a_schedule_that_is_wrong_is_warned_of(actions, message):
             prof.step()
 
 
+NONE, WARMUP, RECORD, SAVE = ProfilerAction
+
+# The actions of the steps from 0, and the steps of each trace that is handed over.
+HANDED_OVER = [
+    ([NONE], []),
+    ([WARMUP], []),
+    ([RECORD], [[0]]),
+    ([SAVE], [[0]]),
+    ([NONE, NONE], []),
+    ([NONE, WARMUP], []),
+    ([NONE, RECORD], [[1]]),
+    ([NONE, SAVE], [[1]]),
+    ([WARMUP, NONE], []),
+    ([WARMUP, WARMUP], []),
+    ([WARMUP, RECORD], [[1]]),
+    ([WARMUP, SAVE], [[1]]),
+    ([RECORD, NONE], []),
+    ([RECORD, WARMUP], []),
+    ([RECORD, RECORD], [[0, 1]]),
+    ([RECORD, SAVE], [[0, 1]]),
+    ([SAVE, NONE], [[0]]),
+    ([SAVE, WARMUP], [[0]]),
+    ([SAVE, RECORD], [[0], [1]]),
+    ([SAVE, SAVE], [[0], [1]]),
+    ([SAVE, WARMUP, RECORD, SAVE, NONE], [[0], [2, 3]]),
+]
+WRONG = [[WARMUP, NONE], [RECORD, NONE], [RECORD, WARMUP]]
+
+
+@pytest.mark.parametrize(
+    ("actions", "handed_over"),
+    HANDED_OVER,
+    ids=["-".join(action.name for action in actions) for actions, _ in HANDED_OVER],
+)
+def test_I44_each_transition_and_each_end_hand_over_what_was_recorded(actions, handed_over):
+    seen = []
+
+    def steps_of(prof):
+        return [
+            int(e.name.removeprefix("ProfilerStep#")) for e in prof.events() if e.kind == "Step"
+        ]
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with profile(
+            schedule=actions.__getitem__, on_trace_ready=lambda p: seen.append(steps_of(p))
+        ) as prof:
+            for _ in actions[1:]:
+                prof.step()
+    assert seen == handed_over
+    assert [str(each.message) for each in warned] == [
+        f"Incorrect schedule: {one.name} followed by {other.name}"
+        for one, other in WRONG
+        if actions == [one, other]
+    ]
+    if RECORD in actions or SAVE in actions:
+        assert steps_of(prof) == (handed_over[-1] if handed_over else [0])
+    else:
+        with pytest.raises(RuntimeError, match="captured nothing yet"):
+            prof.events()
+
+
 def test_I45_averages_add_up_and_recursion_is_not_counted_twice():
     def down(n):
         time.sleep(0.001)
@@ -116,6 +180,72 @@ def test_I45_the_table_is_as_torchs():
     assert "--" in lines[4]
     with pytest.raises(ValueError, match="cannot sort by 'speed'; it sorts by cpu_time"):
         prof.key_averages().table(sort_by="speed")
+
+
+def column(table, name):
+    """Its cells, without the spaces before them."""
+    lines = table.splitlines()
+    ends, at = {}, 0
+    for rule in lines[0].split("  "):
+        ends[lines[1][at : at + len(rule)].strip()] = (at, at + len(rule))
+        at += len(rule) + 2
+    begin, end = ends[name]
+    return [line[begin:end].strip() for line in lines[3 : lines.index(lines[0], 3)]]
+
+
+def test_I45_columns_of_the_table_are_cut_at_their_widths():
+    def a_name_that_is_longer_than_the_column_of_names_may_be():
+        leaf(1)
+
+    with profile() as prof:
+        a_name_that_is_longer_than_the_column_of_names_may_be()
+    rows = prof.key_averages(group_by_stack_n=2)
+    whole = rows.table(max_name_column_width=-1, max_src_column_width=-1)
+    assert column(whole, "Name") == [row.key for row in rows]
+    assert column(whole, "Source Location") == ["; ".join(row.stack) for row in rows]
+    (of_leaf,) = [row for row in rows if row.key.endswith("): leaf")]
+    assert of_leaf.stack[0].endswith(": a_name_that_is_longer_than_the_column_of_names_may_be")
+    narrow = rows.table(max_name_column_width=20, max_src_column_width=30)
+    for name, width in (("Name", 20), ("Source Location", 30)):
+        cut = [
+            cell if len(cell) <= width else cell[: width - 3] + "..."
+            for cell in column(whole, name)
+        ]
+        assert column(narrow, name) == cut
+        assert any(cell.endswith("...") for cell in cut)
+    assert max(map(len, column(rows.table(), "Name"))) == 55
+    assert "Source Location" not in prof.key_averages().table()
+
+
+def test_I45_the_table_may_have_the_outermost_events_alone():
+    with profile(with_stack=False) as prof:
+        for _ in range(2):
+            with record_function("outer"), record_function("inner"):
+                pass
+    rows = prof.key_averages()
+    assert column(rows.table(), "Name") == ["outer", "inner"]
+    assert column(rows.table(top_level_events_only=True), "Name") == ["outer"]
+    assert column(rows.table(), "# of Calls") == ["2", "2"]
+    assert column(rows.table(), "Total FLOPs") == ["--", "--"]
+
+
+def test_I45_times_and_sizes_have_units():
+    times = {
+        0: "0.000us",
+        605: "605.000us",
+        1000: "1.000ms",
+        1_234_567.8: "1.235s",
+        2e9: "2000.000s",
+    }
+    assert {us: format_time(us) for us in times} == times
+    sizes = {
+        192: "192 b",
+        1024: "1.00 Kb",
+        3 << 19: "1.50 Mb",
+        5 << 28: "1.25 Gb",
+        -2048: "-2.00 Kb",
+    }
+    assert {count: format_memory(count) for count in sizes} == sizes
 
 
 def test_averages_can_be_told_apart_by_their_callers():

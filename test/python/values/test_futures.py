@@ -13,7 +13,8 @@ import warnings
 import pytest
 
 import opyard
-from opyard.dispatch import DispatchKey, IncludeDispatchKeyGuard
+from opyard import autograd
+from opyard.dispatch import DispatchKey, DispatchMode, IncludeDispatchKeyGuard
 from opyard.futures import (
     CancelledError,
     Future,
@@ -251,6 +252,40 @@ def test_K7_a_callback_has_the_keys_of_who_added_it():
     future.set_result(1)
     assert chained.value() is True
     assert not opyard._C.local_keys()[0].has(DispatchKey.Tracer)
+
+
+def test_K7_a_callback_has_the_gradient_mode_and_the_modes_of_who_added_it(x):
+    class Notes(DispatchMode):
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            noted.append(threading.get_ident())
+            return op(*args, **(kwargs or {}))
+
+    def state(future):
+        future.value().add(1)
+        return autograd.is_grad_enabled(), opyard._C.local_keys()[0].has(DispatchKey.Python)
+
+    noted = []
+    seen = []
+    future = Future()
+    with autograd.no_grad(), Notes():
+        chained = future.then(state)
+        future.add_done_callback(lambda f: seen.append(state(f)))
+    plain = future.then(state)
+    thread = threading.Thread(target=future.set_result, args=(x,))
+    thread.start()
+    thread.join()
+    assert chained.value() == (False, True)
+    assert seen == [(False, True)]
+    assert plain.value() == (True, False)
+    assert noted == [thread.ident] * 2
+
+    future = Future()
+    plain = future.then(state)
+    with autograd.no_grad(), Notes():
+        future.set_result(x)
+        assert not autograd.is_grad_enabled()  # as before the callback
+    assert plain.value() == (True, False)
+    assert len(noted) == 2
 
 
 def test_K10_a_long_chain_needs_no_stack():

@@ -164,7 +164,7 @@ class Kernel:
             raise self._named(error, values) from error
 
     def _named(self, error: Exception, values: list[Any]) -> Exception:
-        """The error with the operator's name; also LinAlgError, AxisError and others of NumPy."""
+        """The error with the operator's name. LinAlgError stays, AxisError is an IndexError."""
         if "operands could not be broadcast" in str(error):
             tensors = [
                 (name, shown(value), list(value.shape))
@@ -175,7 +175,7 @@ class Kernel:
                 _bind.require_broadcast(self.name, tensors)
             except ValueError as refusal:
                 return refusal
-        kinds = (IndexError, TypeError, OverflowError, ValueError)
+        kinds = (np.linalg.LinAlgError, IndexError, TypeError, OverflowError, ValueError)
         kind = next(each for each in kinds if isinstance(error, each))
         call = f"{self.name}({', '.join(map(shown, values))})"
         return kind(f"{call}, as NumPy answers it: {error}")

@@ -62,7 +62,10 @@ def _each(
             made[index] = compute(*(each[index] for each in of))
         except np.linalg.LinAlgError:
             found[index] = failed_at(pages[index]) or a.shape[-1]
-            check(what is None, f"matrix {list(index)} of the batch {what}, at {found[index]}")
+            if what is not None:
+                raise np.linalg.LinAlgError(
+                    f"matrix {list(index)} of the batch {what}, at {found[index]}"
+                ) from None
     for index in np.ndindex(batch):
         own = index[len(index) - info.ndim :]
         info[tuple(i if size > 1 else 0 for i, size in zip(own, info.shape, strict=True))] = found[

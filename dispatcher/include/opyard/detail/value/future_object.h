@@ -7,7 +7,7 @@
 //
 // It is completed once. A callback that was added before runs on the completing thread, in the
 // order in which they were added; one that is added later runs at once, on the adder's thread. No
-// lock is held then, and the thread has the dispatch keys of the code that added the callback.
+// lock is held then, and the thread has the keys, gradient mode and modes of the callback's adder.
 // Callbacks are released once they have run; a pending future that is held by its own callback
 // lives for ever.
 //
