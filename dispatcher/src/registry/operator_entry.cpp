@@ -213,7 +213,7 @@ class Active {
   const GradientSlot* const gradient_slot_;
   std::array<const Record*, kSlotCount> exact_{};
   const Record* alias_[std::size(kAliases)] = {};
-  Slots occupied_;  // where exact_ has one
+  Slots occupied_;                   // where exact_ has one
   const Record* on_meta_ = nullptr;  // the kernel for the CPU that decides about Meta
 };
 

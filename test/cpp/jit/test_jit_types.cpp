@@ -1,4 +1,4 @@
-// test_jit_types.cpp: protects the types of values in graphs: which is narrower, and what two have in common.
+// test_jit_types.cpp: protects subtypes and the union of types in graphs. Suspect jit/src/ir/types.cpp.
 #include "opyard/jit/types.h"
 
 #include <gtest/gtest.h>
