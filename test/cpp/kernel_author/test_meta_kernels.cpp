@@ -73,7 +73,7 @@ TEST(Loops, RefuseWhatDoesNotFit) {
   EXPECT_EQ(misfit.kind, ErrorKind::BadShape);
   EXPECT_EQ(misfit.text,
             std::string("reduce: the result is float32[2] and does not fit x, which is "
-                        "[2, 3]: dimension 0 of the result is 2, and must be 3 or 1"));
+                        "[2, 3]: dimension -1 of the result is 2, and must be 3 or 1"));
 }
 
 TEST(OnMeta, X37_LoopsLookAtSizesAndDTypesAndDoNothing) {

@@ -81,6 +81,8 @@ const std::map<std::string, Sample>& samples() {
       {"index_put_", {{"values", f32({}, {1})}}},
       {"to.dtype", {{"dtype", dtype_value(DType::Float64)}}},
       {"as_strided", {{"size", ints({2})}, {"stride", ints({1})}}},
+      {"as_strided_", {{"size", ints({2})}, {"stride", ints({1})}}},
+      {"squeeze_.dims", {{"dim", ints({0})}}},
   };
   return samples;
 }

@@ -68,9 +68,9 @@ TEST(CpuOnMeta, X37_WhatElseServesMetaComesFirst) {
     inspect::check_invariants();
   }
   {
-    const Registration fallback = registry().fallback(
+    const Registration fallback = registry().implement_fallback(
         K::Meta, Kernel::boxed([](const Operator&, DispatchKeySet, Stack&) { last_ran = "back"; }),
-        "registered at b.cpp:1", nullptr);
+        "registered at b.cpp:1");
     EXPECT_EQ(who_ran("t::f", {K::Meta}), "back");
   }
   EXPECT_EQ(who_ran("t::f", {K::Meta}), "cpu");

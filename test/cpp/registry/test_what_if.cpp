@@ -46,20 +46,24 @@ TEST(WhatIf, ForetellsAKernel) {
   const Registration op = define("t::f(Tensor x) -> Tensor");
   const Registration cpu = implement("t::f", K::CPU, echo(""), "registered at cpu.cpp:1");
   const std::vector<TableChange> changes = inspect::what_if(kName, K::CPU, WhatIf::Kernel);
-  ASSERT_EQ(changes.size(), 1u);
+  ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].key, K::CPU);
   EXPECT_EQ(changes[0].before, "registered at cpu.cpp:1 [kernel]");
   EXPECT_EQ(changes[0].after, "the new kernel [kernel]");
+  EXPECT_EQ(changes[1].key, K::Meta);
+  EXPECT_EQ(changes[1].before, "registered at cpu.cpp:1 [from CPU]");
+  EXPECT_EQ(changes[1].after, "the new kernel [from CPU]");
 }
 
 TEST(WhatIf, ForetellsAFallthroughAndARemoval) {
   const Registration op = define("t::f(Tensor x) -> Tensor");
   const Registration cpu = implement("t::f", K::CPU, echo(""), "registered at cpu.cpp:1");
   const auto fallthrough = inspect::what_if(kName, K::CPU, WhatIf::Fallthrough);
-  ASSERT_EQ(fallthrough.size(), 1u);
+  ASSERT_EQ(fallthrough.size(), 2u);
   EXPECT_EQ(fallthrough[0].after, "fallthrough the new kernel [kernel]");
+  EXPECT_EQ(fallthrough[1].after, "missing") << "at Meta";
   const auto removal = inspect::what_if(kName, K::CPU, WhatIf::Removal);
-  ASSERT_EQ(removal.size(), 1u);
+  ASSERT_EQ(removal.size(), 2u);
   EXPECT_EQ(removal[0].before, "registered at cpu.cpp:1 [kernel]");
   EXPECT_EQ(removal[0].after, "missing");
 }
@@ -141,8 +145,9 @@ TEST(WhatIf, RefusesWhatHasNoAnswer) {
 TEST(WhatIf, AnOperatorThatHasKernelsOnlyHasATable) {
   const Registration kernel = implement("t::dangling", K::CPU, echo(""), "registered at d.cpp:1");
   const auto changes = inspect::what_if({"t::dangling", ""}, K::CPU, WhatIf::Removal);
-  ASSERT_EQ(changes.size(), 1u);
+  ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].before, "registered at d.cpp:1 [kernel]");
+  EXPECT_EQ(changes[1].before, "registered at d.cpp:1 [from CPU]");
 }
 
 }  // namespace

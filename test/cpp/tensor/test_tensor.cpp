@@ -44,11 +44,12 @@ TEST(Tensor, AnEmptyTensorIsContiguousAndHasTheKeysOfItsDevice) {
 TEST(Tensor, J13_AMetaTensorHasAStorageWithoutDataAndADevice) {
   const Tensor tensor = Tensor::empty(Dims{1000, 1000}, DType::Float64, {Backend::Meta, -1});
   EXPECT_TRUE(tensor.impl()->storage());
-  EXPECT_EQ(tensor.raw(), nullptr);
+  EXPECT_EQ(tensor.impl()->data(), nullptr);
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(tensor.raw()); }).kind, ErrorKind::Unsupported);
   EXPECT_EQ(tensor.device().backend, Backend::Meta);
   EXPECT_EQ(to_string(tensor.keys()), "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)");
   const Tensor view = tensor.as_strided(Dims{10}, Dims{1000}, 5);
-  EXPECT_EQ(view.raw(), nullptr);
+  EXPECT_EQ(view.impl()->data(), nullptr);
   EXPECT_EQ(view.device().backend, Backend::Meta);
 }
 

@@ -112,6 +112,7 @@ ROWS = {
     "native_dropout": (dropped, [A]),
     "pow_.Scalar": (lambda x: aten.pow_(x * 1, 3), [A]),
     "pow_.Tensor": (lambda x, e: aten.pow_(x * x + 0.5, e), [PICKED, PICKED]),
+    "transpose_": (lambda x: (x * 1).transpose_(0, 1), [numbers(2, 3)]),
     "replace_strided": (
         lambda r, v: ours.replace_strided(r, v, [2, 2], [3, 1], 1),
         [ROW, PICKED],
