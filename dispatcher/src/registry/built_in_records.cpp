@@ -27,8 +27,17 @@ void run_for_interpreter(const Record&, const Operator& op, DispatchKeySet keys,
   op.run_boxed(record, keys, stack);
 }
 
+// How the kernel for the CPU is run for a call with meta tensors; set at load by
+// registry/cpu_on_meta.cpp, which asks the registry what the CPU slot's kernel covers.
+constinit BoxedFunction run_on_meta = nullptr;
+
+void run_cpu_on_meta(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  run_on_meta(record, op, keys, stack);
+}
+
 }  // namespace
 
+void set_run_on_meta(BoxedFunction run) noexcept { run_on_meta = run; }
 void set_refuse_call(RefuseCall refuse) noexcept { refuse_call = refuse; }
 
 const Record& make_built_in_record(RecordRole role, BoxedFunction boxed, const char* provenance) {
@@ -65,6 +74,12 @@ const Record& gone_record() {
 const Record& thread_entry_record() {
   static const Record& record =
       make_built_in_record(RecordRole::ThreadEntry, &run_thread_entry, "a thread's first call");
+  return record;
+}
+
+const Record& cpu_on_meta_record() {
+  static const Record& record =
+      make_built_in_record(RecordRole::Kernel, &run_cpu_on_meta, "the kernel at CPU");
   return record;
 }
 

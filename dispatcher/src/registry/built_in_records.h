@@ -42,8 +42,9 @@ const Record& observe_record();
 const Record& watch_record();
 // Goes on to what the calling interpreter sees.
 const Record& per_interpreter_record();
-// Runs the kernel for the CPU for a call with meta tensors. registry/cpu_on_meta.cpp
+// Runs the kernel for the CPU for a call with meta tensors, by what was set at load.
 const Record& cpu_on_meta_record();
+void set_run_on_meta(BoxedFunction run) noexcept;  // registry/cpu_on_meta.cpp
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
 const Record& handlers_record();
 // Notes the sets that the call entered with, and goes on below. registry/handlers.cpp

@@ -57,7 +57,7 @@ void require_on_meta(const ServedCall& served, std::span<const Value> results) {
   }
 }
 
-void run_cpu_on_meta(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void run_cpu_kernel(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Record& kernel = kernel_at_cpu(op);
   // Registrations may have changed since the call left the Meta slot.
   if (kernel.on_meta != OnMeta::Serves) {
@@ -69,12 +69,7 @@ void run_cpu_on_meta(const Record&, const Operator& op, DispatchKeySet keys, Sta
   require_on_meta(served, stack.top(op.schema().results.size()));
 }
 
+[[maybe_unused]] const bool runs_on_meta = (set_run_on_meta(&run_cpu_kernel), true);
+
 }  // namespace
-
-const Record& cpu_on_meta_record() {
-  static const Record& record =
-      make_built_in_record(RecordRole::Kernel, &run_cpu_on_meta, "the kernel at CPU");
-  return record;
-}
-
 }  // namespace opyard
