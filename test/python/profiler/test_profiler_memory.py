@@ -36,8 +36,8 @@ EXPORT = """
         work(250_000)
     captured = status("VmRSS:")
     if keeps == "True":
-        captured, pieces = prof._require_profile(), []
-        captured.chrome(pieces.append, {}, "program", 7)
+        whole, pieces = prof._require_profile(), []
+        whole.chrome(pieces.append, {}, "program", 7)
     else:
         prof.export(path)
     most = status("VmHWM:")
