@@ -69,6 +69,7 @@ int opyard_tensor_view(const opyard_tensor* pointer, bool write, DLTensor* view)
   return border([&] {
     require(view, "the place of the struct");
     const Tensor tensor = tensor_of(pointer);
+    if (tensor.defined() && is_meta(tensor)) require_elements("opyard_tensor_view()", tensor);
     const dlpack::DLDevice device = dlpack_device_of(tensor);
     void* const data = write ? tensor.mutable_raw() : const_cast<void*>(tensor.raw());
     *view = {data,

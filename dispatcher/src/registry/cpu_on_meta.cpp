@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "opyard/detail/tensor/meta_call.h"
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/registry/next.h"
 #include "registry/built_in_records.h"
 #include "registry/interpreter_tables.h"
@@ -40,20 +41,58 @@ const Record& kernel_at_cpu(const Operator& op) {
   return *record;
 }
 
-void require_on_meta(const ServedCall& served, const Tensor& result) {
-  if (!result.defined() || result.keys().highest_backend() == Backend::Meta) return;
+bool is_elsewhere(const Tensor& tensor) {
+  return tensor.defined() && tensor.keys().highest_backend() != Backend::Meta;
+}
+
+// The first tensor in a value that is not on meta, or null.
+const Tensor* find_elsewhere(const Value& value) {
+  if (value.is_tensor()) {
+    return is_elsewhere(value.tensor_unchecked()) ? &value.tensor_unchecked() : nullptr;
+  }
+  if (value.is_list() || value.is_tuple()) {
+    for (const Value& item : value.items_unchecked()) {
+      if (const Tensor* const found = find_elsewhere(item)) return found;
+    }
+  }
+  if (value.is_dict()) {
+    const DictObject& dict = value.to_dict();
+    for (std::size_t at = dict.next(0); at != DictObject::kEnd; at = dict.next(at + 1)) {
+      if (const Tensor* const found = find_elsewhere(dict.value_at(at))) return found;
+    }
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse_elsewhere(const ServedCall& served, const std::string& what,
+                                   const Tensor& tensor, const char* remedy) {
   fail(ErrorKind::Unsupported,
-       fmt::format("{}: a result of a call with meta tensors is {} on {}; make results with "
-                   "empty_like(x) or where x.device() is, or keep meta tensors away by cpu_only()",
-                   describe_served_call(&served), describe(result),
-                   to_string(result.impl()->own_device())));
+       fmt::format("{}: {} is {} on {}; {}", describe_served_call(&served), what, describe(tensor),
+                   to_string(tensor.impl()->own_device()), remedy));
+}
+
+// A call that computes nothing does not write to memory.
+void require_written_on_meta(const ServedCall& served, std::span<const Value> values) {
+  const std::vector<Argument>& arguments = served.op.schema().arguments;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].is_write()) continue;
+    if (const Tensor* const found = find_elsewhere(values[i])) {
+      refuse_elsewhere(
+          served,
+          fmt::format("'{}', which a call with meta tensors would write to,", arguments[i].name),
+          *found, "give one on meta");
+    }
+  }
 }
 
 // A kernel that makes its results on the CPU in any case would give memory that nobody wrote.
 void require_on_meta(const ServedCall& served, std::span<const Value> results) {
   for (const Value& result : results) {
-    if (result.is_tensor()) require_on_meta(served, result.tensor_unchecked());
-    if (result.is_list()) require_on_meta(served, result.items_unchecked());
+    if (const Tensor* const found = find_elsewhere(result)) {
+      refuse_elsewhere(served, "a result of a call with meta tensors", *found,
+                       "make results with empty_like(x) or where x.device() is, or keep meta "
+                       "tensors away by cpu_only()");
+    }
   }
 }
 
@@ -65,6 +104,7 @@ void run_cpu_kernel(const Record&, const Operator& op, DispatchKeySet keys, Stac
   }
   const ServedCall served{op, kernel};
   const detail::MetaCall call(&served, &describe_served_call);
+  require_written_on_meta(served, stack.top(op.schema().arguments.size()));
   op.run_boxed(kernel, keys, stack);
   require_on_meta(served, stack.top(op.schema().results.size()));
 }

@@ -56,7 +56,10 @@ const void* elements_to_read(const char* what, const Tensor& x, DType dtype) {
 void* elements_to_write(const char* what, const Tensor& x, DType dtype) {
   require_plain_elements(what, x);
   require_element_type(x, dtype);
-  if (is_own_meta(*x.impl())) return nullptr;
+  if (is_own_meta(*x.impl())) {
+    x.count_write();
+    return nullptr;
+  }
   require_elements(what, x);
   return x.mutable_raw();
 }

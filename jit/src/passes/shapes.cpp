@@ -163,7 +163,8 @@ class MetaCall {
 
   static bool works_on_meta(const Operator& op) {
     const std::string_view rule = inspect::resolve(op, DispatchKey::Meta).rule;
-    return rule == "kernel" || rule == "math kernel" || rule == "default backend kernel";
+    return rule == "kernel" || rule == "math kernel" || rule == "default backend kernel" ||
+           rule == "from CPU";
   }
 
   bool collect(const Schema& schema) {

@@ -19,7 +19,6 @@ using namespace ops;
 Tensor nonzero(const Tensor& self) {
   constexpr const char* kOp = "aten::nonzero";
   require_cpu(kOp, "self", self);
-  opyard::require_elements("nonzero()", self);
   const Tensor from = row_major(kOp, converted(kOp, self, DType::Bool));
   const bool* const in = elements_of<const bool>(from);
   const std::int64_t all = self.numel();
@@ -157,6 +156,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define_in_place(m, "index_fill.int_Scalar");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("nonzero", &nonzero); }
+OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("nonzero", cpu_only(&nonzero)); }
 
 }  // namespace opyard::kernels

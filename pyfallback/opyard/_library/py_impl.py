@@ -168,6 +168,7 @@ _COMPOSITES = {
     ),
     "nested kernel": ("CompositeImplicitAutogradNestedTensor",),
     "math kernel": ("CompositeImplicitAutograd",),
+    "from CPU": ("CPU",),
     "autograd kernel": ("Autograd",),
     "batched kernel": ("BatchedDecomposition",),
 }

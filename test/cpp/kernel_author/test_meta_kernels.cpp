@@ -148,6 +148,10 @@ TEST(OnMeta, X37_AWriteIsCountedAllTheSame) {
     const std::uint32_t before = version_of(each);
     each.count_write();
     EXPECT_EQ(version_of(each), before + 1);
+    fill(each, 1.0f);
+    transform(each, [](float a) { return a; }, each);
+    copy(each, each);
+    EXPECT_EQ(version_of(each), before + 4);
   }
 }
 

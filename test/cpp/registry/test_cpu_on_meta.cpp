@@ -37,6 +37,8 @@ Tensor first(const Tensor& x) {
   return y;
 }
 
+Tensor noexcept_same(const Tensor& x) noexcept { return x; }
+
 TEST(CpuOnMeta, X37_TheKernelForTheCpuMakesResultsOnMeta) {
   const Registration op = define("t::f(Tensor x) -> Tensor");
   const Registration cpu = implement("t::f", K::CPU, Kernel::from(&twice), "registered at k.cpp:1");
@@ -122,6 +124,9 @@ TEST(CpuOnMeta, X37_WhichKernelsServe) {
   EXPECT_FALSE(serves(cpu_only([](const Tensor& x) { return x; })));
   EXPECT_FALSE(serves(cpu_only(releases_gil(&twice))));
   EXPECT_FALSE(serves(cpu_only(in_place)));
+  EXPECT_FALSE(serves(Kernel::from<&noexcept_same>())) << "which could not raise";
+  EXPECT_FALSE(serves(detail::as_kernel(&noexcept_same)));
+  EXPECT_FALSE(serves(detail::as_kernel([](const Tensor& x) noexcept { return x; })));
   EXPECT_FALSE(serves(boxed_echo("another language's"))) << "one with a context of its own";
 }
 
@@ -188,10 +193,37 @@ TEST(CpuOnMeta, X37_AResultOnTheCpuIsRefused) {
             std::string("t::one (its kernel at CPU, registered at impl.cpp:1): a result of a call "
                         "with meta tensors is float32[] on cpu; make results with empty_like(x) or "
                         "where x.device() is, or keep meta tensors away by cpu_only()"));
-  InlineStack<2> stack;
-  stack.push(Value(on_meta()));
-  EXPECT_EQ(thrown_by([&] { registry().require("t::many").call_boxed(stack); }).kind,
-            ErrorKind::Unsupported);
+  const Registration dict = define("t::dict(Tensor x) -> Dict(str, Tensor)");
+  const Registration of_dict =
+      implement("t::dict", K::CPU, Kernel::boxed([](const Operator&, Stack& stack) {
+                  stack.drop(1);
+                  stack.push(Value::dict({{Value("a"), Value(Tensor::empty(IntSpan{}))}}));
+                }));
+  for (const char* const name : {"t::many", "t::dict"}) {
+    InlineStack<2> stack;
+    stack.push(Value(on_meta()));
+    const Thrown thrown = thrown_by([&] { registry().require(name).call_boxed(stack); });
+    EXPECT_EQ(thrown.kind, ErrorKind::Unsupported) << name;
+    EXPECT_NE(thrown.text.find("a result of a call with meta tensors is float32[] on cpu"),
+              std::string::npos);
+  }
+}
+
+TEST(CpuOnMeta, X37_MemoryIsNotWrittenTo) {
+  const Registration op = define("t::f(Tensor x, Tensor(a!) out) -> ()");
+  const Registration cpu = implement(
+      "t::f", K::CPU, Kernel::from([](const Tensor&, const Tensor& out) { fill(out, 7.0f); }));
+  const auto write = [](const Tensor& x, const Tensor& out) {
+    registry().require("t::f").typed<void(const Tensor&, const Tensor&)>().call(x, out);
+  };
+  const Tensor here = zeros(IntSpan{});
+  EXPECT_EQ(thrown_by([&] { write(on_meta(), here); }).text,
+            std::string("t::f (its kernel at CPU, registered at impl.cpp:1): 'out', which a call "
+                        "with meta tensors would write to, is float32[] on cpu; give one on meta"));
+  EXPECT_EQ(*here.data<float>(), 0);
+  const Tensor there = on_meta();
+  write(here, there);
+  EXPECT_EQ(there.impl()->storage()->version(), 1u) << "a write is counted";
 }
 
 // Lives for ever, as watchers have to.

@@ -11,12 +11,13 @@
 //   Kernel::with_symbolic<&f, &g>()    a function f that takes plain ints, and a boxed function g
 //                                      for calls of which an int is symbolic
 //
-// [Meta] A C++ kernel at CPU also serves calls with meta tensors, which have sizes and dtypes but
-// no elements, if its operator has neither a kernel at Meta nor a composite one, also while a
-// function of Python or C covers it at CPU. It makes its results as always; the loops of
-// opyard/kernel.h do nothing there, and what touches elements raises, with the operator's name. A
-// kernel that goes by other means returns its results if is_meta(x); one that needs elements to
-// know its results' sizes is registered with cpu_only().
+// [Meta] A kernel at CPU, made by from(), released() or boxed(), also serves calls with meta
+// tensors, which have sizes and dtypes but no elements, if its operator has neither a kernel at Meta
+// nor a composite one, also while a function of Python or C covers it at CPU. It makes its results
+// as always; the loops of opyard/kernel.h do nothing there, and what touches elements raises, with
+// the operator's name. A kernel that goes by other means returns its results if is_meta(x). One that
+// needs elements to know its results' sizes, or touches them first on a thread of its own, is
+// registered with cpu_only(); a noexcept function is.
 //
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
@@ -220,6 +221,19 @@ struct CallableOf<R (C::*)(A...) noexcept> : CallableOf<R (*)(A...)> {};
 template <typename R, typename... A>
 struct CallableOf<R (*)(A...) noexcept> : CallableOf<R (*)(A...)> {};
 
+// Whether a function would end the process where it raises.
+template <typename F>
+struct IsNoexcept : std::false_type {};
+template <typename R, typename... A>
+struct IsNoexcept<R (*)(A...) noexcept> : std::true_type {};
+template <typename R, typename C, typename... A>
+struct IsNoexcept<R (C::*)(A...) noexcept> : std::true_type {};
+template <typename R, typename C, typename... A>
+struct IsNoexcept<R (C::*)(A...) const noexcept> : std::true_type {};
+template <typename F>
+  requires requires { &F::operator(); }
+struct IsNoexcept<F> : IsNoexcept<decltype(&F::operator())> {};
+
 // The typed functions that a record stores, by how the callable is reached.
 template <typename F, typename Shape>
 struct ThunkOf;
@@ -399,7 +413,7 @@ class Kernel {
     kernel.record_->from_registers = &Callable::Shape::from_registers;
     kernel.record_->signature = &typeid(typename Callable::Signature);
     kernel.record_->infer = &Callable::Shape::infer;
-    kernel.record_->on_meta = OnMeta::Serves;
+    kernel.record_->on_meta = detail::IsNoexcept<F>::value ? OnMeta::Refuses : OnMeta::Serves;
     return kernel;
   }
 
@@ -419,17 +433,23 @@ Kernel releases_gil(F&& function) {
 
 namespace detail {
 
-// What m.impl() takes, as a kernel.
+// What m.impl() takes, as a kernel. A noexcept function is one for the CPU only: it could not raise
+// where it touches elements that are not there.
 template <typename F>
 Kernel as_kernel(F&& function) {
-  if constexpr (std::is_same_v<std::remove_cvref_t<F>, Kernel>) {
-    return std::forward<F>(function);
-  } else if constexpr (std::is_convertible_v<F, BoxedKernel> ||
-                       std::is_convertible_v<F, PlainBoxedKernel>) {
-    return Kernel::boxed(function);
-  } else {
-    return Kernel::from(std::forward<F>(function));
-  }
+  const auto made = [&]() -> Kernel {
+    if constexpr (std::is_same_v<std::remove_cvref_t<F>, Kernel>) {
+      return std::forward<F>(function);
+    } else if constexpr (std::is_convertible_v<F, BoxedKernel> ||
+                         std::is_convertible_v<F, PlainBoxedKernel>) {
+      return Kernel::boxed(function);
+    } else {
+      return Kernel::from(std::forward<F>(function));
+    }
+  };
+  Kernel kernel = made();
+  if constexpr (IsNoexcept<std::decay_t<F>>::value) kernel.serve_cpu_only();
+  return kernel;
 }
 
 }  // namespace detail
