@@ -3,10 +3,10 @@
 // When a line stops building, do not edit it: a function that moved or changed its signature breaks
 // every extension that is out there. New functions go to the end, with a new line here and the new
 // size; for whatever else changes raise kPythonTableVersion, and write the new layout down.
+#include "opyard/python.h"
+
 #include <cstddef>
 #include <type_traits>
-
-#include "opyard/python.h"
 
 namespace opyard {
 

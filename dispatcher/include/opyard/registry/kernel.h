@@ -12,12 +12,12 @@
 //                                      for calls of which an int is symbolic
 //
 // [Meta] A kernel at CPU, made by from(), released() or boxed(), also serves calls with meta
-// tensors, which have sizes and dtypes but no elements, if its operator has neither a kernel at Meta
-// nor a composite one, also while a function of Python or C covers it at CPU. It makes its results
-// as always; the loops of opyard/kernel.h do nothing there, and what touches elements raises, with
-// the operator's name. A kernel that goes by other means returns its results if is_meta(x). One that
-// needs elements to know its results' sizes, or touches them first on a thread of its own, is
-// registered with cpu_only(); a noexcept function is.
+// tensors, which have sizes and dtypes but no elements, if its operator has neither a kernel at
+// Meta nor a composite one, also while a function of Python or C covers it at CPU. It makes its
+// results as always; the loops of opyard/kernel.h do nothing there, and what touches elements
+// raises, with the operator's name. A kernel that goes by other means returns its results if
+// is_meta(x). One that needs elements to know its results' sizes, or touches them first on a thread
+// of its own, is registered with cpu_only(); a noexcept function is.
 //
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
