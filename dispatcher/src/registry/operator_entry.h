@@ -10,7 +10,7 @@
 // All of it is guarded by the registry's lock; only Operator's slots are read without.
 //
 // Depends on: registry/registry.h, registry/kernel_stacks.h, registry/gradient_slot.h,
-// registry/built_in_records.h, registry/kernel_stacks.h.
+// registry/built_in_records.h.
 #pragma once
 
 #include <array>
