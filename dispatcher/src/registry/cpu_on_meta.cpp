@@ -85,7 +85,7 @@ void require_written_on_meta(const ServedCall& served, std::span<const Value> va
   }
 }
 
-// A kernel that makes its results on the CPU in any case would give memory that nobody wrote.
+// Refuses results on the CPU: the loops wrote nothing to them, so they hold whatever was there.
 void require_on_meta(const ServedCall& served, std::span<const Value> results) {
   for (const Value& result : results) {
     if (const Tensor* const found = find_elsewhere(result)) {

@@ -1,4 +1,4 @@
-// tensor/meta_call.cpp: what is said of elements that meta tensors do not have.
+// tensor/meta_call.cpp: error for access to elements of a meta tensor, and the calls that it names.
 #include "opyard/detail/tensor/meta_call.h"
 
 #include <fmt/format.h>

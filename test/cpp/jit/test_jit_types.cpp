@@ -1,4 +1,4 @@
-// test_jit_types.cpp: protects subtypes and the union of types in graphs. Suspect jit/src/ir/types.cpp.
+// test_jit_types.cpp: protects subtypes and unions of types in graphs. Suspect jit/src/ir/types.cpp.
 #include "opyard/jit/types.h"
 
 #include <gtest/gtest.h>

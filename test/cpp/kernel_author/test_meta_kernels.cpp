@@ -1,4 +1,4 @@
-// test_meta_kernels.cpp: protects that loops and views of opyard/kernel.h make results on meta and touch nothing. Suspect
+// test_meta_kernels.cpp: protects loops and views of opyard/kernel.h on meta tensors. Suspect
 // tensor/strided_loop.h, tensor/make.cpp, tensor/meta_call.cpp and Tensor::elements().
 #include "opyard/kernel.h"
 

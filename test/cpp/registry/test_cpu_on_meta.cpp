@@ -1,4 +1,4 @@
-// test_cpu_on_meta.cpp: protects that a kernel for the CPU serves calls with meta tensors where nothing else does. Suspect
+// test_cpu_on_meta.cpp: protects meta calls of operators that have a CPU kernel alone. Suspect
 // registry/operator_entry.cpp and registry/cpu_on_meta.cpp.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-"""Adding up the gradients of a leaf: what is added in place, copied, or taken as it is (G19).
+"""Accumulation of gradients in a leaf: in place, by a copy, or by taking the tensor (G19).
 
 Suspect autograd/src/accumulate.cpp.
 """

@@ -114,16 +114,17 @@ def test_what_needs_later_stages_is_no_success(x):
         opcheck("aten::neg", (x,), atol=1e-3)
 
 
+class Twice(opyard.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
 def test_F32_a_kernel_that_tapes_its_calls_itself(define, x):
-    class Twice(opyard.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 2
-
     f = define("f(Tensor x) -> Tensor", CPU=Twice.apply)
     with pytest.raises(OpCheckError, match="the result 0 requires a gradient.*below autograd"):
         opcheck(f, (x,), test_utils="test_autograd_registration")
@@ -135,15 +136,6 @@ def test_F32_a_kernel_that_tapes_its_calls_itself(define, x):
 
 @pytest.mark.parametrize("key", ["CompositeExplicitAutograd", "CompositeImplicitAutograd"])
 def test_F32_a_composite_kernel_that_tapes_is_not_at_the_autograd_key(define, x, key):
-    class Twice(opyard.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 2
-
     f = define("f(Tensor x) -> Tensor", **{key: Twice.apply})
     text = fault(f, (x,), test="test_autograd_registration")
     assert text.startswith("the result 0 requires a gradient, though the call was made below")

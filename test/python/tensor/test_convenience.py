@@ -1,4 +1,4 @@
-"""Protects convenience forms of tensor calls: what people write first.
+"""Protects convenience forms of tensor calls: sizes one by one, names, numbers.
 
 Suspect operators/binding.cpp, objects/tensor/tensor_construct.cpp, opyard/_tensor/factories.py.
 """

@@ -20,8 +20,8 @@ inline bool is_dispatch_key_excluded(DispatchKey key) noexcept {
   return local_keys().exclude.has(key);
 }
 
-// A key of a layer on one backend stands for both. Taking it out leaves the backend, which other
-// keys of the set may need.
+// AutogradCPU and its like are two bits, a layer and a backend. Removing such a key removes the
+// layer alone: other keys of the set may be on the same backend.
 inline void set_dispatch_key_included(DispatchKey key, bool included) {
   const LocalKeys keys = local_keys();
   set_local_keys({included ? keys.include.add(key) : keys.include.remove(key), keys.exclude});

@@ -1,4 +1,4 @@
-// opyard/detail/tensor/meta_call.h: MetaCall: a call with meta tensors that a kernel for the CPU serves.
+// opyard/detail/tensor/meta_call.h: MetaCall: a call with meta tensors, served by a CPU kernel.
 //
 // Such a kernel makes its results and leaves elements alone; registry/cpu_on_meta.cpp runs it. If
 // it touches elements after all, the error names its operator.
