@@ -134,6 +134,7 @@ TEST(Value, D4_EqualityIsByContentAndIdentityByObject) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(Value(nan) == Value(nan));
   EXPECT_TRUE(Value(Device{Backend::CPU, 1}).identical(Value(Device{Backend::CPU, 1})));
+  EXPECT_FALSE(Value(Device{Backend::CPU, 1}).identical(Value(Device{Backend::CPU, -1})));
   EXPECT_FALSE(Value(Device{Backend::CPU, 1}) == Value(Device{Backend::CUDA, 1}));
 }
 

@@ -65,11 +65,16 @@ class OPYARD_API Value {
   Value(std::int64_t value) noexcept : Value(Kind::Int) { payload_.integer = value; }  // NOLINT
   Value(int value) noexcept : Value(std::int64_t{value}) {}                            // NOLINT
   Value(double value) noexcept : Value(Kind::Double) { payload_.real = value; }        // NOLINT
-  Value(Device value) noexcept : Value(Kind::Device) { payload_.device = value; }      // NOLINT
-  Value(Tensor value) noexcept : Value(Kind::Tensor) { own(value.release_impl()); }    // NOLINT
-  Value(std::string_view text);                                                        // NOLINT
-  Value(const char* text) : Value(std::string_view(text)) {}                           // NOLINT
-  Value(CountedPtr<ForeignObject> object) noexcept : Value(Kind::PyObject) {           // NOLINT
+  // Member by member: there is a byte between them, which identical() compares, and which copying
+  // the whole may take from anywhere. The C API reads them where they are.
+  Value(Device value) noexcept : Value(Kind::Device) {  // NOLINT
+    payload_.device.backend = value.backend;
+    payload_.device.index = value.index;
+  }
+  Value(Tensor value) noexcept : Value(Kind::Tensor) { own(value.release_impl()); }  // NOLINT
+  Value(std::string_view text);                                                      // NOLINT
+  Value(const char* text) : Value(std::string_view(text)) {}                         // NOLINT
+  Value(CountedPtr<ForeignObject> object) noexcept : Value(Kind::PyObject) {         // NOLINT
     own(object.release());
   }
   Value(SymInt number);               // NOLINT
