@@ -5,7 +5,9 @@ from pathlib import Path
 # Lowest first: a file includes from its own place and from those before it.
 LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
 # What they have of Python, in <layer>/python: above the plugin, of which it sees what is public.
-SLICES = [f"{layer}/python" for layer in ("jit", "models", "autograd", "profiler", "kernels")]
+SLICES = [
+    f"{layer}/python" for layer in ("jit", "models", "autograd", "profiler", "kernels", "publish")
+]
 PLACES = LAYERS + SLICES
 # What a layer may do without the ones between.
 NEEDS_ONLY = {
@@ -78,6 +80,8 @@ PACKAGE_ROOMS = [
     "_files",
     "_jit",
     "_profile",
+    "_torch",
+    "_array_api",
 ]
 # The modules of the package that may name what a layer brings.
 PACKAGE_TOP = ["__init__.py", "__main__.py", "_hooks.py"]

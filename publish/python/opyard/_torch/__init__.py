@@ -1,0 +1,1 @@
+"""What opyard.torch is made of."""

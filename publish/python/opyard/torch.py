@@ -1,0 +1,1 @@
+"""Operators of Opyard as operators of PyTorch."""
