@@ -55,6 +55,10 @@ Tensor clone(const Tensor& tensor) {
   static constinit Found<Tensor(const Tensor&, MaybeFormat)> op("aten::clone");
   return op.call(tensor, std::nullopt);
 }
+Tensor contiguous_copy(const Tensor& tensor) {
+  static constinit Found<Tensor(const Tensor&, MaybeFormat)> op("aten::clone");
+  return op.call(tensor, MemoryFormat::Contiguous);
+}
 Tensor zeros(const Expected& like) {
   static constinit Found<Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)> op(
       "aten::zeros");

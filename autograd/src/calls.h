@@ -15,6 +15,7 @@ bool are_there();
 Tensor add(const Tensor& a, const Tensor& b);
 void add_in_place(Tensor& a, const Tensor& b);
 Tensor clone(const Tensor& tensor);
+Tensor contiguous_copy(const Tensor& tensor);
 Tensor zeros(const Expected& like);
 Tensor ones_like(const Tensor& tensor);
 Tensor to_dtype(const Tensor& tensor, DType dtype);

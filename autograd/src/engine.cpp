@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "calls.h"
+#include "fit_gradient.h"
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
@@ -29,7 +30,6 @@
 #include "opyard/interpreter/interruption.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/observe/function_listener.h"
-#include "opyard/tensor/broadcast.h"
 #include "opyard/thread/thread_context.h"
 #include "pointer_map.h"
 
@@ -79,44 +79,6 @@ struct WantedGradient {
   fail(ErrorKind::BadReturn,
        fmt::format("function {} returned an incorrect number of gradients (expected {}, got {})",
                    function.name(), function.edge_count(), count));
-}
-
-[[noreturn]] OPYARD_COLD void refuse_gradient(const Function& function, std::size_t index,
-                                              const std::string& what) {
-  fail(ErrorKind::BadReturn,
-       fmt::format("Function {} returned an invalid gradient at index {} - {}", function.name(),
-                   index, what));
-}
-
-// Makes a gradient look like what it is of, or raises.
-void validate(const Function& function, std::size_t index, Tensor& gradient,
-              const Expected& expected) {
-  if (gradient.device() != expected.device) {
-    refuse_gradient(function, index,
-                    fmt::format("expected device {} but got {}", to_string(expected.device),
-                                to_string(gradient.device())));
-  }
-  const IntSpan sizes(expected.sizes);
-  if (!gradient.impl()->has_policy(TensorImpl::kSymbolic) &&
-      !std::ranges::equal(gradient.sizes(), sizes)) {
-    if (!can_expand(sizes, gradient.sizes())) {
-      refuse_gradient(function, index,
-                      fmt::format("got {} but expected shape compatible with {}",
-                                  describe_sizes(gradient.sizes()), describe_sizes(sizes)));
-    }
-    gradient = calls::sum_to(gradient, sizes);
-  }
-  if (is_complex(gradient.dtype()) && is_floating_point(expected.dtype)) {
-    gradient = calls::real_part(gradient);
-  }
-  if (gradient.dtype() != expected.dtype) {
-    if (!is_floating_point(gradient.dtype()) && !is_complex(gradient.dtype())) {
-      refuse_gradient(function, index,
-                      fmt::format("got dtype {} but expected {}", name_of(gradient.dtype()),
-                                  name_of(expected.dtype)));
-    }
-    gradient = calls::to_dtype(gradient, expected.dtype);
-  }
 }
 
 // Tells a listener that a function runs.
@@ -349,7 +311,7 @@ struct RunState {
         continue;
       }
       if (edge.input < edge.function->input_count()) {
-        validate(function, i, results[i], edge.function->input(edge.input));
+        fit_gradient(function, i, results[i], edge.function->input(edge.input));
       }
       if (__builtin_expect(mode.on, 0) && mode.check_nan) check_nan(function, i, results[i]);
     }

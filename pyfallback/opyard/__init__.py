@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         profiler,
         schema,
         testing,
+        torch as torch,
     )
     from ._autograd.modes import (
         enable_grad,
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
     from ._tensor.random import manual_seed
     from ._tensor.symbolic import SymBool, SymFloat, SymInt
 
-# Without bool: a star import must not take the built-in one away.
+# Without bool and torch: a star import must not take the others of that name away.
 __all__ = [
     "Generator",
     "Layout",
@@ -207,6 +208,7 @@ _SUBMODULES = frozenset(
         "profiler",
         "schema",
         "testing",
+        "torch",
     }
 )
 

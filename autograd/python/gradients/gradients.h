@@ -104,5 +104,6 @@ void add_runs(py::module_& module);
 void add_pullbacks(py::module_& module);
 void add_staged(py::module_& module);
 void add_call_keys(py::module_& module);
+void add_derivative_calls(py::module_& module);
 
 }  // namespace opyard::gradients

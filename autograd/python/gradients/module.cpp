@@ -30,6 +30,7 @@ PYBIND11_MODULE(_gradients, module, py::multiple_interpreters::per_interpreter_g
   opyard::gradients::add_pullbacks(module);
   opyard::gradients::add_staged(module);
   opyard::gradients::add_call_keys(module);
+  opyard::gradients::add_derivative_calls(module);
   opyard::python::add_signatures(module);
   opyard::python::name_refusals(module);
 }

@@ -127,6 +127,8 @@ void define(Library& library, std::string_view schema, Tagged tagged) {
   if (tagged == Tagged::Overlapping) tags.emplace_back("overlaps");
   if (tagged == Tagged::Random) tags.emplace_back("nondeterministic_seeded");
   if (tagged == Tagged::InPlaceView) tags.emplace_back("inplace_view");
+  if (tagged == Tagged::DataDependent) tags.emplace_back("data_dependent_output");
+  if (tagged == Tagged::DynamicShape) tags.emplace_back("dynamic_output_shape");
   library.def(schema, std::move(tags));
 }
 void define(Library& library, std::initializer_list<std::string_view> schemas, Tagged tagged) {

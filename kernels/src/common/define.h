@@ -14,8 +14,17 @@
 namespace opyard::kernels {
 
 // Overlapping: takes calls that an earlier overload takes, too. InPlaceView: changes sizes and
-// strides of an argument, not its elements.
-enum class Tagged : std::uint8_t { None, Pointwise, Random, Overlapping, InPlaceView };
+// strides of an argument, not its elements. DataDependent: gives a number that depends on elements;
+// DynamicShape: the sizes of the result do.
+enum class Tagged : std::uint8_t {
+  None,
+  Pointwise,
+  Random,
+  Overlapping,
+  InPlaceView,
+  DataDependent,
+  DynamicShape
+};
 
 // Adds the tag `core` to an operator of core.def.
 void define(Library& library, std::string_view schema, Tagged tagged = Tagged::None);

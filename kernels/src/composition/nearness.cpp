@@ -109,10 +109,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
       "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
       "equal_nan=False) -> Tensor",
       &isclose_of);
-  m.def(
-      "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
-      "equal_nan=False) -> bool",
-      &allclose);
+  define(m,
+         "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
+         "equal_nan=False) -> bool",
+         Tagged::DataDependent);
+  m.impl("allclose", &allclose);
   m.def("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", &float_power);
   m.def("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", &float_power_of_number);
   m.def("float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",

@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "common/copy.h"
+#include "common/define.h"
 #include "common/kernels_block.h"
 #include "common/write.h"
 
@@ -89,9 +90,12 @@ Tensor& zero(Tensor& self) {
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  m.def("_local_scalar_dense(Tensor self) -> Scalar");
-  m.def("item(Tensor self) -> Scalar", &item);
-  m.def("is_nonzero(Tensor self) -> bool", &is_nonzero);
+  define(m,
+         {"_local_scalar_dense(Tensor self) -> Scalar", "item(Tensor self) -> Scalar",
+          "is_nonzero(Tensor self) -> bool"},
+         Tagged::DataDependent);
+  m.impl("item", &item);
+  m.impl("is_nonzero", &is_nonzero);
   m.def("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)");
   m.def("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", &fill_tensor);
   m.def("zero_(Tensor(a!) self) -> Tensor(a!)");

@@ -142,8 +142,9 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index_of,
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  define(m, {"nonzero(Tensor self) -> Tensor", "masked_select(Tensor self, Tensor mask) -> Tensor",
-             "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+  define(m, {"nonzero(Tensor self) -> Tensor", "masked_select(Tensor self, Tensor mask) -> Tensor"},
+         Tagged::DynamicShape);
+  define(m, {"masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
              "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
              "Tensor",
              "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor"});

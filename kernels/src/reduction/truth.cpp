@@ -7,6 +7,7 @@
 
 #include "common/complex_parts.h"
 #include "common/copy.h"
+#include "common/define.h"
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
 #include "common/symbolic_results.h"
@@ -91,7 +92,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("any(Tensor self) -> Tensor");
   m.def("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor");
   m.def("any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor");
-  m.def("equal(Tensor self, Tensor other) -> bool");
+  define(m, "equal(Tensor self, Tensor other) -> bool", Tagged::DataDependent);
 }
 
 OPYARD_KERNELS(m) {

@@ -15,6 +15,14 @@ from .._core import ops as _ops
 from .._core import queries as _queries
 from .names import MODULES
 
+# The answers with results whose sizes depend on values.
+_DYNAMIC_SHAPES = frozenset(
+    (
+        *("_unique2", "bincount", "repeat_interleave.Tensor", "repeat_interleave.self_Tensor"),
+        *("unique_consecutive", "unique_dim"),
+    )
+)
+
 _SWITCH = "OPYARD_NUMPY"
 _BY_SCIPY = "special"
 _ALIASES = (
@@ -107,6 +115,8 @@ def _define(module: str) -> object:
         if (overload or "default") in there:
             continue
         tags = ("overlaps",) if there else ()  # as PyTorch's do
+        if schema.partition("(")[0] in _DYNAMIC_SHAPES:
+            tags = (*tags, "dynamic_output_shape")
         made._define_at(provenance, schema, False, tags, "")
         kernel = Kernel(schema, function)
         full = f"{name}.{overload}" if overload else name

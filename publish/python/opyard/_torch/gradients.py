@@ -1,0 +1,269 @@
+"""Gradients: an operator's backward as one more operator of PyTorch.
+
+[Backward] `<name>_backward` takes the gradients of the results, the arguments and results that
+the derivative uses, and for each argument with a gradient whether it is wanted; it gives those that
+are, one after the other, and as many for a list of tensors as the list has. So a compiler sees an
+operator with a schema, and none of the formula's steps.
+
+[Again] An operator without a derivative whose kernel is made of other operators has the gradient
+of these: it runs again under Opyard's tape in its backward. One that draws random numbers does not.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _C, _gradients
+from .._autograd import runs
+from .._autograd.modes import enable_grad
+from .._core import ops as _ops
+
+_CONTIGUOUS = 0  # the number of that memory format
+_TENSORS = ("Tensor", "Tensor?", "Tensor[]", "Tensor?[]")
+
+
+def plain_type(type_: object) -> str:
+    """A type without the marks of aliases, and lists without their length."""
+    return re.sub(r"\[\d+\]", "[]", re.sub(r"\([a-z!*|> -]*\)", "", str(type_)))
+
+
+def _spread(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _tensor_of(value: Any) -> Any:
+    """An array of another library as a Tensor on its memory, anything else as it is."""
+    return _C.from_dlpack(value) if hasattr(type(value), "__dlpack__") else value
+
+
+class Backward:
+    """The backward of an operator: what it takes, and how it runs.
+
+    `arguments`, `results` and `gradients` are the numbers of what it takes, `gives` those of the
+    arguments whose gradients it gives, `missing` those of which the derivative says nothing.
+    """
+
+    def __init__(self, op: "_C.OpOverload") -> None:
+        self.op = op
+        self._arguments = op._schema.arguments
+        self._results = op._schema.returns
+        self._call = _gradients.DerivativeCall(op)
+        self._tensors = [
+            number
+            for number, argument in enumerate(self._arguments)
+            if plain_type(argument.type) in _TENSORS
+        ]
+        if self._call:
+            use = self._call.use()
+            self.arguments = sorted({*use.arguments, *use.gives})
+            self.results, self.gradients = use.results, use.gradients
+            self.gives, self.missing = use.gives, use.missing
+        else:
+            self.arguments = list(range(len(self._arguments)))
+            self.results, self.gradients = [], list(range(len(self._results)))
+            self.gives, self.missing = self._tensors, []
+
+    @property
+    def is_by_derivative(self) -> bool:
+        """Whether the operator has a derivative; else see [Again]."""
+        return bool(self._call)
+
+    def declaration(self, name: str) -> str:
+        """Its schema, under `name`: all arguments can be given by position."""
+        used = {argument.name for argument in self._arguments}
+        takes = [self._result("grad", number, used) for number in self.gradients]
+        for number in self.arguments:
+            argument = self._arguments[number]
+            takes.append(f"{plain_type(argument.real_type)} {argument.name}")
+        takes += [self._result("result", number, used) for number in self.results]
+        wanted = "wanted"
+        while wanted in used:
+            wanted += "_"
+        return f"{name}({', '.join([*takes, f'bool[] {wanted}'])}) -> Tensor[]"
+
+    def _result(self, what: str, number: int, used: set[str]) -> str:
+        name = what if len(self._results) == 1 else f"{what}{number}"
+        while name in used:
+            name += "_"
+        return f"{plain_type(self._results[number].real_type)} {name}"
+
+    def run(self, values: Sequence[Any], wanted: Sequence[bool]) -> "list[_C.Tensor]":
+        """The gradients that are wanted, of tensors that can have one.
+
+        `values` are in the order of the declaration, tensors of either library; `wanted` is one
+        for each of `gives`. Each result is contiguous, on memory of its own.
+        """
+        gradients: list[Any] = [None] * len(self._results)
+        arguments: list[Any] = [None] * len(self._arguments)
+        results: list[Any] = [None] * len(self._results)
+        numbers = [
+            *((gradients, number) for number in self.gradients),
+            *((arguments, number) for number in self.arguments),
+            *((results, number) for number in self.results),
+        ]
+        for (place, number), value in zip(numbers, values, strict=True):
+            place[number] = value
+        asked = {number for number, is_one in zip(self.gives, wanted, strict=True) if is_one}
+        given = tuple(one for gradient in gradients for one in _spread(gradient))
+        if self._call:
+            flags = [number in asked for number in range(len(self._arguments))]
+            made = self._call(tuple(arguments), tuple(results), given, flags)
+            return [gradient for gradient in made if gradient is not None]
+        return self._again(arguments, given, asked)
+
+    def _again(self, arguments: list, given: tuple, asked: set[int]) -> "list[_C.Tensor]":
+        """See [Again]."""
+        leaves: list[_C.Tensor] = []
+
+        def leaf(value: Any) -> Any:
+            tensor = _tensor_of(value)
+            if isinstance(tensor, _C.Tensor) and (
+                tensor.dtype.is_floating_point or tensor.dtype.is_complex
+            ):
+                tensor = _gradients.detached(tensor).requires_grad_()
+                leaves.append(tensor)
+            return tensor
+
+        again = []
+        for number, value in enumerate(arguments):
+            make = leaf if number in asked else _tensor_of
+            several = isinstance(value, list | tuple)
+            again.append([make(one) for one in value] if several else make(value))
+        with enable_grad():
+            results = self.op(
+                *(v for v, a in zip(again, self._arguments, strict=True) if not a.kwarg_only),
+                **{a.name: v for v, a in zip(again, self._arguments, strict=True) if a.kwarg_only},
+            )
+        whole = results if len(self._results) > 1 else (results,)
+        flat = [one for result in whole for one in _spread(result)]
+        pairs = [
+            (result, _tensor_of(gradient))
+            for result, gradient in zip(flat, given, strict=True)
+            if isinstance(result, _C.Tensor) and result.requires_grad and gradient is not None
+        ]
+        made: Sequence[_C.Tensor | None] = [None] * len(leaves)
+        if pairs and leaves:
+            roots, gradients = zip(*pairs, strict=True)
+            made = runs.grad(roots, leaves, gradients, allow_unused=True)
+        aten = _ops.ops.aten
+        return [
+            aten.zeros(list(leaf.shape), dtype=leaf.dtype)
+            if gradient is None
+            else aten.clone(gradient, memory_format=_CONTIGUOUS)
+            for leaf, gradient in zip(leaves, made, strict=True)
+        ]
+
+
+def backward_kernel(torch: Any, backward: Backward) -> Callable[..., Any]:
+    """What runs for `<name>_backward` on the CPU."""
+
+    def kernel(*values: Any) -> list[Any]:
+        *given, wanted = values
+        with torch.no_grad():
+            return [torch.from_dlpack(gradient) for gradient in backward.run(given, wanted)]
+
+    return kernel
+
+
+def backward_fake(torch: Any, backward: Backward) -> Callable[..., Any]:
+    """Its fake kernel: each gradient is as large as its tensor, and contiguous."""
+    first = len(backward.gradients)
+    places = [first + backward.arguments.index(number) for number in backward.gives]
+
+    def fake(*values: Any) -> list[Any]:
+        *given, wanted = values
+        return [
+            torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+            for place, is_wanted in zip(places, wanted, strict=True)
+            if is_wanted
+            for tensor in _spread(given[place])
+            if _has_gradient(torch, tensor)
+        ]
+
+    return fake
+
+
+def autograd_of(
+    torch: Any, backward: Backward, backward_op: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """setup_context and backward as torch.library.register_autograd() takes them."""
+    arguments = backward.op._schema.arguments
+    positional = [number for number, argument in enumerate(arguments) if not argument.kwarg_only]
+    place_in = {number: place for place, number in enumerate(positional)}
+
+    def given_to(inputs: tuple, named: dict, number: int) -> Any:
+        if number in place_in:
+            return inputs[place_in[number]]
+        return named[arguments[number].name]
+
+    def setup_context(
+        ctx: Any, inputs: tuple, output: Any, keyword_only_inputs: Any = None
+    ) -> None:
+        named = keyword_only_inputs or {}
+        values = [given_to(inputs, named, number) for number in backward.arguments]
+        results = output if isinstance(output, tuple) else (output,)
+        values += [results[number] for number in backward.results]
+        tensors: list[Any] = []
+        # Where tensors are is said by what is in their place: one, or as many as a list has.
+        plan: list[Any] = []
+        for value in values:
+            several = _spread(value)
+            if any(isinstance(one, torch.Tensor) for one in several):
+                at = [_take(torch, one, tensors) for one in several]
+                plan.append((at if isinstance(value, list | tuple) else at[0], True))
+            else:
+                plan.append((value, False))
+        ctx.save_for_backward(*tensors)
+        ctx.opyard_plan = plan
+
+    def run(ctx: Any, *gradients: Any) -> Any:
+        saved = ctx.saved_tensors
+        values = [gradients[number] for number in backward.gradients]
+        for what, is_saved in ctx.opyard_plan:
+            if not is_saved:
+                values.append(what)
+            elif isinstance(what, list):
+                values.append([saved[at] if at is not None else None for at in what])
+            else:
+                values.append(saved[what])
+        given = list(ctx.needs_input_grad)  # of the arguments that were passed
+        needs = dict(zip(positional, given, strict=False))
+        _refuse_missing(backward, needs)
+        wanted = [_any_of(needs.get(number, False)) for number in backward.gives]
+        made = iter(backward_op(*values, wanted) if any(wanted) else ())
+        result: list[Any] = [[None] * len(n) if isinstance(n, list) else None for n in given]
+        first = len(backward.gradients)
+        for number, is_wanted in zip(backward.gives, wanted, strict=True):
+            if not is_wanted:
+                continue
+            value = values[first + backward.arguments.index(number)]
+            got = [next(made) if _has_gradient(torch, one) else None for one in _spread(value)]
+            result[place_in[number]] = got if isinstance(value, list | tuple) else got[0]
+        return tuple(result)
+
+    return setup_context, run
+
+
+def _take(torch: Any, value: Any, tensors: list[Any]) -> "int | None":
+    if not isinstance(value, torch.Tensor):
+        return None
+    tensors.append(value)
+    return len(tensors) - 1
+
+
+def _has_gradient(torch: Any, value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def _any_of(needs: Any) -> bool:
+    return any(needs) if isinstance(needs, list | tuple) else bool(needs)
+
+
+def _refuse_missing(backward: Backward, needs: dict[int, Any]) -> None:
+    for number in backward.missing:
+        if _any_of(needs.get(number, False)):
+            name = backward.op._schema.arguments[number].name
+            raise RuntimeError(
+                f"{backward.op.name()}: its derivative has no formula for its argument '{name}', "
+                "which requires a gradient"
+            )
