@@ -23,8 +23,9 @@ void require_plain_elements(const char* what, const Tensor& x) {
          fmt::format("{} of {} on {}: elements are read from memory of the cpu only", what,
                      describe(x), to_string(impl.own_device())));
   }
-  if (impl.has_policy(TensorImpl::kCustomSizes | TensorImpl::kCustomStrides |
-                      TensorImpl::kSymbolic)) {
+  // Symbolic sizes are those of a tensor on meta, of which nothing is read.
+  const bool is_symbolic = impl.has_policy(TensorImpl::kSymbolic) && !is_own_meta(impl);
+  if (is_symbolic || impl.has_policy(TensorImpl::kCustomSizes | TensorImpl::kCustomStrides)) {
     fail(ErrorKind::Unsupported,
          fmt::format(
              "{} of {}: its class defines its geometry, and elements are found by the memory's own",

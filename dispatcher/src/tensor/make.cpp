@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "opyard/detail/tensor/symbolic_loops.h"
 #include "opyard/tensor/strided_loop.h"
 #include "opyard/tensor/views.h"
 
@@ -60,6 +61,8 @@ std::int64_t from_front(std::int64_t dim, std::int64_t count) {
 }  // namespace
 
 Tensor empty_like(const Tensor& x, std::optional<DType> dtype) {
+  if (detail::is_symbolic(x))
+    return detail::symbolic_loops().empty_like(x, dtype.value_or(x.dtype()));
   return Tensor::empty(x.sizes(), dtype.value_or(x.dtype()), x.device());
 }
 
@@ -87,10 +90,7 @@ Tensor contiguous(const Tensor& x) {
 void copy(const Tensor& result, const Tensor& from) {
   void* const to = detail::elements_to_write("copy", result, result.dtype());
   detail::require_loop_input("copy", from, result.dtype());
-  if (to == nullptr) {
-    detail::plan_loop<2>(result.sizes(), {{&result, &from}});
-    return;
-  }
+  if (to == nullptr) return detail::require_loop_sizes(from, result);
   require_elements("copy", from);
   copy_strided(result, from, to);
 }

@@ -1,6 +1,7 @@
 // tensor/strided_loop.cpp: dimension order and joining for strided loops.
 #include "opyard/tensor/strided_loop.h"
 
+#include "opyard/detail/tensor/symbolic_loops.h"
 #include "opyard/tensor/broadcast.h"
 #include "opyard/tensor/wrapped_stride.h"
 
@@ -13,9 +14,29 @@ void broadcast_strides(const Tensor& x, IntSpan sizes, DimVector& strides) {
   expand_strides(x.sizes(), x.strides(), sizes, strides);
 }
 
+namespace {
+
+constinit SymbolicLoops symbolic_functions{};
+
+SizeClash find_misfit_of(const Tensor& sizes, const Tensor& to) {
+  if (is_symbolic(sizes) || is_symbolic(to)) return symbolic_functions.find_misfit(sizes, to);
+  return find_misfit(sizes.sizes(), to.sizes());
+}
+
+}  // namespace
+
+void set_symbolic_loops(const SymbolicLoops& functions) noexcept { symbolic_functions = functions; }
+const SymbolicLoops& symbolic_loops() noexcept { return symbolic_functions; }
+
+void require_loop_sizes(const Tensor& x, const Tensor& to) {
+  if (const SizeClash misfit = find_misfit_of(x, to)) {
+    refuse_misfit("transform", {"an input", x}, {"the result", to}, misfit);
+  }
+}
+
 void require_reduced(const Tensor& result, const Tensor& x) {
-  if (const SizeClash misfit = find_misfit(result.sizes(), x.sizes())) {
-    refuse_misfit("reduce", {"the result", result}, {"x", x.sizes()}, misfit);
+  if (const SizeClash misfit = find_misfit_of(result, x)) {
+    refuse_misfit("reduce", {"the result", result}, {"x", x}, misfit);
   }
 }
 

@@ -8,7 +8,9 @@
 #include <numeric>
 #include <vector>
 
+#include "../symbolic.h"
 #include "../thrown_by.h"
+#include "opyard/value/sym_tensor.h"
 
 namespace opyard::test_meta_kernels {
 namespace {
@@ -73,7 +75,31 @@ TEST(Loops, RefuseWhatDoesNotFit) {
   EXPECT_EQ(misfit.kind, ErrorKind::BadShape);
   EXPECT_EQ(misfit.text,
             std::string("reduce: the result is float32[2] and does not fit x, which is "
-                        "[2, 3]: dimension -1 of the result is 2, and must be 3 or 1"));
+                        "float32[2, 3]: dimension -1 of the result is 2, and must be 3 or 1"));
+}
+
+TEST(OnMeta, X37_LoopsTakeSizesThatAreSymbolic) {
+  const Tensor x = on_meta({2, 3}), y = on_meta({2, 3}), sum = on_meta({3});
+  for (const Tensor* const each : {&x, &y}) {
+    make_symbolic(*each, {Reasoner::symbol("n", 2), 3}, {3, 1}, 0);
+  }
+  const auto before = version_of(y);
+  transform(y, [](float a) { return a; }, x);
+  copy(y, x);
+  fill(y, 1.0f);
+  EXPECT_EQ(version_of(y), before + 3);
+  reduce(sum, 0.0f, [](float a, float b) { return a + b; }, x);
+  EXPECT_EQ(thrown_by([&] { transform(y, [](double a) { return a; }, x); }).kind,
+            ErrorKind::BadArgument);
+  const Tensor wide = empty_like(x, DType::Float64);
+  EXPECT_EQ(wide.dtype(), DType::Float64);
+  EXPECT_EQ(to_string(sym_sizes(wide)[0]), "n");
+  EXPECT_EQ(to_string(sym_strides(wide)[0]), "3");
+  const Thrown misfit = thrown_by([&] { transform(y, [](float a) { return a; }, on_meta({4})); });
+  EXPECT_EQ(misfit.kind, ErrorKind::BadShape);
+  EXPECT_NE(misfit.text.find("dimension -1 of an input is 4, and must be 3 or 1"),
+            std::string::npos)
+      << misfit.text;
 }
 
 TEST(OnMeta, X37_LoopsLookAtSizesAndDTypesAndDoNothing) {

@@ -13,7 +13,8 @@
 // writes gives.
 //
 // [Meta] For a result on meta sizes and dtypes are looked at and nothing is done, so a kernel of
-// these loops gives its results' sizes and dtypes there. for_each gives elements away, and raises.
+// these loops gives its results' sizes and dtypes there, also symbolic sizes. for_each gives
+// elements away, and raises.
 //
 // Depends on: tensor/accessor.h.
 #pragma once
@@ -109,6 +110,9 @@ OPYARD_API const void* elements_to_read(const char* what, const Tensor& x, DType
 OPYARD_API void* elements_to_write(const char* what, const Tensor& x, DType dtype);
 // What is checked of an input whose elements are not looked at, since the result is on meta.
 OPYARD_API void require_loop_input(const char* what, const Tensor& x, DType dtype);
+// The same of sizes, which may be symbolic. Raises BadShape if x does not broadcast to those of
+// `to`.
+OPYARD_API void require_loop_sizes(const Tensor& x, const Tensor& to);
 // Raises BadShape for a result of reduce() that does not broadcast to x's sizes.
 OPYARD_API void require_reduced(const Tensor& result, const Tensor& x);
 
@@ -117,11 +121,12 @@ void transform_typed(Types<T...>, const Tensor& result, F& f, const Inputs&... i
   static_assert(sizeof...(T) == sizeof...(Inputs), "one tensor for each parameter of the function");
   using R = typename ElementFunction<std::remove_cvref_t<F>>::Result;
   auto* const to = static_cast<R*>(elements_to_write("transform", result, dtype_of<R>));
-  const auto plan = plan_loop<1 + sizeof...(T)>(
-      result.sizes(), {{&result, static_cast<const Tensor*>(&inputs)...}});
   if (__builtin_expect(to == nullptr, 0)) {
+    (require_loop_sizes(inputs, result), ...);
     return (require_loop_input("transform", inputs, dtype_of<T>), ...);
   }
+  const auto plan = plan_loop<1 + sizeof...(T)>(
+      result.sizes(), {{&result, static_cast<const Tensor*>(&inputs)...}});
   auto body = [&f](R& written, const T&... from) { written = f(from...); };
   run_loop<R, const T...>(
       plan, std::make_index_sequence<1 + sizeof...(T)>(), body, to,
@@ -134,8 +139,8 @@ void reduce_typed(Types<R, T>, const Tensor& result, R start, F& f, const Tensor
                 "the function gives what its first parameter is");
   auto* const to = static_cast<R*>(elements_to_write("reduce", result, dtype_of<R>));
   require_reduced(result, x);
-  const auto plan = plan_loop<2>(x.sizes(), {{&result, &x}});
   if (__builtin_expect(to == nullptr, 0)) return require_loop_input("reduce", x, dtype_of<T>);
+  const auto plan = plan_loop<2>(x.sizes(), {{&result, &x}});
   const auto* const from = static_cast<const T*>(elements_to_read("reduce", x, dtype_of<T>));
   auto begin = [start](R& written) { written = start; };
   run_loop<R>(plan_loop<1>(result.sizes(), {{&result}}), std::index_sequence<0>(), begin, to);
