@@ -4,6 +4,7 @@
 
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
     python-3.X      test/python on each CPython found, two at once; pytest's XML
+    citizens        test/python/publish, where the frameworks are that operators are published into
     consumer        test/consumer against the installed wheel; pytest's XML
     headers         compiles each public header alone
     instructions    what each hot path costs, under callgrind, against what is written down
@@ -182,6 +183,26 @@ def consumer() -> Tally:
     return judge(tally, code == 0)
 
 
+def citizens() -> Tally:
+    """A framework that is missing is a failure here, not a reason to skip."""
+    environment = {
+        "OPYARD_BUILD": str(BUILD / "main"),
+        "OPYARD_FRAMEWORKS": "required",
+        "PYTHONPATH": str(BUILD / "main/pyfallback"),
+    }
+    xml = RESULTS / "pytest-citizens.xml"
+    xml.unlink(missing_ok=True)
+    say("== citizens")
+    command = [venv("frameworks"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [f"--junitxml={xml}", "--show-capture=no", str(ROOT / "test/python/publish")]
+    code, seconds, _ = execute(command, environment, shown=True)
+    tally = Tally("citizens", seconds=seconds)
+    tally.read([xml] if xml.exists() else [])
+    if tally.skipped:
+        tally.fail("tests were skipped, and all that they need is installed")
+    return judge(tally, code == 0)
+
+
 def headers() -> Tally:
     """Each public header is the only thing that its source includes."""
     say("== headers")
@@ -230,6 +251,7 @@ def suites_by_name() -> dict[str, tuple[str, Suite]]:
     for version in pythons():
         found[f"python-{version}"] = ("main", lambda version=version: python(version))
     return found | {
+        "citizens": ("main", citizens),
         "headers": ("main", headers),
         "consumer": ("wheel", consumer),
         "instructions": ("main", instructions),

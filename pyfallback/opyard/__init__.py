@@ -59,6 +59,8 @@ if TYPE_CHECKING:
         profiler,
         schema,
         testing,
+    )
+    from . import (
         torch as torch,
     )
     from ._autograd.modes import (

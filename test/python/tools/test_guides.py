@@ -34,6 +34,10 @@ PROGRAMS = {
 }
 
 
+# What the programs of a guide need to be installed.
+NEEDS = {"publishing": "torch"}
+
+
 def run_program(guide, text, in_cpp, folder):
     from opyard import _build_info
 
@@ -74,6 +78,8 @@ def run_program(guide, text, in_cpp, folder):
 def test_the_programs_of_a_guide_work(guide, tmp_path):
     from opyard import _build_info
 
+    if guide.stem in NEEDS:
+        pytest.importorskip(NEEDS[guide.stem])
     text = guide.read_text("utf-8")
     in_c = blocks(text, "c")
     if in_c:
