@@ -4,9 +4,12 @@
     torch.compile(lambda x: torch.ops.demo.scale(x, 2.0), fullgraph=True)(x)
     published.undo()
 
-PyTorch is imported by publish(), not before.
+    opyard.torch.adopt("torchvision::nms")         # and the other way: ops.torchvision.nms
+
+PyTorch is imported by these functions, not before.
 """
 
+from ._torch.adopted import Adopted, adopt
 from ._torch.published import Published, publish
 
-__all__ = ["Published", "publish"]
+__all__ = ["Adopted", "Published", "adopt", "publish"]
