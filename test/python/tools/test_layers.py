@@ -245,11 +245,24 @@ def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(c
     plant("test/python/other/test_planted.py", "# Suspect no one.\n")
     plant("test/python/test_outside.py", head)
     assert list(check_tests()) == [
-        "test/python/other/test_planted.py: its head does not say whom to suspect if it fails",
         "test/python/planted/helper.py: 601 lines, of 600; split it by subject",
+        "test/python/other/test_planted.py: its head does not say whom to suspect if it fails",
         "test/python/planted/test_planted.py: test/python/other/test_planted.py has this name, "
         "too; modules of tests are found by it alone",
         "test/python/test_outside.py: a test is in a room, test/python/<room>/",
+    ]
+
+
+def test_cpp_tests_are_short_also_if_they_say_that_they_are_one_piece(copy, plant):
+    head = "// Suspect the linter. The file is one piece.\n"
+    plant("test/cpp/planted/test_planted.cpp", head + "\n" * (LONGEST_FILE - 1))
+    plant("test/cpp/planted/helper.h", "\n" * LONGEST_FILE)
+    assert list(check_tests()) == []
+    plant("test/cpp/planted/test_planted.cpp", "\n")
+    plant("test/cpp/planted/helper.h", "\n")
+    assert list(check_tests()) == [
+        "test/cpp/planted/helper.h: 601 lines, of 600; split it by subject",
+        "test/cpp/planted/test_planted.cpp: 601 lines, of 600; split it by subject",
     ]
 
 
