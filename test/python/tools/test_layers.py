@@ -390,6 +390,23 @@ def test_an_import_that_points_upward_is_refused_also_a_late_one(copy, plant, te
     assert [fault for fault in faults if fault.startswith(BELOW) and "above it" in fault], faults
 
 
+SIDEWAYS = [
+    ("autograd/python/opyard/planted.py", "from ._jit import reads\n"),
+    ("autograd/python/opyard/planted_late.py", "def late():\n    from . import jit\n"),
+    ("profiler/python/opyard/planted.py", "from ._nn.module import Module\n"),
+    ("profiler/python/opyard/planted_more.py", "from . import _graphs\n"),
+]
+
+
+def test_an_import_of_what_a_slice_does_without_is_refused(copy, plant):
+    for file, text in SIDEWAYS:
+        plant(file, text)
+    plant("jit/python/opyard/planted.py", "from ._nn.module import Module\n")
+    plant("autograd/python/opyard/planted_extension.py", "from . import _graphs\n")
+    faults = [fault for fault in check_package() if "does without" in fault]
+    assert [fault.partition(":")[0] for fault in faults] == [file for file, _ in SIDEWAYS]
+
+
 def test_modules_of_a_room_in_a_circle_are_refused_also_by_late_imports(copy, plant):
     plant("pyfallback/opyard/_core/planted_a.py", "from .planted_b import name\n")
     plant(
