@@ -334,6 +334,19 @@ def test_a_door_upward_that_is_not_in_the_list_is_refused(copy, plant):
     assert [fault for fault in faults if "docs/concepts/layers.md: is not what" in fault]
 
 
+def test_cpp_that_imports_a_module_of_the_package_by_itself_is_refused(copy, plant):
+    (copy / "docs/concepts").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "docs/concepts/layers.md", copy / "docs/concepts")
+    plant("jit/python/graphs/planted.cpp", 'py::module_::import("opyard._jit.reads");\n')
+    plant("models/python/files/planted.cpp", 'py::module_::import("opyard._graphs");\n')
+    plant("pyfallback/vtable/planted.cpp", 'PyImport_ImportModule("opyard.library");\n')
+    faults = [fault.partition(", which is above it")[0] for fault in check_doors()]
+    assert faults == [
+        "jit/python/graphs/planted.cpp: imports opyard._jit.reads",
+        "pyfallback/vtable/planted.cpp: imports opyard.library",
+    ]
+
+
 def test_a_function_that_is_handed_down_alone_is_a_door(copy, plant):
     (copy / "docs/concepts").mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "docs/concepts/layers.md", copy / "docs/concepts")
