@@ -356,11 +356,21 @@ def test_a_function_that_is_handed_down_alone_is_a_door(copy, plant):
         "OPYARD_API void set_planted_site(std::string (*site)()) noexcept;\n"
         "OPYARD_API PlantedCall set_planted_call(\n    PlantedCall call) noexcept;\n"
         "extern OPYARD_API constinit std::atomic<PlantedCall> planted_call;\n"
-        "void set_planted_number(int number);\n",
+        "void set_planted_number(int number);\n"
+        "OPYARD_API void hear_of_planted(void (*function)() noexcept) noexcept;\n"
+        "PlantedCall replace_planted(PlantedCall call);\n"
+        "OPYARD_API void tell_planted(\n    std::function<void(int, int)> told);\n"
+        "int ask_planted(PlantedCall call);\n"
+        "void run_planted(PlantedCall call, int times);\n"
+        "struct Planted {\n  void each(PlantedCall call);\n};\n"
+        "template <typename Call>\nvoid all_planted(Call call);\n",
     )
     plant("jit/src/ir/planted.h", "void set_planted_check(opyard::PlantedCall check = nullptr);\n")
     faults = [fault.partition(" is a door upward")[0] for fault in check_doors()]
     assert faults == [
+        "autograd/include/opyard/autograd/planted.h: hear_of_planted",
+        "autograd/include/opyard/autograd/planted.h: replace_planted",
+        "autograd/include/opyard/autograd/planted.h: tell_planted",
         "autograd/include/opyard/autograd/planted.h: set_planted_site",
         "autograd/include/opyard/autograd/planted.h: set_planted_call",
         "autograd/include/opyard/autograd/planted.h: planted_call",
