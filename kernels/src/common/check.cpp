@@ -85,6 +85,15 @@ std::int64_t wrap_dim(const char* op, std::int64_t dim, std::int64_t count) {
   return dim < 0 ? dim + limit : dim;
 }
 
+std::size_t require_slice_dim(const char* op, const Tensor& self, std::int64_t dim) {
+  require_defined(op, "self", self);
+  if (self.dim() == 0) {
+    refuse(ErrorKind::BadShape,
+           {op, ": self is ", self, ", which has no dimensions to take a part of"});
+  }
+  return std::size_t(wrap_dim(op, dim, self.dim()));
+}
+
 void require_index(const char* op, const char* argument, std::int64_t index, std::size_t dim,
                    const Tensor& self) {
   const std::int64_t size = self.sizes()[dim];

@@ -45,6 +45,10 @@ void require_real(const char* op, const char* argument, const Scalar& number);
 // dimensions is taken as if it had one. Raises BadIndex.
 std::int64_t wrap_dim(const char* op, std::int64_t dim, std::int64_t count);
 
+// The dimension from the front that a part of self is taken along. Raises BadShape for a tensor
+// without dimensions, BadIndex, and BadArgument for one that is undefined.
+std::size_t require_slice_dim(const char* op, const Tensor& self, std::int64_t dim);
+
 // Raises BadIndex unless `index`, the argument's value, counts an element of the dimension from
 // the front or from the end.
 void require_index(const char* op, const char* argument, std::int64_t index, std::size_t dim,
