@@ -38,6 +38,13 @@ void require_index_dtype(const char* op, const char* argument, const Tensor& ten
 // The same, of exactly this dtype. Raises BadArgument.
 void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype);
 
+// A defined tensor of floats or of complex numbers. Raises BadArgument.
+void require_inexact(const char* op, const char* argument, const Tensor& tensor);
+
+// Two defined tensors of one dtype. Raises BadArgument.
+void require_one_dtype(const char* op, const char* first, const Tensor& a, const char* second,
+                       const Tensor& b);
+
 // A number that is not complex. Raises Unsupported.
 void require_real(const char* op, const char* argument, const Scalar& number);
 
