@@ -124,15 +124,13 @@ using Shown = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
 
 // Raises the sentence for the first two that do not broadcast, if there are two.
 void require_broadcast(const std::string& op, const std::vector<Shown>& operands) {
-  for (std::size_t i = 1; i < operands.size(); ++i) {
-    for (std::size_t before = 0; before < i; ++before) {
-      const auto& [name_a, text_a, a] = operands[before];
-      const auto& [name_b, text_b, b] = operands[i];
-      if (const SizeClash clash = find_clash(IntSpan(a), IntSpan(b))) {
-        refuse_broadcast(op, {name_a, text_a, a.size()}, {name_b, text_b, b.size()}, clash);
-      }
-    }
-  }
+  const ClashingPair pair = find_clashing_pair(operands.size(), [&](std::size_t i, std::size_t j) {
+    return find_clash(IntSpan(std::get<2>(operands[i])), IntSpan(std::get<2>(operands[j])));
+  });
+  if (!pair) return;
+  const auto& [name_a, text_a, a] = operands[pair.first];
+  const auto& [name_b, text_b, b] = operands[pair.second];
+  refuse_broadcast(op, {name_a, text_a, a.size()}, {name_b, text_b, b.size()}, pair.clash);
 }
 
 void add_resources(py::module_& module) {

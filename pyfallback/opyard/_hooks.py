@@ -67,6 +67,8 @@ _LATE = {
     "call_gradient": ("opyard._autograd.tensors", "call"),
     "trace_made": ("opyard._jit.reads", "trace_made"),
     "trace_read": ("opyard._jit.reads", "trace_read"),
+    "compile_graph": ("opyard.jit", "compile"),
+    "scope_reader": ("opyard._jit.scopes", "reader"),
     "find_mismatch": ("opyard._graphs", "find_mismatch"),
     "register_formula": ("opyard._autograd.registered", "register"),
     "formulas": ("opyard._gradients", "formulas"),

@@ -1,10 +1,23 @@
-"""The same work on several threads at once."""
+"""The same work on several threads at once, and the wait for what a thread drops."""
 
 import os
 import threading
+import time
+
+import opyard
 
 THREADS = 4
 ROUNDS = 20 if "OPYARD_SANITIZER" in os.environ else 100
+
+
+def is_soon_gone(reference):
+    """Whether what a thread without the GIL drops is gone, of which this is a weak reference."""
+    for _ in range(1000):
+        if reference() is None:
+            return True
+        time.sleep(0.005)
+        opyard.tensor([0])  # an entry, which drops what was left behind
+    return False
 
 
 def at_once(body):

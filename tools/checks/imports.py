@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .circles import circle_in
-from .orders import PACKAGE, PACKAGE_TOP, PACKAGES, in_opyard, package_room
+from .orders import (
+    NEEDS_ONLY,
+    PACKAGE,
+    PACKAGE_SLICES,
+    PACKAGE_TOP,
+    PACKAGES,
+    in_opyard,
+    is_roomless,
+    layer_of,
+    package_room,
+)
 from .sources import listed, text_of
 
 
@@ -52,6 +62,16 @@ def imports_of(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, Path
                 yield node.lineno, modules[name]
 
 
+def may_import(path: Path, other: Path) -> bool:
+    """Whether the slice of a module is above that of the other one, and may need it."""
+    mine, owner = layer_of(path), layer_of(other)
+    if mine in ("pyfallback", owner) or path.name in PACKAGE_TOP:
+        return True
+    if owner not in NEEDS_ONLY.get(mine, [owner]):
+        return False
+    return is_roomless(other) or PACKAGE_SLICES.index(owner) < PACKAGE_SLICES.index(mine)
+
+
 def check_package() -> Iterator[str]:
     """The rooms of the package point one way, and no modules import each other in a circle, also by
     what is imported late.
@@ -69,6 +89,8 @@ def check_package() -> Iterator[str]:
             arrows.setdefault(str(path), set()).add(str(other))
             if package_room(other) > package_room(path):
                 yield f"{path}:{line}: imports {other}, which is above it"
+            elif not may_import(path, other):
+                yield f"{path}:{line}: imports {other}, which {layer_of(path)}/ does without"
             is_plain = path.is_relative_to(PACKAGE) and path.name not in PACKAGE_TOP
             if is_plain and not other.is_relative_to(PACKAGE):
                 yield f"{path}:{line}: imports {other}, a layer's; ask by name, see _hooks.py"

@@ -83,8 +83,21 @@ PACKAGE_ROOMS = [
     "_torch",
     "_array_api",
 ]
+# Whose modules the rooms are, lowest first. Not the order of the layers: what compiles graphs for
+# people takes modules of nn and loads models, of which the C++ of graphs knows nothing.
+PACKAGE_SLICES = [
+    "pyfallback",
+    "autograd/python",
+    "kernels/python",
+    "models/python",
+    "jit/python",
+    "profiler/python",
+    "publish/python",
+]
+# What is run from a shell, which is above all modules that people import.
+COMMANDS = ["__main__.py", "_run_command.py"]
 # The modules of the package that may name what a layer brings.
-PACKAGE_TOP = ["__init__.py", "__main__.py", "_hooks.py"]
+PACKAGE_TOP = ["__init__.py", "_hooks.py", *COMMANDS]
 
 
 def layer_of(path: Path) -> str | None:
@@ -149,13 +162,9 @@ def in_opyard(path: Path) -> Path:
     return path.relative_to(next(each for each in PACKAGES if path.is_relative_to(each)))
 
 
-def package_room(path: Path) -> int:
-    """The number of the room of a module: the modules that people import are above all rooms."""
-    folder = in_opyard(path).parts[0]
-    if folder in PACKAGE_ROOMS:
-        return PACKAGE_ROOMS.index(folder)
-    # Extension modules, what the build wrote down, and the version, which need nothing.
-    if path.stem.split(".")[0] in (
+def is_roomless(path: Path) -> bool:
+    """Extension modules, what the build wrote down, and the version, which import nothing."""
+    return path.stem.split(".")[0] in (
         "_C",
         "_bind",
         "_build_info",
@@ -164,6 +173,14 @@ def package_room(path: Path) -> int:
         "_models",
         "_tracer",
         "_version",
-    ):
+    )
+
+
+def package_room(path: Path) -> int:
+    """The number of the room of a module: the modules that people import are above all rooms."""
+    folder = in_opyard(path).parts[0]
+    if folder in PACKAGE_ROOMS:
+        return PACKAGE_ROOMS.index(folder)
+    if is_roomless(path):
         return -1
-    return len(PACKAGE_ROOMS) + (path.name in ("__init__.py", "__main__.py"))
+    return len(PACKAGE_ROOMS) + (path.name in ("__init__.py", *COMMANDS))

@@ -37,6 +37,10 @@ def check_rooms() -> Iterator[str]:
 
 def check_tests() -> Iterator[str]:
     """The rooms of tests: who runs a test by its name finds one file, and Python one module."""
+    for path in listed("test/python/*.py", "test/cpp/*.cpp", "test/cpp/*.h"):
+        length = text_of(path).count("\n")
+        if length > LONGEST_FILE:
+            yield f"{path}: {length} lines, of {LONGEST_FILE}; split it by subject"
     first: dict[str, Path] = {}
     for path in listed("test/python/*.py"):
         if path.name == "conftest.py":
@@ -44,9 +48,6 @@ def check_tests() -> Iterator[str]:
         other = first.setdefault(path.name, path)
         if other != path:
             yield f"{path}: {other} has this name, too; modules of tests are found by it alone"
-        length = text_of(path).count("\n")
-        if length > LONGEST_FILE:
-            yield f"{path}: {length} lines, of {LONGEST_FILE}; split it by subject"
         if not path.name.startswith("test_"):
             continue
         if len(path.parts) != 4:

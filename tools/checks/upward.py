@@ -9,7 +9,7 @@ import doors
 from . import sources
 from .exceptions import knowing_python
 from .imports import in_package
-from .orders import PLACES, is_private
+from .orders import PACKAGE_ROOMS, PLACES, is_private, is_roomless
 from .sources import listed, text_of
 
 # Structs of function pointers in headers that are no doors: formats of others, what is registered
@@ -51,17 +51,37 @@ INTERFACE = re.compile(r"\)(?: const)?(?: noexcept)? = 0;")
 STD_FUNCTION = re.compile(r"^\s+std::function<", re.M)
 # Classes in public headers with functions that are called back by who was given them.
 NO_FUNCTIONS = {"FutureObject", "Graph", "Hooks", "ReportOptions", "Run", "RunRequest", "Trace"}
-# Setters of functions that no higher floor hands down: tests replace the clock.
-NO_SETTERS = {"set_test_clock"}
+# What takes a function that no higher floor hands down for good: tests replace the clock, and a
+# run of gradients calls once, at its end, what was queued inside of it.
+NO_SETTERS = {"at_end_of_run", "set_test_clock"}
 FUNCTION_ALIAS = re.compile(r"^\s*(?:using (\w+) = |typedef )[^;]*?\(\*\s*(\w*)\)\s*\(", re.M)
 SETTER = re.compile(r"\b(set_\w+)\(\s*(?=\w)")
+# Functions of namespaces, which begin a line: (result, name, parameters).
+FREE_FUNCTION = re.compile(
+    r"^(?!//|#|using |typedef |template|static )(?:OPYARD_\w+ |inline |\[\[\w+\]\] )*"
+    r"([\w:]+) (\w+)\(\s*([^;{}]*?)\s*\)(?: noexcept)?\s*[;{]",
+    re.M,
+)
+FUNCTION_PARAMETER = re.compile(
+    r"(?:const )?std::function<[^;{}]*>(?: const)?&{0,2} \w+|[^(),]*\(\*\s*\w*\)\s*\([^()]*\)[\w ]*"
+)
 PARAMETER = re.compile(r"(?:const )?(?:\w+::)*(\w+)(?: const)? \w+(?: = \w+)?")
+# The module whose function makes a schema again: pickle names the function itself, no hook.
+PICKLED = "schema"
 VARIABLE = re.compile(r"^extern [^;]*atomic<(?:\w+::)*(\w+)> (\w+)[^;]*;", re.M)
 
 
 def function_setters(text: str, aliases: set[str]) -> Iterator[tuple[str, str]]:
-    """What a header declares through which a function pointer is handed down: (name, alias or "").
-    A setter with such a parameter, or an atomic variable that others may see."""
+    """What a header declares through which a function is handed down: (name, alias or "").
+    A setter with such a parameter, a free function with no other one that gives nothing or the
+    former function, or an atomic variable that others may see."""
+    for result, name, parameter in FREE_FUNCTION.findall(text):
+        if name.startswith("set_"):
+            continue
+        one = PARAMETER.fullmatch(parameter)
+        alias = one[1] if one and one[1] in aliases else ""
+        if (alias or FUNCTION_PARAMETER.fullmatch(parameter)) and result in ("void", alias):
+            yield name, alias
     for match in SETTER.finditer(text):
         end, depth = match.end(), 1
         while depth and end < len(text):
@@ -75,6 +95,12 @@ def function_setters(text: str, aliases: set[str]) -> Iterator[tuple[str, str]]:
     for alias, name in VARIABLE.findall(text):
         if alias in aliases:
             yield name, alias
+
+
+def is_importable_by_cpp(module: str) -> bool:
+    """Extension modules, the lowest room, which knows the hooks, and what pickle has to name."""
+    first = module.split(".")[1]
+    return first in (PACKAGE_ROOMS[0], PICKLED) or is_roomless(Path(first))
 
 
 def all_in(members: list[str], aliases: set[str]) -> bool:
@@ -142,6 +168,11 @@ def check_doors() -> Iterator[str]:
         header = next((p for p in listed("*.h") if str(p).endswith(f"/{door.first}")), None)
         if header is None or door.name not in text_of(header):
             yield f"{doors.LIST}: {door.name} is not in {door.first}"
+    imported = re.compile(r'\b(?:import|PyImport_ImportModule)\("(opyard\.[\w.]+)"\)')
+    for path in knowing_python():
+        for name in imported.findall(text_of(path)):
+            if not is_importable_by_cpp(name):
+                yield f"{path}: imports {name}, which is above it; ask by name, see {doors.LIST}"
     asked = re.compile(r"""\bhooks\[["'](\w+)["']\]|(?:require|call|ask)_hook\([^";]*"(\w+)"\)""")
     for path in [*in_package(".py"), *knowing_python()]:
         for match in asked.finditer(text_of(path)):

@@ -96,10 +96,10 @@ PyObject* code_call(PyObject* self, PyObject* args, PyObject* kwargs) {
       [&](const PythonTable& known) { return call_code(known, *shared, self, args, kwargs); });
 }
 
-// The code of the last call, or a new one: opyard.jit.compile() loads the operators that it names.
+// The code of the last call, or a new one: jit.compile() loads the operators that it names.
 const SharedCode& code_of(SharedGraph& shared, PyObject* self) {
   if (shared.code.code == nullptr || shared.code.version != shared.graph->version()) {
-    const py::object code = py::module_::import("opyard.jit").attr("compile")(py::handle(self));
+    const py::object code = python::ask_hook("compile_graph", py::handle(self));
     shared.code = code.cast<const SharedCode&>();
   }
   return shared.code;

@@ -91,8 +91,7 @@ jit::TraceOptions options_of(const PythonTable& known, bool parts) {
     return ask_python(known, *ranges);
   };
   // Null in a program that has no modules.
-  const auto reader =
-      std::make_shared<py::object>(py::module_::import("opyard._jit.scopes").attr("reader")());
+  const auto reader = std::make_shared<py::object>(python::ask_hook("scope_reader"));
   if (!reader->is_none()) {
     options.scope = [&known, reader] {
       return ask_python(known, [&] { return (*reader)().cast<std::string>(); });

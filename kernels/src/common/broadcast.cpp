@@ -27,6 +27,16 @@ SizeClash misfit_of(const Tensor& source, const Tensor& target) {
   return find_misfit(source.sizes(), target.sizes());
 }
 
+// Refuses the first two operands that do not broadcast, if there are two.
+void refuse_clashing(const char* op, std::span<const NamedTensor> operands) {
+  const ClashingPair pair = find_clashing_pair(operands.size(), [&](std::size_t i, std::size_t j) {
+    return clash_of(operands[i].tensor, operands[j].tensor);
+  });
+  if (!pair) return;
+  const NamedTensor &a = operands[pair.first], &b = operands[pair.second];
+  refuse_broadcast(op, {a.name, a.tensor}, {b.name, b.tensor}, pair.clash);
+}
+
 }  // namespace
 
 void refuse_named(const Error& error, const std::string& op, const std::string& other) {
@@ -36,28 +46,14 @@ void refuse_named(const Error& error, const std::string& op, const std::string& 
 }
 
 void refuse_operands(const char* op, std::span<const NamedTensor> operands) {
-  for (std::size_t i = 1; i < operands.size(); ++i) {
-    for (std::size_t before = 0; before < i; ++before) {
-      const NamedTensor &a = operands[before], &b = operands[i];
-      if (const SizeClash clash = clash_of(a.tensor, b.tensor)) {
-        refuse_broadcast(op, {a.name, a.tensor}, {b.name, b.tensor}, clash);
-      }
-    }
-  }
+  refuse_clashing(op, operands);
   refuse(ErrorKind::Internal, {op, ": operands that broadcast were refused"});
 }
 
 // Each fits each other exactly if all broadcast together.
 void require_broadcast(const char* op, std::initializer_list<NamedTensor> operands) {
-  for (const NamedTensor& each : operands) {
-    require_defined(op, each.name, each.tensor);
-    for (const NamedTensor& before : operands) {
-      if (&before == &each) break;
-      if (const SizeClash clash = clash_of(before.tensor, each.tensor)) {
-        refuse_broadcast(op, {before.name, before.tensor}, {each.name, each.tensor}, clash);
-      }
-    }
-  }
+  for (const NamedTensor& each : operands) require_defined(op, each.name, each.tensor);
+  refuse_clashing(op, {operands.begin(), operands.size()});
 }
 
 void require_expandable(const char* op, const NamedTensor& source, const NamedTensor& target) {

@@ -60,6 +60,23 @@ void require_index_dtype(const char* op, const char* argument, const Tensor& ten
   }
 }
 
+void require_one_dtype(const char* op, const char* first, const Tensor& a, const char* second,
+                       const Tensor& b) {
+  require_defined(op, first, a);
+  require_defined(op, second, b);
+  if (a.dtype() != b.dtype()) {
+    refuse(ErrorKind::BadArgument, {op, ": ", first, " is ", a, " and ", second, " is ", b,
+                                    "; both need one dtype, to which aten::to.dtype converts"});
+  }
+}
+
+void require_inexact(const char* op, const char* argument, const Tensor& tensor) {
+  require_defined(op, argument, tensor);
+  if (is_floating_point(tensor.dtype()) || is_complex(tensor.dtype())) return;
+  refuse(ErrorKind::BadArgument, {op, ": ", argument, " is ", tensor,
+                                  "; a float is needed, to which aten::to.dtype converts"});
+}
+
 void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype) {
   require_cpu(op, argument, tensor);
   if (tensor.dtype() != dtype) {
@@ -83,6 +100,15 @@ std::int64_t wrap_dim(const char* op, std::int64_t dim, std::int64_t count) {
                                  "; accepted are ", -limit, " to ", limit - 1});
   }
   return dim < 0 ? dim + limit : dim;
+}
+
+std::size_t require_slice_dim(const char* op, const Tensor& self, std::int64_t dim) {
+  require_defined(op, "self", self);
+  if (self.dim() == 0) {
+    refuse(ErrorKind::BadShape,
+           {op, ": self is ", self, ", which has no dimensions to take a part of"});
+  }
+  return std::size_t(wrap_dim(op, dim, self.dim()));
 }
 
 void require_index(const char* op, const char* argument, std::int64_t index, std::size_t dim,

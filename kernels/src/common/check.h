@@ -38,12 +38,23 @@ void require_index_dtype(const char* op, const char* argument, const Tensor& ten
 // The same, of exactly this dtype. Raises BadArgument.
 void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype);
 
+// A defined tensor of floats or of complex numbers. Raises BadArgument.
+void require_inexact(const char* op, const char* argument, const Tensor& tensor);
+
+// Two defined tensors of one dtype. Raises BadArgument.
+void require_one_dtype(const char* op, const char* first, const Tensor& a, const char* second,
+                       const Tensor& b);
+
 // A number that is not complex. Raises Unsupported.
 void require_real(const char* op, const char* argument, const Scalar& number);
 
 // A dimension counted from the front; `count` is the number of dimensions. A tensor without
 // dimensions is taken as if it had one. Raises BadIndex.
 std::int64_t wrap_dim(const char* op, std::int64_t dim, std::int64_t count);
+
+// The dimension from the front that a part of self is taken along. Raises BadShape for a tensor
+// without dimensions, BadIndex, and BadArgument for one that is undefined.
+std::size_t require_slice_dim(const char* op, const Tensor& self, std::int64_t dim);
 
 // Raises BadIndex unless `index`, the argument's value, counts an element of the dimension from
 // the front or from the end.

@@ -40,6 +40,21 @@ Tensor restrided(const Tensor& self, IntSpan size, IntSpan stride,
 // BadValue, naming the operator, if this one is.
 std::int64_t require_plain_size(const char* op, const Tensor& self, std::int64_t dim);
 
+// In place of a -1 what is left of `whole()` for it, which is asked for only then.
+template <typename Whole>
+void fill_open_size(std::vector<SymInt>& sizes, const Whole& whole) {
+  SymInt known(1);
+  SymInt* open = nullptr;
+  for (SymInt& size : sizes) {
+    if (!size.is_symbolic() && size.expect_int() == -1 && open == nullptr) {
+      open = &size;
+    } else {
+      known = known * size;
+    }
+  }
+  if (open != nullptr) *open = whole() / known;
+}
+
 Tensor symbolic_transpose(const Tensor& self, std::size_t dim0, std::size_t dim1);
 Tensor symbolic_permute(const char* op, const Tensor& self, IntSpan dims);
 Tensor symbolic_unsqueeze(const Tensor& self, std::size_t dim);

@@ -44,6 +44,7 @@ Tensor celu(const Tensor& self, const Scalar& alpha) {
   return where(self > 0, self, times(below, alpha));
 }
 Tensor selu(const Tensor& self) {
+  require_float_input("aten::selu", self);
   return elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
 }
 Tensor prelu_kernel(const Tensor& self, const Tensor& weight) {
@@ -79,12 +80,12 @@ Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val
   if (!is_floating_point(self.dtype()) && is_integral(self.dtype())) {
     return clamp(self, min_val.to_int(), max_val.to_int());
   }
-  return clamp(self, min_val, max_val);
+  return named("aten::hardtanh", "aten::clamp", [&] { return clamp(self, min_val, max_val); });
 }
 Tensor relu6(const Tensor& self) {
   static constinit FoundOperator<Tensor(const Tensor&, const Scalar&, const Scalar&)> op(
       "aten::hardtanh");
-  return op.call(self, 0, 6);
+  return named("aten::relu6", "aten::hardtanh", [&] { return op.call(self, 0, 6); });
 }
 // log(1 + exp(x)), smooth at 0 and without exp() of what is large.
 Tensor log_one_plus_exp(const Tensor& x) {

@@ -144,8 +144,12 @@ Tensor clamp_between(const Tensor& self, const MaybeTensor& min, const MaybeTens
   const Tensor raised = min ? maximum(self, *min) : self;
   return max ? minimum(raised, *max) : raised;
 }
-Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, min, std::nullopt); }
-Tensor clamp_max(const Tensor& self, const Scalar& max) { return clamp(self, std::nullopt, max); }
+Tensor clamp_min(const Tensor& self, const Scalar& min) {
+  return named("aten::clamp_min", "aten::clamp", [&] { return clamp(self, min, std::nullopt); });
+}
+Tensor clamp_max(const Tensor& self, const Scalar& max) {
+  return named("aten::clamp_max", "aten::clamp", [&] { return clamp(self, std::nullopt, max); });
+}
 Tensor square(const Tensor& self) {
   require_defined("aten::square", "self", self);
   return self.dtype() == DType::Bool ? to(self, DType::Int64) : self * self;
@@ -326,13 +330,18 @@ Tensor replaced(const char* op, const Tensor& copy, const Tensor& part, const Te
 }
 Tensor select_scatter(const Tensor& self, const Tensor& src, std::int64_t dim, std::int64_t index) {
   const Tensor copy = clone(self);
-  return replaced("aten::select_scatter", copy, ops::select(copy, dim, index), src);
+  constexpr const char* kOp = "aten::select_scatter";
+  const Tensor part = named(kOp, "aten::select.int", [&] { return ops::select(copy, dim, index); });
+  return replaced(kOp, copy, part, src);
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t dim,
                      std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                      std::int64_t step) {
   const Tensor copy = clone(self);
-  return replaced("aten::slice_scatter", copy, slice(copy, dim, start, end, step), src);
+  constexpr const char* kOp = "aten::slice_scatter";
+  const Tensor part =
+      named(kOp, "aten::slice.Tensor", [&] { return slice(copy, dim, start, end, step); });
+  return replaced(kOp, copy, part, src);
 }
 Tensor index_put_copy(const Tensor& self, const Indices& indices, const Tensor& values,
                       bool accumulate) {
@@ -354,7 +363,7 @@ Tensor fill_by_tensor(const Tensor& self, const Tensor& value) {
   static constinit FoundOperator<Tensor&(Tensor&, const Tensor&)> op("aten::fill_.Tensor");
   require_defined("aten::fill.Tensor", "self", self);
   Tensor result = full(self, self.sizes(), false);
-  op.call(result, value);
+  named("aten::fill.Tensor", "aten::fill_.Tensor", [&] { op.call(result, value); });
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/broadcast.h"
 #include "common/define.h"
 #include "common/dtypes.h"
 #include "common/halves.h"
@@ -18,21 +19,27 @@ namespace {
 
 using namespace ops;
 
+Tensor new_filled(const char* op, const Tensor& self, IntSpan size, const Scalar& fill_value,
+                  MaybeDType dtype, MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
+  using Full = Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
+  static constinit FoundOperator<Full> full("aten::full");
+  require_defined(op, "self", self);
+  return named(op, "aten::full", [&] {
+    return full.call(size, fill_value, dtype.value_or(self.dtype()), layout,
+                     device.value_or(self.device()), pin_memory);
+  });
+}
 Tensor new_full(const Tensor& self, IntSpan size, const Scalar& fill_value, MaybeDType dtype,
                 MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
-  using Full = Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
-  static constinit FoundOperator<Full> op("aten::full");
-  require_defined("aten::new_full", "self", self);
-  return op.call(size, fill_value, dtype.value_or(self.dtype()), layout,
-                 device.value_or(self.device()), pin_memory);
+  return new_filled("aten::new_full", self, size, fill_value, dtype, layout, device, pin_memory);
 }
 Tensor new_zeros(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout layout,
                  MaybeDevice device, MaybeBool pin_memory) {
-  return new_full(self, size, false, dtype, layout, device, pin_memory);
+  return new_filled("aten::new_zeros", self, size, false, dtype, layout, device, pin_memory);
 }
 Tensor new_ones(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout layout,
                 MaybeDevice device, MaybeBool pin_memory) {
-  return new_full(self, size, true, dtype, layout, device, pin_memory);
+  return new_filled("aten::new_ones", self, size, true, dtype, layout, device, pin_memory);
 }
 Tensor new_empty(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout layout,
                  MaybeDevice device, MaybeBool pin_memory) {
@@ -40,8 +47,10 @@ Tensor new_empty(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout
       Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, std::optional<MemoryFormat>);
   static constinit FoundOperator<Empty> op("aten::empty.memory_format");
   require_defined("aten::new_empty", "self", self);
-  return op.call(size, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
-                 pin_memory, std::nullopt);
+  return named("aten::new_empty", "aten::empty.memory_format", [&] {
+    return op.call(size, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
+                   pin_memory, std::nullopt);
+  });
 }
 using EmptyStrided = Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
 // The dimensions in the order of their strides, the largest first.
@@ -85,7 +94,7 @@ Tensor scalar_tensor(const Scalar& s, MaybeDType dtype, MaybeLayout layout, Mayb
 Tensor lift_fresh(const Tensor& self) { return self; }
 Tensor unsafe_view(const Tensor& self, IntSpan size) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> op("aten::view");
-  return op.call(self, size);
+  return named("aten::_unsafe_view", "aten::view", [&] { return op.call(self, size); });
 }
 Tensor type_as(const Tensor& self, const Tensor& other) { return to(self, other.dtype()); }
 
@@ -107,6 +116,7 @@ Tensor extremes(bool largest, const Tensor& self, IntSpan dims, bool keepdim) {
 // The largest is taken off first, unless it is infinite; of complex numbers the largest real part.
 Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   require_defined("aten::logsumexp", "self", self);
+  dim_flags("aten::logsumexp", dim, self.dim());
   const bool is_of_complex = is_complex(self.dtype());
   const bool is_of_floats = is_of_complex || is_floating_point(self.dtype());
   const Tensor x = is_of_floats ? self : to(self, kDefaultFloat);

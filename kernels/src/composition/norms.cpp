@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/ops.h"
 #include "common/options.h"
@@ -15,11 +16,12 @@ namespace {
 
 using namespace ops;
 
-Tensor call_vector_norm(const Tensor& self, const Scalar& ord, MaybeDims dim, bool keepdim,
-                        MaybeDType dtype) {
+Tensor call_vector_norm(const char* name, const Tensor& self, const Scalar& ord, MaybeDims dim,
+                        bool keepdim, MaybeDType dtype) {
   using Norm = Tensor(const Tensor&, const Scalar&, MaybeDims, bool, MaybeDType);
   static constinit FoundOperator<Norm> op("aten::linalg_vector_norm");
-  return op.call(self, ord, dim, keepdim, dtype);
+  return named(name, "aten::linalg_vector_norm",
+               [&] { return op.call(self, ord, dim, keepdim, dtype); });
 }
 Tensor call_extreme(bool largest, const Tensor& x, std::int64_t dim, bool keepdim) {
   using Extreme = Tensor(const Tensor&, IntSpan, bool);
@@ -38,10 +40,7 @@ struct MatrixNorm {
       : op(name), dims{}, keepdim(keep) {
     require_defined(op, "self", given);
     self = dtype ? to(given, *dtype) : given;
-    if (!is_floating_point(self.dtype()) && !is_complex(self.dtype())) {
-      refuse(ErrorKind::BadArgument,
-             {op, ": self is ", self, "; a float is needed, to which aten::to.dtype converts"});
-    }
+    require_inexact(op, "self", self);
     if (dim.size() != 2 || self.dim() < 2) {
       refuse(ErrorKind::BadShape, {op, ": self is ", self, " and dim is ", dim,
                                    "; a norm of matrices is of two dimensions"});
@@ -86,7 +85,7 @@ struct MatrixNorm {
            {op, ": ord is ", ord, "; accepted are 1, -1, 2, -2, inf and -inf for matrices"});
   }
   Tensor by_name(std::string_view ord) const {
-    if (ord == "fro") return call_vector_norm(self, 2, IntSpan(dims), keepdim, std::nullopt);
+    if (ord == "fro") return call_vector_norm(op, self, 2, IntSpan(dims), keepdim, std::nullopt);
     if (ord == "nuc") return kept(sum(values(), std::array{std::int64_t{-1}}));
     refuse(ErrorKind::BadValue, {op, ": ord is \"", ord, "\"; accepted are \"fro\" and \"nuc\""});
   }
@@ -111,7 +110,7 @@ Tensor norm(const Tensor& self, const std::optional<Scalar>& ord, MaybeDims dim,
   require_defined(kOp, "self", self);
   if (ord) require_real(kOp, "ord", *ord);
   const std::int64_t over = dim ? std::int64_t(dim->size()) : self.dim();
-  if (!ord || over == 1) return call_vector_norm(self, ord.value_or(2), dim, keepdim, dtype);
+  if (!ord || over == 1) return call_vector_norm(kOp, self, ord.value_or(2), dim, keepdim, dtype);
   if (over != 2) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and dim names ", over,
                                  " dimensions; with an ord it is of one or two"});

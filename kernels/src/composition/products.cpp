@@ -15,16 +15,6 @@ namespace {
 
 using namespace ops;
 
-void require_one_dtype(const char* op, const char* first, const Tensor& a, const char* second,
-                       const Tensor& b) {
-  require_defined(op, first, a);
-  require_defined(op, second, b);
-  if (a.dtype() != b.dtype()) {
-    refuse(ErrorKind::BadArgument,
-           {op, ": ", first, " is ", a, " and ", second, " is ", b, "; both need one dtype"});
-  }
-}
-
 // Each dimension of self gets one behind it, and each of other one before it; the product of the
 // two has both.
 Tensor kron(const Tensor& self, const Tensor& other) {
@@ -54,8 +44,12 @@ Tensor kron(const Tensor& self, const Tensor& other) {
 }
 
 // Each dimension of a list, counted from the front. Raises BadIndex.
-DimVector wrapped(const char* op, IntSpan dims, const Tensor& x) {
+DimVector wrapped(const char* op, const char* argument, const Tensor& x, IntSpan dims) {
   dim_flags(op, dims, x.dim());
+  if (x.dim() == 0 && !dims.empty()) {
+    refuse(ErrorKind::BadShape,
+           {op, ": ", argument, " is ", x, "; it has no dimension to sum over"});
+  }
   DimVector result;
   for (const std::int64_t dim : dims) result.push_back(wrap_dim(op, dim, x.dim()));
   return result;
@@ -111,8 +105,8 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, Int
     refuse(ErrorKind::BadValue, {kOp, ": dims_self are ", dims_self, " and dims_other are ",
                                  dims_other, "; as many of each are needed"});
   }
-  return contracted(kOp, self, other, wrapped(kOp, dims_self, self),
-                    wrapped(kOp, dims_other, other));
+  return contracted(kOp, self, other, wrapped(kOp, "self", self, dims_self),
+                    wrapped(kOp, "other", other, dims_other));
 }
 Tensor inner(const Tensor& self, const Tensor& other) {
   constexpr const char* kOp = "aten::inner";

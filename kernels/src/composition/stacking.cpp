@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -41,19 +42,31 @@ Tensors all_raised(const char* op, const Tensors& tensors, std::int64_t dims) {
   return result;
 }
 
-Tensor hstack(const Tensors& tensors) {
-  const Tensors all = all_raised("aten::hstack", tensors, 1);
-  return cat(all, all[0].dim() == 1 ? 0 : 1);
+Tensor joined(const char* op, const Tensors& tensors, std::int64_t dim) {
+  return named(op, "aten::cat", [&] { return cat(tensors, dim); });
 }
-Tensor vstack(const Tensors& tensors) { return cat(all_raised("aten::vstack", tensors, 2), 0); }
-Tensor dstack(const Tensors& tensors) { return cat(all_raised("aten::dstack", tensors, 3), 2); }
+
+Tensor hstack(const Tensors& tensors) {
+  constexpr const char* kOp = "aten::hstack";
+  const Tensors all = all_raised(kOp, tensors, 1);
+  return joined(kOp, all, all[0].dim() == 1 ? 0 : 1);
+}
+Tensor vstack(const Tensors& tensors) {
+  constexpr const char* kOp = "aten::vstack";
+  return joined(kOp, all_raised(kOp, tensors, 2), 0);
+}
+Tensor dstack(const Tensors& tensors) {
+  constexpr const char* kOp = "aten::dstack";
+  return joined(kOp, all_raised(kOp, tensors, 3), 2);
+}
 Tensor column_stack(const Tensors& tensors) {
-  require_tensors("aten::column_stack", tensors);
+  constexpr const char* kOp = "aten::column_stack";
+  require_tensors(kOp, tensors);
   Tensors columns;
   for (const Tensor& tensor : tensors) {
     columns.push_back(tensor.dim() < 2 ? ops::unsqueeze(raised(tensor, 1), 1) : tensor);
   }
-  return cat(columns, 1);
+  return joined(kOp, columns, 1);
 }
 
 // Each block as rows of the result, between zeros.

@@ -204,7 +204,8 @@ Tensor& random_from_in_place(Tensor& self, std::int64_t from, std::optional<std:
   return random_whole(kOp, self, from, range, generator);
 }
 Tensor& random_to_in_place(Tensor& self, std::int64_t to, const MaybeGenerator& generator) {
-  return random_from_in_place(self, 0, to, generator);
+  return named("aten::random_.to", "aten::random_.from",
+               [&]() -> Tensor& { return random_from_in_place(self, 0, to, generator); });
 }
 
 // One row of weights: the places of `drawn` samples of it.
@@ -321,6 +322,7 @@ Tensor dropout(const Tensor& input, double p, bool train) {
   return train && p > 0 ? std::get<0>(native.call(input, p, true)) : input;
 }
 Tensor& dropout_in_place(Tensor& self, double p, bool train) {
+  require_chance("aten::dropout_", p);
   const Tensor result = dropout(clone(self), p, train);
   if (train && p > 0) copy_into(self, result);
   return self;

@@ -138,16 +138,7 @@ void view_meta(const Operator& op, DispatchKeySet, Stack& stack) {
   if (!any_symbolic(sizes) && !has_symbolic_sizes(self)) {
     return given.give(stack, view_with_sizes(self, plain_ints(sizes)));
   }
-  SymInt known(1);
-  SymInt* open = nullptr;
-  for (SymInt& size : sizes) {
-    if (!size.is_symbolic() && size.expect_int() == -1 && open == nullptr) {
-      open = &size;
-    } else {
-      known = known * size;
-    }
-  }
-  if (open != nullptr) *open = sym_numel(self) / known;
+  fill_open_size(sizes, [&] { return sym_numel(self); });
   std::vector<SymInt> strides(sizes.size(), SymInt(1));
   for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
   given.give(stack,
@@ -176,11 +167,7 @@ void expand_meta(const Operator& op, DispatchKeySet, Stack& stack) {
 // ---- parts; bounds that are plain go the way of other backends ----
 
 std::size_t require_meta_dim(const Operator& op, const Tensor& self, std::int64_t dim) {
-  const std::string name = to_string(op.name());
-  require_defined(name.c_str(), "self", self);
-  OPYARD_REQUIRE(self.dim() > 0, BadShape, name, ": self is ", self,
-                 ", which has no dimensions to take a part of");
-  return std::size_t(wrap_dim(name.c_str(), dim, self.dim()));
+  return require_slice_dim(to_string(op.name()).c_str(), self, dim);
 }
 
 void select_kernel(const Operator& op, DispatchKeySet, Stack& stack) {

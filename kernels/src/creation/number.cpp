@@ -2,6 +2,7 @@
 // zero_.
 #include <opyard/library.h>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/define.h"
@@ -42,7 +43,7 @@ Scalar local_scalar_dense(const Tensor& self) {
 
 Scalar item(const Tensor& self) {
   static constinit FoundOperator<Scalar(const Tensor&)> op("aten::_local_scalar_dense");
-  return op.call(self);
+  return named("aten::item", "aten::_local_scalar_dense", [&] { return op.call(self); });
 }
 
 bool is_nonzero(const Tensor& self) {

@@ -66,7 +66,8 @@ Tensors split(const Tensor& self, std::int64_t split_size, std::int64_t dim) {
   return parts;
 }
 Tensors split_sizes(const Tensor& self, IntSpan sizes, std::int64_t dim) {
-  return split_with_sizes(self, sizes, dim);
+  return named("aten::split.sizes", "aten::split_with_sizes",
+               [&] { return split_with_sizes(self, sizes, dim); });
 }
 
 Tensors chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim) {
@@ -206,7 +207,8 @@ Tensor movedim(const Tensor& self, IntSpan source, IntSpan destination) {
   return ops::permute(self, order);
 }
 Tensor movedim_int(const Tensor& self, std::int64_t source, std::int64_t destination) {
-  return movedim(self, IntSpan(&source, 1), IntSpan(&destination, 1));
+  return named("aten::movedim.int", "aten::movedim.intlist",
+               [&] { return movedim(self, IntSpan(&source, 1), IntSpan(&destination, 1)); });
 }
 
 Tensor expand_as(const Tensor& self, const Tensor& other) {

@@ -12,16 +12,6 @@
 namespace opyard::kernels {
 namespace {
 
-// The dimension from the front. Raises BadShape for a tensor that has none.
-std::size_t require_slice_dim(const char* op, const Tensor& self, std::int64_t dim) {
-  require_defined(op, "self", self);
-  if (self.dim() == 0) {
-    refuse(ErrorKind::BadShape,
-           {op, ": self is ", self, ", which has no dimensions to take a part of"});
-  }
-  return std::size_t(wrap_dim(op, dim, self.dim()));
-}
-
 // Elements start, start + step, … below start + length * step.
 Tensor part(const Tensor& self, std::size_t at, std::int64_t start, std::int64_t length,
             std::int64_t step) {

@@ -45,10 +45,7 @@ Tensor given_self(const Operator& op, const Arguments& given) {
 }
 
 std::size_t require_dim_of(const Operator& op, const Tensor& self, const Arguments& given) {
-  const std::string name = to_string(op.name());
-  OPYARD_REQUIRE(self.dim() > 0, BadShape, name, ": self is ", self,
-                 ", which has no dimensions to take a part of");
-  return std::size_t(wrap_dim(name.c_str(), given.at("dim").to_int(), self.dim()));
+  return require_slice_dim(to_string(op.name()).c_str(), self, given.at("dim").to_int());
 }
 
 Tensor copied_in_rows(const Tensor& self) {
@@ -95,16 +92,7 @@ void symbolic_unflatten(const Operator& op, DispatchKeySet, Stack& stack) {
   const Tensor self = given_self(op, given);
   const std::size_t at = require_dim_of(op, self, given);
   std::vector<SymInt> sizes = sym_sizes_of(self), parts = given.ints("sizes");
-  SymInt known(1);
-  SymInt* open = nullptr;
-  for (SymInt& part : parts) {
-    if (!part.is_symbolic() && part.expect_int() == -1 && open == nullptr) {
-      open = &part;
-    } else {
-      known = known * part;
-    }
-  }
-  if (open != nullptr) *open = sizes[at] / known;
+  fill_open_size(parts, [&] { return sizes[at]; });
   const auto place = sizes.erase(sizes.begin() + std::ptrdiff_t(at));
   sizes.insert(place, parts.begin(), parts.end());
   given.give(stack, in_sizes(self, std::move(sizes)));

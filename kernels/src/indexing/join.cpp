@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "common/block_functions.h"
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
@@ -101,7 +102,8 @@ Tensor stack_kernel(const std::vector<Tensor>& tensors, std::int64_t dim) {
       refuse(ErrorKind::BadShape, {kOp, ": tensors[0] is ", tensors[0], " and tensors[", i, "] is ",
                                    tensors[i], "; all must have the same sizes"});
     }
-    raised.push_back(unsqueeze.call(tensors[i], dim));
+    raised.push_back(
+        named(kOp, "aten::unsqueeze", [&] { return unsqueeze.call(tensors[i], dim); }));
   }
   return cat.call(raised, dim);
 }

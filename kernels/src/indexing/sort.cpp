@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -107,17 +108,17 @@ TwoTensors topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool large
 }
 
 using Sort = TwoTensors(const Tensor&, std::int64_t, bool);
-TwoTensors sorted(const Tensor& self, std::int64_t dim, bool descending) {
-  static constinit FoundOperator<Sort> op("aten::sort");
-  return op.call(self, dim, descending);
+TwoTensors sorted(const char* op, const Tensor& self, std::int64_t dim, bool descending) {
+  static constinit FoundOperator<Sort> sort("aten::sort");
+  return named(op, "aten::sort", [&] { return sort.call(self, dim, descending); });
 }
 Tensor argsort(const Tensor& self, std::int64_t dim, bool descending) {
-  return std::get<1>(sorted(self, dim, descending));
+  return std::get<1>(sorted("aten::argsort", self, dim, descending));
 }
 Tensor argsort_stable(const Tensor& self, bool /*stable*/, std::int64_t dim, bool descending) {
-  return std::get<1>(sorted(self, dim, descending));
+  return std::get<1>(sorted("aten::argsort.stable", self, dim, descending));
 }
-Tensor msort(const Tensor& self) { return std::get<0>(sorted(self, 0, false)); }
+Tensor msort(const Tensor& self) { return std::get<0>(sorted("aten::msort", self, 0, false)); }
 TwoTensors kthvalue(const Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim) {
   constexpr const char* kOp = "aten::kthvalue";
   require_defined(kOp, "self", self);
@@ -127,7 +128,7 @@ TwoTensors kthvalue(const Tensor& self, std::int64_t k, std::int64_t dim, bool k
     refuse(ErrorKind::BadValue,
            {kOp, ": k is ", k, " and self is ", self, "; accepted are 1 to ", length});
   }
-  const TwoTensors all = sorted(self, at, false);
+  const TwoTensors all = sorted(kOp, self, at, false);
   const auto pick = [&](const Tensor& x) {
     if (self.dim() == 0) return x;
     return ops::contiguous(keepdim ? ops::narrow(x, at, k - 1, 1) : ops::select(x, at, k - 1));

@@ -101,8 +101,7 @@ bool batches_fit(const Tensor& self, const Tensor& other) {
 
 Tensor matmul_kernel(const Tensor& self, const Tensor& other) {
   constexpr const char* kOp = "aten::matmul";
-  require_defined(kOp, "self", self);
-  require_defined(kOp, "other", other);
+  require_one_dtype(kOp, "self", self, "other", other);
   const std::int64_t left = self.dim(), right = other.dim();
   if (left == 0 || right == 0) {
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and other is ", other,
@@ -136,8 +135,7 @@ Tensor matmul_kernel(const Tensor& self, const Tensor& other) {
 Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
   constexpr const char* kOp = "aten::linear";
   using ops::operator+;
-  require_defined(kOp, "input", input);
-  require_defined(kOp, "weight", weight);
+  require_one_dtype(kOp, "input", input, "weight", weight);
   const bool is_matrix = weight.dim() == 2;
   if (input.dim() == 0 || weight.dim() < 1 || weight.dim() > 2 ||
       !may_be_equal(sym_sizes(input).back(), sym_sizes(weight).back())) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
@@ -165,11 +166,13 @@ Tensor avg_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSp
 using Adaptive = Tensor(const Tensor&, IntSpan);
 Tensor adaptive_avg_pool2d(const Tensor& self, IntSpan output_size) {
   static constinit FoundOperator<Adaptive> op("aten::_adaptive_avg_pool2d");
-  return op.call(self, output_size);
+  return named("aten::adaptive_avg_pool2d", "aten::_adaptive_avg_pool2d",
+               [&] { return op.call(self, output_size); });
 }
 Tensor adaptive_avg_pool3d(const Tensor& self, IntSpan output_size) {
   static constinit FoundOperator<Adaptive> op("aten::_adaptive_avg_pool3d");
-  return op.call(self, output_size);
+  return named("aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool3d",
+               [&] { return op.call(self, output_size); });
 }
 Tensor adaptive_avg_pool1d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::adaptive_avg_pool1d";

@@ -32,7 +32,7 @@ struct Norm {
   const MaybeTensor& bias;
 
   void check() const {
-    require_defined(op, "input", input);
+    require_inexact(op, "input", input);
     if (input.dim() < 2) {
       refuse(ErrorKind::BadShape,
              {op, ": input is ", input, "; at least two dimensions are needed"});
@@ -99,10 +99,8 @@ struct Norm {
   }
 };
 
-Three native_batch_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
-                        const MaybeTensor& running_mean, const MaybeTensor& running_var,
-                        bool training, double momentum, double eps) {
-  const Norm norm{"aten::native_batch_norm", input, weight, bias};
+Three normalised(const Norm& norm, const MaybeTensor& running_mean, const MaybeTensor& running_var,
+                 bool training, double momentum, double eps) {
   norm.check();
   if (training) return norm.of_batch(running_mean, running_var, momentum, eps);
   if (!running_mean || !running_var) {
@@ -112,18 +110,27 @@ Three native_batch_norm(const Tensor& input, const MaybeTensor& weight, const Ma
   }
   return norm.with(*running_mean, *running_var, eps);
 }
+Three native_batch_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+                        const MaybeTensor& running_mean, const MaybeTensor& running_var,
+                        bool training, double momentum, double eps) {
+  return normalised({"aten::native_batch_norm", input, weight, bias}, running_mean, running_var,
+                    training, momentum, eps);
+}
 Three legit(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
             Tensor& running_mean, Tensor& running_var, bool training, double momentum, double eps) {
-  return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
+  return normalised({"aten::_native_batch_norm_legit", input, weight, bias}, running_mean,
+                    running_var, training, momentum, eps);
 }
 Three no_stats(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                bool /*training*/, double momentum, double eps) {
-  return native_batch_norm(input, weight, bias, std::nullopt, std::nullopt, true, momentum, eps);
+  return normalised({"aten::_native_batch_norm_legit.no_stats", input, weight, bias}, std::nullopt,
+                    std::nullopt, true, momentum, eps);
 }
 Three no_training(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                   const Tensor& running_mean, const Tensor& running_var, double momentum,
                   double eps) {
-  return native_batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps);
+  return normalised({"aten::_native_batch_norm_legit_no_training", input, weight, bias},
+                    running_mean, running_var, false, momentum, eps);
 }
 // The running moments are given back, those that were passed are not written.
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> functional(
@@ -132,14 +139,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> functional(
     double eps) {
   const Tensor new_mean = clone(running_mean), new_var = clone(running_var);
   const auto [out, save_mean, save_invstd] =
-      native_batch_norm(input, weight, bias, new_mean, new_var, training, momentum, eps);
+      normalised({"aten::_native_batch_norm_legit_functional", input, weight, bias}, new_mean,
+                 new_var, training, momentum, eps);
   return {out, save_mean, save_invstd, new_mean, new_var};
 }
 Tensor batch_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                   const MaybeTensor& running_mean, const MaybeTensor& running_var, bool training,
                   double momentum, double eps, bool /*cudnn_enabled*/) {
-  return std::get<0>(
-      native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps));
+  return std::get<0>(normalised({"aten::batch_norm", input, weight, bias}, running_mean,
+                                running_var, training, momentum, eps));
 }
 
 Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
@@ -184,8 +192,7 @@ Tensor instance_norm(const Tensor& input, const MaybeTensor& weight, const Maybe
   const Norm norm{"aten::instance_norm", input, weight, bias};
   norm.check();
   if (!use_input_stats) {
-    return batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps,
-                      cudnn_enabled);
+    return std::get<0>(normalised(norm, running_mean, running_var, false, momentum, eps));
   }
   if (is_half(input)) {
     return to(instance_norm(widened(input), widened(weight), widened(bias), running_mean,

@@ -53,6 +53,10 @@ constexpr const char* kConvName = dims == 1   ? "aten::conv1d"
                                   : dims == 2 ? "aten::conv2d"
                                               : "aten::conv3d";
 template <int dims>
+constexpr const char* kPaddedName = dims == 1   ? "aten::conv1d.padding"
+                                    : dims == 2 ? "aten::conv2d.padding"
+                                                : "aten::conv3d.padding";
+template <int dims>
 constexpr const char* kTransposedName = dims == 1   ? "aten::conv_transpose1d"
                                         : dims == 2 ? "aten::conv_transpose2d.input"
                                                     : "aten::conv_transpose3d.input";
@@ -82,8 +86,13 @@ template <int dims>
 Tensor conv_named_padding(const Tensor& input, const Tensor& weight, const MaybeTensor& bias,
                           IntSpan stride, std::string_view padding, IntSpan dilation,
                           std::int64_t groups) {
-  constexpr const char* kOp = kConvName<dims>;
-  if (padding == "valid") return conv<dims>(input, weight, bias, stride, kZero, dilation, groups);
+  constexpr const char* kOp = kPaddedName<dims>;
+  const auto convolved = [&](const Tensor& given, IntSpan numbers) {
+    return named(kOp, kConvName<dims>, [&] {
+      return conv<dims>(given, weight, bias, stride, numbers, dilation, groups);
+    });
+  };
+  if (padding == "valid") return convolved(input, kZero);
   if (padding != "same") {
     refuse(ErrorKind::BadValue,
            {kOp, ": padding is \"", padding, "\"; accepted are \"valid\", \"same\" and numbers"});
@@ -111,8 +120,7 @@ Tensor conv_named_padding(const Tensor& input, const Tensor& weight, const Maybe
   }
   using Pad = Tensor(const Tensor&, IntSpan, const Scalar&);
   static constinit FoundOperator<Pad> pad("aten::constant_pad_nd");
-  return conv<dims>(uneven ? pad.call(input, at_end, 0) : input, weight, bias, stride, both,
-                    dilation, groups);
+  return convolved(uneven ? pad.call(input, at_end, 0) : input, both);
 }
 
 // The last arguments choose among PyTorch's libraries.
@@ -130,8 +138,11 @@ Tensor convolve_as_traced_before(const Tensor& input, const Tensor& weight, cons
                                  IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
                                  IntSpan output_padding, std::int64_t groups, bool benchmark,
                                  bool deterministic, bool cudnn_enabled) {
-  return convolve_as_traced(input, weight, bias, stride, padding, dilation, transposed,
-                            output_padding, groups, benchmark, deterministic, cudnn_enabled, true);
+  return named("aten::_convolution.deprecated", "aten::_convolution", [&] {
+    return convolve_as_traced(input, weight, bias, stride, padding, dilation, transposed,
+                              output_padding, groups, benchmark, deterministic, cudnn_enabled,
+                              true);
+  });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "common/broadcast.h"
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -278,23 +279,26 @@ Tensor sample_weights_backward(const Tensor& grad, const Tensor& weight, const T
 }
 
 // What calls the operator with the formula.
-Four call_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+Four call_bag(const char* name, const Tensor& weight, const Tensor& indices, const Tensor& offsets,
               bool scale_grad_by_freq, std::int64_t mode, bool sparse,
               const std::optional<Tensor>& per_sample_weights, bool include_last_offset,
               std::int64_t padding_idx) {
   using Bag = Four(const Tensor&, const Tensor&, const Tensor&, bool, std::int64_t, bool,
                    const std::optional<Tensor>&, bool, std::int64_t);
   static constinit FoundOperator<Bag> op("aten::_embedding_bag");
-  return op.call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-                 include_last_offset, padding_idx);
+  return named(name, "aten::_embedding_bag", [&] {
+    return op.call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+                   include_last_offset, padding_idx);
+  });
 }
 // Without gradients PyTorch gives lengths and rows of sums one element for each offset.
 Four forward_only(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                   bool scale_grad_by_freq, std::int64_t mode, bool sparse,
                   const std::optional<Tensor>& per_sample_weights, bool include_last_offset,
                   std::int64_t padding_idx) {
-  Four result = call_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-                         per_sample_weights, include_last_offset, padding_idx);
+  Four result =
+      call_bag("aten::_embedding_bag_forward_only", weight, indices, offsets, scale_grad_by_freq,
+               mode, sparse, per_sample_weights, include_last_offset, padding_idx);
   if (mode == kSum && include_last_offset) {
     std::get<2>(result) = full(offsets, offsets.sizes(), 0, offsets.dtype());
     std::get<3>(result) = full(offsets, offsets.sizes(), 0, offsets.dtype());
@@ -304,14 +308,14 @@ Four forward_only(const Tensor& weight, const Tensor& indices, const Tensor& off
 Four without_padding(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                      bool scale_grad_by_freq, std::int64_t mode, bool sparse,
                      const std::optional<Tensor>& per_sample_weights, bool include_last_offset) {
-  return call_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-                  include_last_offset, -1);
+  return call_bag("aten::embedding_bag", weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                  per_sample_weights, include_last_offset, -1);
 }
 Four with_padding(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                   bool scale_grad_by_freq, std::int64_t mode, bool sparse,
                   const std::optional<Tensor>& per_sample_weights, bool include_last_offset,
                   std::optional<std::int64_t> padding_idx) {
-  constexpr const char* kOp = "aten::embedding_bag";
+  constexpr const char* kOp = "aten::embedding_bag.padding_idx";
   std::int64_t padding = -1;
   if (padding_idx) {
     require_defined(kOp, "weight", weight);
@@ -319,8 +323,8 @@ Four with_padding(const Tensor& weight, const Tensor& indices, const Tensor& off
     require_index(kOp, "padding_idx", *padding_idx, 0, weight);
     padding = *padding_idx < 0 ? *padding_idx + weight.size(0) : *padding_idx;
   }
-  return call_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-                  include_last_offset, padding);
+  return call_bag(kOp, weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                  per_sample_weights, include_last_offset, padding);
 }
 
 }  // namespace

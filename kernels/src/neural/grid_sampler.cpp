@@ -5,6 +5,7 @@
 // from -1 to 1 across the image, the last dimension of the image first.
 #include <cmath>
 
+#include "common/broadcast.h"
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -195,8 +196,11 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, std::int64_t interp
   constexpr const char* kOp = "aten::grid_sampler";
   require_defined(kOp, "input", input);
   require_dims(kOp, "input", input, 4, 5);
-  const auto& sample = input.dim() == 4 ? of_images : of_volumes;
-  return sample.call(input, grid, interpolation_mode, padding_mode, align_corners);
+  const bool is_image = input.dim() == 4;
+  const auto& sample = is_image ? of_images : of_volumes;
+  return named(kOp, is_image ? "aten::grid_sampler_2d" : "aten::grid_sampler_3d", [&] {
+    return sample.call(input, grid, interpolation_mode, padding_mode, align_corners);
+  });
 }
 
 }  // namespace

@@ -20,7 +20,10 @@ using namespace ops;
 
 Tensor reduced(const char* op, const Tensor& losses, std::int64_t reduction) {
   if (reduction == 0) return losses;
-  if (reduction == 1) return mean(losses);
+  if (reduction == 1) {
+    require_inexact(op, "self", losses);
+    return mean(losses);
+  }
   if (reduction == 2) return sum(losses);
   refuse(ErrorKind::BadValue, {op, ": reduction is ", reduction,
                                "; accepted are 0 for none, 1 for the mean and 2 for the sum"});
@@ -107,7 +110,7 @@ struct Likelihoods {
 // Classes are dimension 1, or the only one.
 Likelihoods likelihoods(const char* op, const Tensor& self, const Tensor& target,
                         const MaybeTensor& weight, std::int64_t ignored) {
-  require_defined(op, "self", self);
+  require_inexact(op, "self", self);
   require_defined(op, "target", target);
   const std::int64_t dim = self.dim() == 1 ? 0 : 1;
   DimVector sizes;
@@ -153,6 +156,22 @@ Tensor nll_loss(const Tensor& self, const Tensor& target, const MaybeTensor& wei
                 std::int64_t reduction, std::int64_t ignore_index) {
   return std::get<0>(nll_loss_of("aten::nll_loss", self, target, weight, reduction, ignore_index));
 }
+// The same under the names that PyTorch has for losses of images, and for those of any dimensions.
+std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target,
+                                              const MaybeTensor& weight, std::int64_t reduction,
+                                              std::int64_t ignore_index) {
+  return nll_loss_of("aten::nll_loss2d_forward", self, target, weight, reduction, ignore_index);
+}
+Tensor nll_loss2d(const Tensor& self, const Tensor& target, const MaybeTensor& weight,
+                  std::int64_t reduction, std::int64_t ignore_index) {
+  return std::get<0>(
+      nll_loss_of("aten::nll_loss2d", self, target, weight, reduction, ignore_index));
+}
+Tensor nll_loss_nd(const Tensor& self, const Tensor& target, const MaybeTensor& weight,
+                   std::int64_t reduction, std::int64_t ignore_index) {
+  return std::get<0>(
+      nll_loss_of("aten::nll_loss_nd", self, target, weight, reduction, ignore_index));
+}
 
 // Of probabilities of classes instead of their numbers.
 Tensor soft_cross_entropy(const char* op, const Tensor& logs, const Tensor& target,
@@ -188,8 +207,11 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const MaybeT
                                  ignore_index, label_smoothing),
               self.dtype());
   }
+  if (self.dim() == 0) {
+    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, "; a dimension of classes is needed"});
+  }
   const std::int64_t dim = self.dim() == 1 ? 0 : 1;
-  const Tensor logs = log_softmax(self, dim);
+  const Tensor logs = named(kOp, "aten::log_softmax.int", [&] { return log_softmax(self, dim); });
   if (is_floating_point(target.dtype())) {
     return soft_cross_entropy(kOp, logs, target, weight, reduction, label_smoothing, dim);
   }
@@ -233,13 +255,15 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("binary_cross_entropy", &binary_cross_entropy);
   m.impl("binary_cross_entropy_with_logits", &with_logits);
   m.impl("nll_loss_forward", Kernel::with_symbolic<&nll_loss_forward, &symbolic_elsewhere>());
-  m.impl("nll_loss2d_forward", Kernel::with_symbolic<&nll_loss_forward, &symbolic_elsewhere>());
+  m.impl("nll_loss2d_forward", Kernel::with_symbolic<&nll_loss2d_forward, &symbolic_elsewhere>());
   for (const char* name : {"nll_loss", "nll_loss2d", "nll_loss_nd"}) {
     define(m, std::string(name) +
                   "(Tensor self, Tensor target, Tensor? weight=None, int "
                   "reduction=1, SymInt ignore_index=-100) -> Tensor");
-    m.impl(name, Kernel::with_symbolic<&nll_loss, &symbolic_elsewhere>());
   }
+  m.impl("nll_loss", Kernel::with_symbolic<&nll_loss, &symbolic_elsewhere>());
+  m.impl("nll_loss2d", Kernel::with_symbolic<&nll_loss2d, &symbolic_elsewhere>());
+  m.impl("nll_loss_nd", Kernel::with_symbolic<&nll_loss_nd, &symbolic_elsewhere>());
   define(m,
          "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
          "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor");

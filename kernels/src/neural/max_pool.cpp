@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
@@ -122,13 +123,17 @@ Tensor max_pool_backward(const Tensor& grad_output, const Tensor& self, IntSpan 
 using Pool = TwoTensors(const Tensor&, IntSpan, IntSpan, IntSpan, IntSpan, bool);
 Tensor max_pool2d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                   IntSpan dilation, bool ceil_mode) {
-  static constinit FoundOperator<Pool> op("aten::max_pool2d_with_indices");
-  return std::get<0>(op.call(self, kernel_size, stride, padding, dilation, ceil_mode));
+  static constinit FoundOperator<Pool> op(kMaxPoolName<2>);
+  return std::get<0>(named("aten::max_pool2d", kMaxPoolName<2>, [&] {
+    return op.call(self, kernel_size, stride, padding, dilation, ceil_mode);
+  }));
 }
 Tensor max_pool3d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                   IntSpan dilation, bool ceil_mode) {
-  static constinit FoundOperator<Pool> op("aten::max_pool3d_with_indices");
-  return std::get<0>(op.call(self, kernel_size, stride, padding, dilation, ceil_mode));
+  static constinit FoundOperator<Pool> op(kMaxPoolName<3>);
+  return std::get<0>(named("aten::max_pool3d", kMaxPoolName<3>, [&] {
+    return op.call(self, kernel_size, stride, padding, dilation, ceil_mode);
+  }));
 }
 TwoTensors max_pool1d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride,
                                    IntSpan padding, IntSpan dilation, bool ceil_mode) {
@@ -148,8 +153,9 @@ TwoTensors max_pool1d_with_indices(const Tensor& self, IntSpan kernel_size, IntS
 }
 Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
                   IntSpan dilation, bool ceil_mode) {
-  return std::get<0>(
-      max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+  return std::get<0>(named("aten::max_pool1d", "aten::max_pool1d_with_indices", [&] {
+    return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode);
+  }));
 }
 TwoTensors adaptive_max_pool1d(const Tensor& self, IntSpan output_size) {
   using Adaptive = TwoTensors(const Tensor&, IntSpan);

@@ -43,7 +43,7 @@ MaybeTensor spread(const MaybeTensor& x, std::int64_t dims) {
 }
 
 DimVector last_dims(const char* op, const Tensor& input, IntSpan shape, const MaybeTensor& weight) {
-  require_defined(op, "input", input);
+  require_inexact(op, "input", input);
   const IntSpan sizes = input.sizes();
   if (shape.empty() || shape.size() > sizes.size() ||
       !std::ranges::equal(shape, sizes.last(shape.size())) ||
@@ -59,10 +59,9 @@ DimVector last_dims(const char* op, const Tensor& input, IntSpan shape, const Ma
   return dims;
 }
 
-Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
-                        const MaybeTensor& bias, double eps) {
-  const DimVector dims =
-      last_dims("aten::native_layer_norm", input, normalized_shape, weight ? weight : bias);
+Three by_last_dims(const char* op, const Tensor& input, IntSpan normalized_shape,
+                   const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
+  const DimVector dims = last_dims(op, input, normalized_shape, weight ? weight : bias);
   return in_float32(
       input, weight, bias,
       [&](const Tensor& x, const MaybeTensor& factor, const MaybeTensor& added) -> Three {
@@ -71,9 +70,13 @@ Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, const May
         return {with_weight_and_bias(m.apart * rstd, factor, added), m.mean, rstd};
       });
 }
+Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
+                        const MaybeTensor& bias, double eps) {
+  return by_last_dims("aten::native_layer_norm", input, normalized_shape, weight, bias, eps);
+}
 Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
                   const MaybeTensor& bias, double eps, bool /*cudnn_enable*/) {
-  return std::get<0>(native_layer_norm(input, normalized_shape, weight, bias, eps));
+  return std::get<0>(by_last_dims("aten::layer_norm", input, normalized_shape, weight, bias, eps));
 }
 
 // The gradient of (x - mean) * rstd, where `scaled_grad` is that of it.
@@ -154,7 +157,7 @@ void require_for_channels(const char* op, const Tensor& input, const MaybeTensor
 Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                         std::int64_t n, std::int64_t c, std::int64_t hw, std::int64_t group,
                         double eps) {
-  require_defined("aten::native_group_norm", "input", input);
+  require_inexact("aten::native_group_norm", "input", input);
   require_groups("aten::native_group_norm", input, n, c, hw, group);
   require_for_channels("aten::native_group_norm", input, weight, bias, c);
   const std::array parts = {n, group, c / group * hw};
@@ -171,7 +174,7 @@ Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const Ma
 }
 Tensor group_norm(const Tensor& input, std::int64_t num_groups, const MaybeTensor& weight,
                   const MaybeTensor& bias, double eps, bool /*cudnn_enabled*/) {
-  require_defined("aten::group_norm", "input", input);
+  require_inexact("aten::group_norm", "input", input);
   if (input.dim() < 2) {
     refuse(ErrorKind::BadShape,
            {"aten::group_norm: input is ", input, "; at least two dimensions are needed"});
@@ -186,7 +189,7 @@ Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, co
                                  const Tensor& rstd, const MaybeTensor& weight, std::int64_t n,
                                  std::int64_t c, std::int64_t hw, std::int64_t group,
                                  const std::array<bool, 3>& output_mask) {
-  require_defined("aten::native_group_norm_backward", "input", input);
+  require_inexact("aten::native_group_norm_backward", "input", input);
   require_groups("aten::native_group_norm_backward", input, n, c, hw, group);
   if (is_half(input) || is_half(grad_out)) {
     const Three wide =

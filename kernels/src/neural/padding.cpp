@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "common/broadcast.h"
 #include "common/check.h"
 #include "common/define.h"
 #include "common/numbers.h"
@@ -180,7 +181,10 @@ Tensor pad(const Tensor& self, IntSpan pad, std::string_view mode, std::optional
   constexpr const char* kOp = "aten::pad";
   using Constant = Tensor(const Tensor&, IntSpan, const Scalar&);
   static constinit FoundOperator<Constant> constant("aten::constant_pad_nd");
-  if (mode == "constant") return constant.call(self, pad, value.value_or(0));
+  if (mode == "constant") {
+    return named(kOp, "aten::constant_pad_nd",
+                 [&] { return constant.call(self, pad, value.value_or(0)); });
+  }
   if (value && *value != 0) {
     refuse(ErrorKind::BadValue,
            {kOp, ": value is ", *value, ", and mode \"", mode, "\" does not take one"});

@@ -22,6 +22,14 @@ Tensor where_self(const Tensor& condition, const Tensor& self, const Tensor& oth
   return call.run({call.choose(loops().selection.where, dtype), dtype, dtype});
 }
 
+// On any backend. Raises BadArgument.
+void require_condition(const char* op, const char* argument, const Tensor& condition) {
+  require_defined(op, argument, condition);
+  if (condition.dtype() == DType::Bool) return;
+  refuse(ErrorKind::BadArgument,
+         {op, ": ", argument, " is ", condition, "; its dtype must be ", DType::Bool});
+}
+
 // A number as a tensor without dimensions, of the dtype that it meets the other operand in.
 template <typename Other>
 Tensor tensor_of(const Scalar& number, const Other& beside, const Tensor& condition) {
@@ -32,20 +40,20 @@ Tensor tensor_of(const Scalar& number, const Other& beside, const Tensor& condit
 }
 Tensor where_other_number(const Tensor& condition, const Tensor& self, const Scalar& other) {
   constexpr const char* kOp = "aten::where.ScalarOther";
-  require_defined(kOp, "condition", condition);
+  require_condition(kOp, "condition", condition);
   require_defined(kOp, "self", self);
   require_broadcast(kOp, {{"condition", condition}, {"self", self}});
   return ops::where(condition, self, tensor_of(other, self, condition));
 }
 Tensor where_self_number(const Tensor& condition, const Scalar& self, const Tensor& other) {
   constexpr const char* kOp = "aten::where.ScalarSelf";
-  require_defined(kOp, "condition", condition);
+  require_condition(kOp, "condition", condition);
   require_defined(kOp, "other", other);
   require_broadcast(kOp, {{"condition", condition}, {"other", other}});
   return ops::where(condition, tensor_of(self, other, condition), other);
 }
 Tensor where_numbers(const Tensor& condition, const Scalar& self, const Scalar& other) {
-  require_defined("aten::where.Scalar", "condition", condition);
+  require_condition("aten::where.Scalar", "condition", condition);
   return ops::where(condition, tensor_of(self, other, condition),
                     tensor_of(other, self, condition));
 }
@@ -69,6 +77,7 @@ Tensor masked_fill_by_tensor(const Tensor& self, const Tensor& mask, const Tenso
            {kOp, ": value is ", value, " and self is ", self,
             "; accepted is a tensor without dimensions, whose dtype has no higher category"});
   }
+  require_condition(kOp, "mask", mask);
   require_broadcast(kOp, {{"mask", mask}, {"self", self}});
   return ops::where(mask, ops::to(value, self.dtype()), self);
 }

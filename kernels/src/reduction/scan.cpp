@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/broadcast.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/dtypes.h"
@@ -208,15 +209,15 @@ Tensor running_products_without(const Tensor& self) {
   static constinit FoundOperator<Products> op("aten::cumprod");
   return masked(op.call(all, -1, std::nullopt), behind < 0, 0);
 }
-bool has_zero_element(const Tensor& self) {
+bool has_zero_element(const char* op, const char* argument, const Tensor& self) {
   if (is_meta(self)) return false;
   if (is_complex(self.dtype())) {
-    const Tensor is_zero = row_major("opyard::prod_backward", equals(self, 0));
+    const Tensor is_zero = row_major(op, equals(self, 0));
     const bool* const all = elements_of<const bool>(is_zero);
     return std::find(all, all + is_zero.numel(), true) != all + is_zero.numel();
   }
-  require_floats("opyard::prod_backward", "self", self);
-  const Tensor flat = row_major("opyard::prod_backward", in_carrier("opyard::prod_backward", self));
+  require_floats(op, argument, self);
+  const Tensor flat = row_major(op, in_carrier(op, self));
   return visit_floats(flat, [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(flat);
@@ -229,15 +230,16 @@ bool has_zero_element(const Tensor& self) {
 // Of all elements if `dim` is None.
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                      std::optional<std::int64_t> dim, bool keepdim) {
+  constexpr const char* kOp = "opyard::prod_backward";
   if (self.dim() == 0) return grad * full(self, {}, 1, grad.dtype());
   if (!dim) {
     const std::array<std::int64_t, 1> all = {self.numel()};
     const Tensor row = reshape(self, all);
-    if (!has_zero_element(detach(self))) return grad * result / self;
+    if (!has_zero_element(kOp, "self", detach(self))) return grad * result / self;
     return reshape(grad * products_without(row), self.sizes());
   }
   const Tensor spread = keepdim ? grad : ops::unsqueeze(grad, *dim);
-  if (!has_zero_element(detach(self)))
+  if (!has_zero_element(kOp, "self", detach(self)))
     return spread * (keepdim ? result : ops::unsqueeze(result, *dim)) / self;
   return spread * ops::transpose(products_without(ops::transpose(self, *dim, -1)), *dim, -1);
 }
@@ -251,8 +253,13 @@ Tensor cumsum_backward(const Tensor& grad, std::int64_t dim) {
 }
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, std::int64_t dim,
                         const Tensor& result) {
+  constexpr const char* kOp = "aten::cumprod_backward";
+  require_broadcast(kOp, {{"grad", grad}, {"input", self}, {"output", result}});
+  wrap_dim(kOp, dim, self.dim());
   if (self.dim() == 0) return grad;
-  if (!has_zero_element(detach(self))) return cumsum_backward(grad * result, dim) / self;
+  if (!has_zero_element(kOp, "input", detach(self))) {
+    return cumsum_backward(grad * result, dim) / self;
+  }
   const std::array<std::int64_t, 1> last = {-1};
   const Tensor without = running_products_without(ops::transpose(self, dim, -1));
   return ops::transpose(sum(ops::unsqueeze(ops::transpose(grad, dim, -1), -2) * without, last), dim,

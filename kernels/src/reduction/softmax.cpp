@@ -4,6 +4,7 @@
 // loops/softmax.cpp.
 #include <opyard/library.h>
 
+#include "common/broadcast.h"
 #include "common/builds.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
@@ -66,11 +67,13 @@ Tensor in_dtype(const Tensor& self, std::optional<DType> dtype) {
 
 Tensor softmax_kernel(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
   static constinit FoundOperator<Along> op("aten::_softmax");
-  return op.call(in_dtype(self, dtype), dim, false);
+  return named("aten::softmax.int", "aten::_softmax",
+               [&] { return op.call(in_dtype(self, dtype), dim, false); });
 }
 Tensor log_softmax_kernel(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
   static constinit FoundOperator<Along> op("aten::_log_softmax");
-  return op.call(in_dtype(self, dtype), dim, false);
+  return named("aten::log_softmax.int", "aten::_log_softmax",
+               [&] { return op.call(in_dtype(self, dtype), dim, false); });
 }
 
 }  // namespace

@@ -172,8 +172,8 @@ TEST(Item, IsTheNumberOfATensorOfOneElement) {
   EXPECT_EQ(aten("is_nonzero", {f32({1}, {0})}), "False");
   EXPECT_EQ(aten("is_nonzero", {i64({}, {2})}), "True");
   EXPECT_THROWN(aten("item", {f32({2}, {1, 2})}), BadValue,
-                "aten::_local_scalar_dense: self is float32[2], which has 2 elements; a number can "
-                "be taken from a tensor of exactly one");
+                "aten::item: self is float32[2], which has 2 elements; a number can be taken from "
+                "a tensor of exactly one");
   EXPECT_THROWN(aten("is_nonzero", {f32({2}, {1, 2})}), BadValue,
                 "aten::is_nonzero: self is float32[2], whose truth is ambiguous; accepted is a "
                 "tensor of one element, and aten::any and aten::all make one of many");

@@ -196,7 +196,7 @@ TEST(Softmax, AlongAnyDimension) {
   EXPECT_EQ(aten("softmax.int", {i64({2}, {0, 0}), 0, dtype_value(DType::Float64)}),
             "float64[2] 0.5 0.5");
   EXPECT_THROWN(aten("softmax.int", {i64({2}, {0, 0}), 0}), BadArgument,
-                "aten::_softmax: self is int64[2]; accepted are float dtypes");
+                "aten::softmax.int: self is int64[2]; accepted are float dtypes");
 }
 
 TEST(Softmax, InTheMiddleOfThreeDimensions) {

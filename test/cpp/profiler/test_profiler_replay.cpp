@@ -1,7 +1,5 @@
-// test/cpp/profiler/test_profiler_replay.cpp: spans from any events at all, against a model, with a clock of the test's own.
+// test/cpp/profiler/test_profiler_replay.cpp: spans from any events at all, against a model.
 // Suspect profiler/src/profile/replay.cpp.
-//
-// The file is one piece since captures, rings and sessions take the same short forms and clock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,79 +8,18 @@
 #include <random>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "opyard/base/warning.h"
 #include "opyard/profiler/averages.h"
 #include "opyard/profiler/capture.h"
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/profile.h"
-#include "opyard/profiler/session.h"
+#include "replay_events.h"
 
 namespace opyard::profiler::test_profiler_replay {
 namespace {
-
-std::atomic<std::uint64_t> test_time{1000};
-
-class Replay : public testing::Test {
- protected:
-  void SetUp() override {
-    set_test_clock([] { return test_time.load(); });
-  }
-  void TearDown() override { set_test_clock(nullptr); }
-
-  static void enter(std::uint32_t key, int after = 1) {
-    test_time += std::uint64_t(after);
-    append_event(enter_of(SpanKind::Annotation), key);
-  }
-  static void exit(std::uint32_t key, int after = 1) {
-    test_time += std::uint64_t(after);
-    append_event(exit_of(SpanKind::Annotation), key);
-  }
-};
-
-// What is open on this thread when a window begins.
-StartStack open_here(std::vector<std::uint32_t> keys) {
-  StartStack stack;
-  stack.handle = std::uint64_t(pthread_self());
-  stack.kinds.assign(keys.size(), SpanKind::Annotation);
-  stack.keys = std::move(keys);
-  return stack;
-}
-
-// Key, start, end, parent of each span of the first track.
-std::string text_of(const Profile& profile) {
-  std::string text;
-  if (profile.tracks.empty()) return "no track";
-  for (const Span& span : profile.tracks[0].spans) {
-    text += std::to_string(span.key) + ":" + std::to_string(span.start) + "-" +
-            std::to_string(span.end);
-    if (span.parent != kNoSpan) text += "<" + std::to_string(span.parent);
-    text += " ";
-  }
-  return text;
-}
-
-void expect_nested(const Profile& profile) {
-  for (const Track& track : profile.tracks) {
-    std::vector<std::int64_t> last_child_end(track.spans.size(), 0);
-    std::int64_t last_root_end = 0;
-    for (std::size_t n = 0; n < track.spans.size(); ++n) {
-      const Span& span = track.spans[n];
-      ASSERT_LE(span.start, span.end);
-      std::int64_t& before = span.parent == kNoSpan ? last_root_end : last_child_end[span.parent];
-      ASSERT_GE(span.start, before) << "siblings overlap";
-      before = span.end;
-      if (span.parent == kNoSpan) continue;
-      ASSERT_LT(span.parent, n);
-      ASSERT_GE(span.start, track.spans[span.parent].start);
-      ASSERT_LE(span.end, track.spans[span.parent].end);
-    }
-  }
-}
 
 TEST_F(Replay, SpansNestAsTheyWereEntered) {
   Window window;
@@ -336,125 +273,6 @@ TEST_F(Replay, X16_AnyEventsNestAndAreCountedAsTheModelCounts) {
   }
 }
 
-// Rings. The stack that is live when a ring is copied.
-StartStack live_here(std::vector<std::uint32_t> keys) {
-  StartStack stack = open_here(std::move(keys));
-  stack.kinds.assign(stack.keys.size(), SpanKind::Python);
-  return stack;
-}
-void python(std::uint32_t key, bool is_exit = false) {
-  ++test_time;
-  append_event(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), key);
-}
-Profile replay_of_ring(Window& window, std::vector<std::uint32_t> live, std::uint32_t cut = 0) {
-  Capture capture = window.end();
-  capture.is_ring = true;
-  capture.start_stacks = {live_here(std::move(live))};
-  for (StreamCapture& stream : capture.streams) {
-    for (Slice& slice : stream.slices) {  // of one block, or of two if one was full
-      const std::uint32_t here = std::min(cut, slice.end - slice.begin);
-      slice.begin += here;
-      cut -= here;
-    }
-  }
-  return replay(capture);
-}
-// Key and the parent's key of each span of the first track.
-std::string kin_of(const Profile& profile) {
-  std::string text;
-  for (const Span& span : profile.tracks.at(0).spans) {
-    text += std::to_string(span.key);
-    if (span.parent != kNoSpan) {
-      text += "<" + std::to_string(profile.tracks[0].spans[span.parent].key);
-    }
-    text += " ";
-  }
-  return text;
-}
-
-TEST_F(Replay, X19_ARingThatIsCutAnywhereHasEverySpanThatEndedLater) {
-  std::mt19937 random(19);
-  for (int round = 0; round < 300; ++round) {
-    Window window;
-    struct Model {
-      std::uint32_t key, parent, begin, end;
-    };
-    std::vector<Model> spans;
-    std::vector<std::uint32_t> open;  // by number
-    const auto length = std::uint32_t(1 + random() % 60);
-    for (std::uint32_t n = 0; n < length; ++n) {
-      if (open.empty() || random() % 2 == 0) {
-        const auto key = std::uint32_t(spans.size() + 1);
-        spans.push_back({key, open.empty() ? 0 : spans[open.back()].key, n, length});
-        open.push_back(key - 1);
-        python(key);
-      } else {
-        spans[open.back()].end = n;
-        python(spans[open.back()].key, true);
-        open.pop_back();
-      }
-    }
-    std::vector<std::uint32_t> live;
-    for (const std::uint32_t number : open) live.push_back(spans[number].key);
-    const auto cut = std::uint32_t(random() % length);
-    std::string wanted;
-    for (const Model& span : spans) {
-      if (span.end < cut) continue;
-      wanted += std::to_string(span.key);
-      if (span.parent != 0) wanted += "<" + std::to_string(span.parent);
-      wanted += " ";
-    }
-    const Profile profile = replay_of_ring(window, live, cut);
-    expect_nested(profile);
-    EXPECT_EQ(kin_of(profile), wanted);
-    EXPECT_EQ(profile.quality.dropped_exits, 0u);
-    EXPECT_EQ(profile.quality.clamped, 0u);
-  }
-}
-
-// As where a profile that leaves calls of C out ends within one.
-TEST_F(Replay, X19_AnExitInARingWhoseEntryWasNotToldLeavesOpenWhatIsOpen) {
-  Window window;
-  python(2);
-  exit(9);
-  python(3);
-  python(3, true);
-  const Profile profile = replay_of_ring(window, {1, 2});
-  EXPECT_EQ(kin_of(profile), "1 2<1 3<2 ");
-  EXPECT_EQ(profile.quality.dropped_exits, 1u);
-  EXPECT_EQ(profile.quality.open_after, 2u);
-}
-
-TEST_F(Replay, X19_InARingThatLostExitsTheLiveStackSaysWhatIsOpen) {
-  Window window;
-  python(2);  // whose exit was lost, and then its caller ends
-  python(5, true);
-  python(3);
-  const Profile profile = replay_of_ring(window, {1, 3});
-  EXPECT_EQ(kin_of(profile), "1 5<1 2<5 3<1 ");
-  EXPECT_EQ(profile.quality.clamped, 1u);
-}
-
-TEST_F(Replay, X19_AnyEventsOfARingNest) {
-  std::mt19937 random(53);
-  for (int round = 0; round < 300; ++round) {
-    Window window;
-    const auto length = std::uint32_t(1 + random() % 100);
-    for (std::uint32_t n = 0; n < length; ++n) {
-      const auto key = std::uint32_t(1 + random() % 6);
-      const auto kind = SpanKind(random() % 3);
-      test_time += random() % 3;
-      append_event(random() % 2 == 0 ? enter_of(kind) : exit_of(kind), key);
-    }
-    std::vector<std::uint32_t> live;
-    while (random() % 4 != 0) live.push_back(std::uint32_t(1 + random() % 6));
-    const auto cut = std::uint32_t(random() % length);
-    const Profile profile = replay_of_ring(window, live, cut);
-    expect_nested(profile);
-    EXPECT_EQ(profile.quality.events, length - cut);
-  }
-}
-
 TEST_F(Replay, EventsOfNoKindAreCountedAndSkipped) {
   Window window;
   enter(1);
@@ -612,90 +430,6 @@ TEST_F(Replay, K3_AFutureIsASpanOfATrackOfItsOwn) {
   }
   EXPECT_EQ(spans, std::vector<std::string>({"10-25", "20-35"}));
   expect_nested(profile);
-}
-
-// What a source was told, in order.
-std::string told;
-constexpr Source kFirst{"first of the test", [](const SessionOptions&) { return true; },
-                        [](Window&, const SessionOptions&) { told += "start 1, "; },
-                        [](SourceReport& report) {
-                          told += "stop 1, ";
-                          report.notes.emplace_back("a note", 7);
-                        }};
-constexpr Source kSecond{"second of the test",
-                         [](const SessionOptions& options) { return options.memory; },
-                         [](Window&, const SessionOptions&) { told += "start 2, "; },
-                         [](SourceReport&) { told += "stop 2, "; }};
-
-TEST(Session, I1_SourcesJoinByRegistrationAndServeEachSession) {
-  register_source(&kFirst);
-  register_source(&kSecond);
-  register_source(&kFirst);
-  SessionOptions options;
-  options.python = true;  // no tracer has joined in this program
-  options.memory = true;
-  told.clear();
-  Session session(options);
-  EXPECT_TRUE(Session::is_active());
-  const Capture capture = session.end();
-  EXPECT_FALSE(Session::is_active());
-  EXPECT_EQ(told, "start 1, start 2, stop 2, stop 1, ");
-  ASSERT_EQ(capture.notes.size(), 1u);
-  EXPECT_EQ(capture.notes[0].second, 7u);
-  options.memory = false;
-  told.clear();
-  Session(options).end();
-  EXPECT_EQ(told, "start 1, stop 1, ");
-}
-
-TEST(Session, I5_ASessionThatIsForgottenStopsAndWarns) {
-  static std::string warned;
-  const LateWarningHandler former =
-      set_late_warning_handler([](const std::string& message) noexcept { warned += message; });
-  told.clear();
-  {
-    Session session({});
-  }
-  set_late_warning_handler(former);
-  EXPECT_TRUE(warned.starts_with("`PythonTracer::stop()` was not called.")) << warned;
-  EXPECT_EQ(told, "start 1, stop 1, ");
-  EXPECT_FALSE(Session::is_active());
-}
-
-TEST(Names, I17_TextIsMadeValidUtf8) {
-  EXPECT_EQ(to_valid_utf8("\xC3\xA9t\xC3\xA9"), "\xC3\xA9t\xC3\xA9");
-  EXPECT_EQ(to_valid_utf8("\xFF"
-                          "a\xC3"),
-            "\xEF\xBF\xBD"
-            "a\xEF\xBF\xBD");
-  EXPECT_EQ(to_valid_utf8("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD") << "half a pair";
-  EXPECT_EQ(to_valid_utf8("\xF0\x9F\x8E\x88"), "\xF0\x9F\x8E\x88");
-  EXPECT_EQ(to_valid_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD") << "an overlong form";
-}
-
-TEST(Names, I13_ANameHasOneKeyForEver) {
-  Name name;
-  name.text = "names_of_the_test";
-  name.kind = "test";
-  const std::uint32_t key = add_name(name);
-  EXPECT_EQ(add_name(name), key);
-  name.line = 2;
-  EXPECT_GT(add_name(name), key);
-  EXPECT_EQ(name_of(key).text, "names_of_the_test");
-  EXPECT_EQ(name_of(~0u).text, "(unknown)");
-}
-
-TEST(Clock, I54_TicksBecomeTheSystemsNanoseconds) {
-  const ClockPair first = read_clock_pair();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const ClockPair middle = read_clock_pair();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const ClockPair last = read_clock_pair();
-  const TickConverter converter(first, last);
-  EXPECT_EQ(converter.monotonic_ns(first.ticks), std::int64_t(first.monotonic_ns));
-  const std::int64_t error =
-      converter.monotonic_ns(middle.ticks) - std::int64_t(middle.monotonic_ns);
-  EXPECT_LT(std::abs(error), 100'000) << "20 ms are not right to 0.5 %";
 }
 
 }  // namespace

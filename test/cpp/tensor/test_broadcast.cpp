@@ -64,6 +64,21 @@ TEST(Broadcast, BlamesTheLastDimensionThatDoesNotFit) {
   EXPECT_EQ(find_clash(IntSpan(a), IntSpan()).dim, 0);
 }
 
+TEST(Broadcast, ThePairToBlameIsTheFirstThatDoesNotFit) {
+  const std::vector<std::vector<std::int64_t>> sizes = {{1}, {4}, {2, 1}, {3}, {5}};
+  const auto clash_of = [&](std::size_t i, std::size_t j) {
+    return find_clash(IntSpan(sizes[i]), IntSpan(sizes[j]));
+  };
+  const ClashingPair pair = find_clashing_pair(sizes.size(), clash_of);
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair.first, 1u);
+  EXPECT_EQ(pair.second, 3u);
+  EXPECT_EQ(pair.clash.of_first, 4);
+  EXPECT_EQ(pair.clash.of_second, 3);
+  EXPECT_FALSE(find_clashing_pair(3, clash_of));
+  EXPECT_FALSE(find_clashing_pair(0, clash_of));
+}
+
 std::string target_refusal(const Sizes& source, const Sizes& target) {
   return thrown_by([&] {
            refuse_target("aten::f.out", {"the result", IntSpan(source)}, {"out", IntSpan(target)},

@@ -9,13 +9,13 @@ import re
 import subprocess
 import sys
 import threading
-import time
 import traceback
 import weakref
 
 import pytest
 from built import ROOT, plain_build, plugin_path
 from raised import raised_by
+from threads import is_soon_gone
 
 import opyard
 
@@ -480,12 +480,7 @@ def test_J16_memory_is_given_back_on_a_thread_that_python_has_never_seen(plugin,
     del array
     plugin.drop_in_background(tensor)
     del tensor
-    for _ in range(1000):
-        if gone() is None:
-            break
-        time.sleep(0.005)
-        opyard.tensor([0])  # an entry, which drops what was left behind
-    assert gone() is None
+    assert is_soon_gone(gone)
 
 
 def test_J16_references_that_a_native_thread_dropped_go_at_the_next_border(border):

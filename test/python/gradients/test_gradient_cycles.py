@@ -30,6 +30,25 @@ class Doubled(autograd.Function):
         return grad * 2
 
 
+def result_and_context(kept):
+    """The result of a function of Python, and its context, which holds `kept`."""
+    contexts = []
+
+    class Keeps(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.kept = kept
+            contexts.append(ctx)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    y = Keeps.apply(leaf([1.0]))
+    return y, contexts.pop()
+
+
 # ---- a hook that holds its own handle
 
 
@@ -83,20 +102,8 @@ def handles_in_a_list(kept):
 
 
 def handle_in_a_context(kept):
-    class Keeps(autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.kept = kept
-            Keeps.ctx = weakref.ref(ctx)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
-    y = Keeps.apply(leaf([1.0]))
-    Keeps.ctx().handle = y.register_hook(lambda grad: None)
-    del Keeps.ctx
+    y, ctx = result_and_context(kept)
+    ctx.handle = y.register_hook(lambda grad: None)
     return y
 
 
@@ -178,20 +185,8 @@ def node_of_a_function_of_python(kept):
 
 
 def node_in_its_own_context(kept):
-    class Keeps(autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.kept = kept
-            Keeps.ctx = weakref.ref(ctx)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
-    y = Keeps.apply(leaf([1.0]))
-    Keeps.ctx().node = y.grad_fn
-    del Keeps.ctx
+    y, ctx = result_and_context(kept)
+    ctx.node = y.grad_fn
     return y
 
 

@@ -41,6 +41,31 @@ def both(text):
     return jit.compile(jit.parse_ir(text)), jit.compile(graph)
 
 
+def plain_and_fused(text):
+    """The graph of a text without what is unused, fused; compiled before and after that."""
+    graph = jit.parse_ir(text)
+    passes.eliminate_dead_code(graph)
+    plain = jit.compile(jit.parse_ir(str(graph)))
+    passes.fuse(graph)
+    return graph, plain, jit.compile(graph)
+
+
+def check_blocks_taken(codes, args, wanted):
+    """How many blocks of memory each of the two codes takes for a call."""
+
+    def taken(code):
+        code(*args)
+        before = opyard.memory.stats()
+        code(*args)
+        after = opyard.memory.stats()
+        return sum(after[name] - before[name] for name in ("hits", "misses"))
+
+    plain, fused = codes
+    if taken(plain) == 0:
+        pytest.skip("freed memory is not kept here, so nothing counts allocations")
+    assert (taken(plain), taken(fused)) == wanted
+
+
 def bits(values):
     values = values if isinstance(values, (tuple, list)) else [values]
     return [
@@ -69,19 +94,7 @@ def test_a_group_makes_no_tensor_for_what_stays_inside():
       %3 : Tensor = aten::exp(%2)
       %4 : Tensor = aten::mul(%3, %y)
       return (%4)"""
-    x, y = opyard.ones(100_000), opyard.ones(100_000)
-
-    def blocks_taken(code):
-        code(x, y)
-        before = opyard.memory.stats()
-        code(x, y)
-        after = opyard.memory.stats()
-        return sum(after[name] - before[name] for name in ("hits", "misses"))
-
-    plain, fused = both(text)
-    if blocks_taken(plain) == 0:
-        pytest.skip("freed memory is not kept here, so nothing counts allocations")
-    assert (blocks_taken(plain), blocks_taken(fused)) == (4, 1)
+    check_blocks_taken(both(text), [opyard.ones(100_000), opyard.ones(100_000)], (4, 1))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64"])
@@ -372,11 +385,7 @@ def random_chain(seed):
 
 @pytest.mark.parametrize("seed", range(200))
 def test_H45_random_chains_give_the_numbers_of_their_operators(seed):
-    graph = jit.parse_ir(random_chain(seed))
-    passes.eliminate_dead_code(graph)
-    plain = jit.compile(jit.parse_ir(str(graph)))
-    passes.fuse(graph)
-    group = jit.compile(graph)
+    _, plain, group = plain_and_fused(random_chain(seed))
     choose = random.Random(seed + 1000)
     for _ in range(6):
         sizes = choose.choice([(n,) for n in CHAIN_COUNTS[1:]] + [(33, 40), (5, 257), (3, 1, 65)])
@@ -426,11 +435,7 @@ def random_text(seed):
 
 @pytest.mark.parametrize("seed", range(150))
 def test_H45_random_groups_give_the_bits_of_their_operators(seed):
-    graph = jit.parse_ir(random_text(seed))
-    passes.eliminate_dead_code(graph)
-    plain = jit.compile(jit.parse_ir(str(graph)))
-    passes.fuse(graph)
-    group = jit.compile(graph)
+    graph, plain, group = plain_and_fused(random_text(seed))
     choose = random.Random(seed + 1000)
     for _ in range(4):
         sizes = choose.choice([(7,), (700,), (33, 40), (5, 70), (3, 1, 65), (2, 3, 4)])

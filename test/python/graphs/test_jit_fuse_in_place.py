@@ -15,6 +15,7 @@ from test_jit_fuse import (
     assert_same_numbers,
     bits,
     laid,
+    plain_and_fused,
     random_chain,
     random_text,
     sample,
@@ -242,11 +243,7 @@ def with_own_inputs(text):
 @pytest.mark.parametrize("seed", range(120))
 @pytest.mark.parametrize("make", [random_chain, random_text])
 def test_random_groups_on_inputs_of_their_own(make, seed):
-    graph = jit.parse_ir(with_own_inputs(make(seed + 5000)))
-    passes.eliminate_dead_code(graph)
-    plain = jit.compile(jit.parse_ir(str(graph)))
-    passes.fuse(graph)
-    code = jit.compile(graph)
+    graph, plain, code = plain_and_fused(with_own_inputs(make(seed + 5000)))
     inputs = 3 if make is random_chain else 4
     for number, count in enumerate(CHAIN_COUNTS[1 + seed % 2 :: 2]):
         dtype = ("float32", "float64")[number % 2]

@@ -81,6 +81,15 @@ def run(*command, cwd, **environment):
     )
 
 
+def check_program(folder, name, text):
+    """Runs a program of the folder, which is to print no error."""
+    program = folder + b"/" + name
+    with open(program, "w") as file:
+        file.write(text)
+    done = run(program, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode(errors="replace")
+
+
 @pytest.fixture(params=NAMES)
 def folder(request, tmp_path):
     """A folder with such a name, as bytes."""
@@ -90,11 +99,7 @@ def folder(request, tmp_path):
 
 
 def test_B6_a_program_in_such_a_folder_registers_and_shows_all_it_likes(folder):
-    program = folder + b"/program.py"
-    with open(program, "w") as file:
-        file.write(PROGRAM)
-    done = run(program, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode(errors="replace")
+    check_program(folder, b"program.py", PROGRAM)
 
 
 def test_a_plugin_in_such_a_folder_is_loaded_and_shown(folder):
@@ -225,11 +230,7 @@ json.load(open(os.path.join(here, "flight.json"), encoding="utf-8"))
 
 
 def test_files_of_tensors_models_and_profiles_may_have_such_names(folder):
-    program = folder + b"/names.py"
-    with open(program, "w") as file:
-        file.write(FILES)
-    done = run(program, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode(errors="replace")
+    check_program(folder, b"names.py", FILES)
 
 
 def test_the_command_captures_a_program_in_such_a_folder(folder):

@@ -326,7 +326,7 @@ def test_the_middle_of_pixels_is_read_as_it_is():
 
 def test_grid_sampler_refuses_what_it_cannot_read():
     for x, places, mode, text in (
-        (image(2), grid(3), 0, "aten::grid_sampler_2d: input is"),
+        (image(2), grid(3), 0, "aten::grid_sampler: input is"),
         (image(3), grid(3), 2, "accepted are 0 \\(linear\\) and 1"),
         (image(2), grid(2), 3, "1 \\(nearest\\) and 2 \\(cubic\\)"),
         (numbers(3, 4), grid(2), 0, "aten::grid_sampler: input is"),

@@ -336,7 +336,7 @@ def test_special_names_take_what_their_operators_take():
 
 REFUSED = {
     "hstack": (lambda: aten.hstack([]), "aten::hstack: tensors is an empty list"),
-    "vstack": (lambda: aten.vstack([t(2), t(3)]), "aten::cat: "),
+    "vstack": (lambda: aten.vstack([t(2), t(3)]), "aten::vstack: "),
     "block_diag": (lambda: aten.block_diag([t(1, 1, 1)]), r"tensors\[0\] is .*at most two dim"),
     "block_diag past 64 bits": (
         lambda: aten.block_diag([t(1).expand(2**62)] * 2), "must fit in 64 bits"

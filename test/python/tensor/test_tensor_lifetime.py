@@ -6,11 +6,11 @@ Suspect objects/tensor/tensor_life.cpp.
 import gc
 import sys
 import threading
-import time
 import weakref
 
 import numpy as np
 import pytest
+from threads import is_soon_gone
 
 import opyard
 
@@ -119,12 +119,7 @@ def test_the_last_owner_may_be_a_native_thread(plugin):
     plugin.call_once_in_background("test_plugin::unchanged", opyard.from_numpy(array))
     del array
     plugin.keep(opyard.tensor([0]))
-    for _ in range(1000):
-        if gone() is None:
-            break
-        time.sleep(0.01)
-        opyard.tensor([0]) + 0  # an entry, which drops what was left behind
-    assert gone() is None
+    assert is_soon_gone(gone)
 
 
 def test_many_more_wrappers_than_are_kept_for_reuse():

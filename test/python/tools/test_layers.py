@@ -245,11 +245,24 @@ def test_python_tests_are_short_and_in_rooms_with_heads_and_names_of_their_own(c
     plant("test/python/other/test_planted.py", "# Suspect no one.\n")
     plant("test/python/test_outside.py", head)
     assert list(check_tests()) == [
-        "test/python/other/test_planted.py: its head does not say whom to suspect if it fails",
         "test/python/planted/helper.py: 601 lines, of 600; split it by subject",
+        "test/python/other/test_planted.py: its head does not say whom to suspect if it fails",
         "test/python/planted/test_planted.py: test/python/other/test_planted.py has this name, "
         "too; modules of tests are found by it alone",
         "test/python/test_outside.py: a test is in a room, test/python/<room>/",
+    ]
+
+
+def test_cpp_tests_are_short_also_if_they_say_that_they_are_one_piece(copy, plant):
+    head = "// Suspect the linter. The file is one piece.\n"
+    plant("test/cpp/planted/test_planted.cpp", head + "\n" * (LONGEST_FILE - 1))
+    plant("test/cpp/planted/helper.h", "\n" * LONGEST_FILE)
+    assert list(check_tests()) == []
+    plant("test/cpp/planted/test_planted.cpp", "\n")
+    plant("test/cpp/planted/helper.h", "\n")
+    assert list(check_tests()) == [
+        "test/cpp/planted/helper.h: 601 lines, of 600; split it by subject",
+        "test/cpp/planted/test_planted.cpp: 601 lines, of 600; split it by subject",
     ]
 
 
@@ -321,6 +334,19 @@ def test_a_door_upward_that_is_not_in_the_list_is_refused(copy, plant):
     assert [fault for fault in faults if "docs/concepts/layers.md: is not what" in fault]
 
 
+def test_cpp_that_imports_a_module_of_the_package_by_itself_is_refused(copy, plant):
+    (copy / "docs/concepts").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "docs/concepts/layers.md", copy / "docs/concepts")
+    plant("jit/python/graphs/planted.cpp", 'py::module_::import("opyard._jit.reads");\n')
+    plant("models/python/files/planted.cpp", 'py::module_::import("opyard._graphs");\n')
+    plant("pyfallback/vtable/planted.cpp", 'PyImport_ImportModule("opyard.library");\n')
+    faults = [fault.partition(", which is above it")[0] for fault in check_doors()]
+    assert faults == [
+        "jit/python/graphs/planted.cpp: imports opyard._jit.reads",
+        "pyfallback/vtable/planted.cpp: imports opyard.library",
+    ]
+
+
 def test_a_function_that_is_handed_down_alone_is_a_door(copy, plant):
     (copy / "docs/concepts").mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "docs/concepts/layers.md", copy / "docs/concepts")
@@ -330,11 +356,21 @@ def test_a_function_that_is_handed_down_alone_is_a_door(copy, plant):
         "OPYARD_API void set_planted_site(std::string (*site)()) noexcept;\n"
         "OPYARD_API PlantedCall set_planted_call(\n    PlantedCall call) noexcept;\n"
         "extern OPYARD_API constinit std::atomic<PlantedCall> planted_call;\n"
-        "void set_planted_number(int number);\n",
+        "void set_planted_number(int number);\n"
+        "OPYARD_API void hear_of_planted(void (*function)() noexcept) noexcept;\n"
+        "PlantedCall replace_planted(PlantedCall call);\n"
+        "OPYARD_API void tell_planted(\n    std::function<void(int, int)> told);\n"
+        "int ask_planted(PlantedCall call);\n"
+        "void run_planted(PlantedCall call, int times);\n"
+        "struct Planted {\n  void each(PlantedCall call);\n};\n"
+        "template <typename Call>\nvoid all_planted(Call call);\n",
     )
     plant("jit/src/ir/planted.h", "void set_planted_check(opyard::PlantedCall check = nullptr);\n")
     faults = [fault.partition(" is a door upward")[0] for fault in check_doors()]
     assert faults == [
+        "autograd/include/opyard/autograd/planted.h: hear_of_planted",
+        "autograd/include/opyard/autograd/planted.h: replace_planted",
+        "autograd/include/opyard/autograd/planted.h: tell_planted",
         "autograd/include/opyard/autograd/planted.h: set_planted_site",
         "autograd/include/opyard/autograd/planted.h: set_planted_call",
         "autograd/include/opyard/autograd/planted.h: planted_call",
@@ -375,6 +411,23 @@ def test_an_import_that_points_upward_is_refused_also_a_late_one(copy, plant, te
     plant(BELOW, text)
     faults = list(check_package())
     assert [fault for fault in faults if fault.startswith(BELOW) and "above it" in fault], faults
+
+
+SIDEWAYS = [
+    ("autograd/python/opyard/planted.py", "from ._jit import reads\n"),
+    ("autograd/python/opyard/planted_late.py", "def late():\n    from . import jit\n"),
+    ("profiler/python/opyard/planted.py", "from ._nn.module import Module\n"),
+    ("profiler/python/opyard/planted_more.py", "from . import _graphs\n"),
+]
+
+
+def test_an_import_of_what_a_slice_does_without_is_refused(copy, plant):
+    for file, text in SIDEWAYS:
+        plant(file, text)
+    plant("jit/python/opyard/planted.py", "from ._nn.module import Module\n")
+    plant("autograd/python/opyard/planted_extension.py", "from . import _graphs\n")
+    faults = [fault for fault in check_package() if "does without" in fault]
+    assert [fault.partition(":")[0] for fault in faults] == [file for file, _ in SIDEWAYS]
 
 
 def test_modules_of_a_room_in_a_circle_are_refused_also_by_late_imports(copy, plant):

@@ -73,7 +73,7 @@ def test_every_room_is_on_the_page_of_layers_in_its_order():
             with contextlib.suppress(ValueError):  # a list that is made of another
                 lists[node.targets[0].id] = ast.literal_eval(node.value)
     page = " ".join((ROOT / PAGES[1]).read_text("utf-8").split())
-    for name in ("ROOMS", "PACKAGE_ROOMS"):
+    for name in ("ROOMS", "PACKAGE_ROOMS", "PACKAGE_SLICES"):
         assert " → ".join(f"`{room}`" for room in lists[name]) in page
     layers = re.findall(r"^\| `(\w+)/` \|", (ROOT / PAGES[1]).read_text("utf-8"), re.MULTILINE)
     assert layers == lists["LAYERS"]

@@ -12,6 +12,7 @@ import time
 import weakref
 
 import pytest
+from settled_futures import LONG, completed, failed
 
 import opyard
 from opyard.futures import (
@@ -21,21 +22,6 @@ from opyard.futures import (
 )
 
 pytestmark = pytest.mark.memory
-
-LONG = 30.0  # seconds that no wait should take
-
-
-def completed(result):
-    future = Future()
-    future.set_result(result)
-    return future
-
-
-def failed(exception):
-    future = Future()
-    future.set_exception(exception)
-    return future
-
 
 # Memory -----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import concurrent.futures
 import threading
 
 import pytest
+from settled_futures import LONG, completed, failed
 
 from opyard.futures import (
     Future,
@@ -15,21 +16,6 @@ from opyard.futures import (
 )
 
 pytestmark = pytest.mark.memory
-
-LONG = 30.0  # seconds that no wait should take
-
-
-def completed(result):
-    future = Future()
-    future.set_result(result)
-    return future
-
-
-def failed(exception):
-    future = Future()
-    future.set_exception(exception)
-    return future
-
 
 # asyncio and concurrent.futures -----------------------------------------------------------
 

@@ -11,6 +11,7 @@ import time
 import warnings
 
 import pytest
+from settled_futures import LONG, completed, failed
 
 import opyard
 from opyard import autograd
@@ -24,21 +25,6 @@ from opyard.futures import (
 )
 
 pytestmark = pytest.mark.memory
-
-LONG = 30.0  # seconds that no wait should take
-
-
-def completed(result):
-    future = Future()
-    future.set_result(result)
-    return future
-
-
-def failed(exception):
-    future = Future()
-    future.set_exception(exception)
-    return future
-
 
 # Completing and reading -------------------------------------------------------------------
 

@@ -10,8 +10,8 @@
 // is not repeated, is not taken to be 1, and gives way to a known one.
 //
 // Whoever refuses sizes finds the dimension to blame with find_clash(), if either operand could
-// change, or find_misfit(), if one has to fit the other, and calls refuse_broadcast() or
-// refuse_misfit(). No one else words these.
+// change (find_clashing_pair() of more), or find_misfit(), if one has to fit the other, and calls
+// refuse_broadcast() or refuse_misfit(). No one else words these.
 //
 // Depends on: tensor/tensor.h.
 #pragma once
@@ -86,6 +86,24 @@ SizeClash find_clash(std::span<const Size> a, std::span<const Size> b) {
       continue;
     }
     return {-std::int64_t(back), detail::known_size(left), detail::known_size(right)};
+  }
+  return {};
+}
+
+// The first two of some operands that do not broadcast with each other, by their numbers, and why.
+struct ClashingPair {
+  std::size_t first = 0, second = 0;
+  SizeClash clash;
+  explicit operator bool() const noexcept { return bool(clash); }
+};
+
+// `clash_of(i, j)` is the SizeClash of two operands.
+template <typename ClashOf>
+ClashingPair find_clashing_pair(std::size_t count, const ClashOf& clash_of) {
+  for (std::size_t second = 1; second < count; ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (const SizeClash clash = clash_of(first, second)) return {first, second, clash};
+    }
   }
   return {};
 }

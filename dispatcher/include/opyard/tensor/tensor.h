@@ -102,10 +102,8 @@ class OPYARD_API Tensor {
     return *impl_;
   }
   void* elements() const {
-    const TensorImpl& impl = *impl_;
-    auto* const base = static_cast<std::byte*>(impl.storage()->data());
-    if (__builtin_expect(base == nullptr, 0)) return no_elements();
-    return base + impl.own_storage_offset() * std::int64_t(item_size(impl.dtype()));
+    void* const first = impl_->data();
+    return __builtin_expect(first == nullptr, 0) ? no_elements() : first;
   }
   void require_dtype_is(DType dtype) const {
     if (__builtin_expect(require().dtype() != dtype, 0)) refuse_dtype(dtype);

@@ -1,5 +1,5 @@
 // opyard/detail/bind/extension.h: extension modules of pybind11 beside _C: the table of _C for
-// this thread's interpreter, C++ errors, and results of Python.
+// this thread's interpreter, C++ errors, results of Python, and functions of the package.
 //
 // Threads: everything here is called with the GIL held.
 //
@@ -46,6 +46,13 @@ inline const PythonTable& table() {
 inline py::object take_result(PyObject* result) {
   if (result == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(result);
+}
+
+// What a function of the package gives for the arguments, by the name that opyard/detail/doors.def
+// has for it: modules of the package are above extension modules.
+template <typename... Args>
+py::object ask_hook(const char* name, Args&&... args) {
+  return py::module_::import("opyard._core").attr("hooks")[name](std::forward<Args>(args)...);
 }
 
 // Errors of C++ become the exceptions of Python that _C makes of them; and what pybind11 raises for
