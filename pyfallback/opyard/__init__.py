@@ -47,6 +47,7 @@ __path__.extend(_slices)
 TYPE_CHECKING = False  # as in typing, which importing the package does not need
 if TYPE_CHECKING:
     from . import (
+        array_api,
         autograd,
         dispatch,
         futures,
@@ -105,6 +106,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "arange",
+    "array_api",
     "autocast",
     "autograd",
     "bfloat16",
@@ -198,6 +200,7 @@ _LATE = {
 }
 _SUBMODULES = frozenset(
     {
+        "array_api",
         "autograd",
         "dispatch",
         "futures",
