@@ -15,6 +15,13 @@ from typing import Any, NoReturn
 from .. import _C
 from .._core.ops import ops
 
+
+def signs(x: _C.Tensor) -> _C.Tensor:
+    """-1, 0 or 1, and x / abs(x) of complex numbers; NaN of NaN, for which aten.sgn gives 0."""
+    found = ops.aten.sgn(x)
+    return ops.aten.where.self(ops.aten.isnan(x), x, found) if x.is_floating_point() else found
+
+
 # Those of operators of Python: the method of the second operand, the symbol, and the function.
 _SYMBOLS: "dict[str, tuple[str, str, Callable[[Any, Any], Any]]]" = {
     "add": ("__radd__", "+", operator.add),
@@ -62,7 +69,6 @@ _OPERATORS = {
     "positive": "clone",
     "radians": "deg2rad",
     "rint": "round",
-    "sign": "sgn",
 }
 # What to call for those that are no one operator, and for methods of ufuncs.
 _NEAREST = {
@@ -87,6 +93,8 @@ _NEAREST = {
     "multiply.outer": "outer",
     "multiply.reduce": "prod",
 }
+# Those that are more than one operator.
+_COMPOSED: "dict[str, Callable[[_C.Tensor], _C.Tensor]]" = {"sign": signs}
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -101,6 +109,8 @@ def _full_name(ufunc: Any) -> str:
 def _find_operator(called: str) -> "Callable[..., Any] | None":
     """The operator that computes a ufunc; special functions of SciPy are special_... of aten."""
     module, _, name = called.rpartition(".")
+    if module == "numpy" and name in _COMPOSED:
+        return _COMPOSED[name]
     if module == "numpy" and name in _OPERATORS:
         return getattr(ops.aten, _OPERATORS[name])  # type: ignore[no-any-return]
     if module == "scipy.special":

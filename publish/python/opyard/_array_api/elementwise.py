@@ -7,6 +7,7 @@ accept, so nothing of that is repeated here.
 from typing import Protocol
 
 from .._core.ops import ops
+from .._tensor.ufuncs import signs
 from .arguments import Scalar, Tensor, require_tensor
 from .data_types import together
 
@@ -24,7 +25,6 @@ class Binary(Protocol):
 
 
 def _named(function: object, name: str, doc: str) -> None:
-    vars(function)  # a function of Python
     for attribute in ("__name__", "__qualname__"):
         setattr(function, attribute, name)
     function.__doc__ = doc
@@ -69,7 +69,6 @@ cosh = _unary("cosh", "Hyperbolic cosines.")
 divide = _binary("divide", "x1 / x2; of integers too a float.", "div")
 equal = _binary("equal", "Whether x1 == x2, for each element.", "eq")
 exp = _unary("exp", "e to the power of each element.")
-expm1 = _unary("expm1", "exp(x) - 1, exact also near 0.")
 floor = _unary("floor", "Rounded down to whole numbers.")
 floor_divide = _binary("floor_divide", "x1 / x2, rounded down.")
 greater = _binary("greater", "Whether x1 > x2, for each element.", "gt")
@@ -102,7 +101,6 @@ real = _unary("real", "Real parts of complex numbers.")
 reciprocal = _unary("reciprocal", "1 / x.")
 remainder = _binary("remainder", "x1 - x2 * floor_divide(x1, x2): it has the sign of x2.")
 round = _unary("round", "Rounded to the nearest whole number, from the middle to the even one.")
-sign = _unary("sign", "-1, 0 or 1; of complex numbers x / abs(x).", "sgn")
 signbit = _unary("signbit", "Whether the sign is minus, as -0.0 has it.")
 sin = _unary("sin", "Sines of angles in radians.")
 sinh = _unary("sinh", "Hyperbolic sines.")
@@ -112,6 +110,20 @@ subtract = _binary("subtract", "x1 - x2.", "sub")
 tan = _unary("tan", "Tangents of angles in radians.")
 tanh = _unary("tanh", "Hyperbolic tangents.")
 trunc = _unary("trunc", "Rounded towards 0 to whole numbers.")
+
+
+def expm1(x: Tensor, /) -> Tensor:
+    """exp(x) - 1, exact also near 0."""
+    found: Tensor = ops.aten.expm1(require_tensor("expm1", "x", x))
+    if not found.dtype.is_complex:
+        return found
+    # The operator's products make NaN of an infinity and a 0.
+    return ops.aten.where.self(ops.aten.isfinite(found), found, ops.aten.exp(x) - 1)
+
+
+def sign(x: Tensor, /) -> Tensor:
+    """-1, 0 or 1, NaN of NaN; of complex numbers x / abs(x)."""
+    return signs(require_tensor("sign", "x", x))
 
 
 def clip(

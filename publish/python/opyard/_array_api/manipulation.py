@@ -1,5 +1,6 @@
 """Manipulation functions: shapes, order and repetition of elements. Views where they can be."""
 
+from .. import _C
 from .._core.ops import ops
 from .arguments import (
     Axes,
@@ -14,7 +15,7 @@ from .arguments import (
     require_tensors,
     sizes,
 )
-from .data_types import converted, result_type
+from .data_types import KINDS, converted, result_type
 
 
 def broadcast_shapes(function: str, *shapes: tuple[int, ...]) -> list[int]:
@@ -108,7 +109,9 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
                 f"repeat: repeats has {repeats.ndim} dimensions; accepted is an int, or an array "
                 "with a number for each element"
             )
-        counts = broadcast_to(repeats, (x.shape[axis],))
+        if repeats.dtype not in KINDS["integral"]:
+            raise TypeError(f"repeat: repeats is {repeats.dtype.name}; accepted are integers")
+        counts = broadcast_to(converted(repeats, _C.int64), (x.shape[axis],))
         return ops.aten.repeat_interleave(x, counts, axis)
     if require_int("repeat", "repeats", repeats) < 0:
         raise ValueError(f"repeat: repeats is {repeats}; it is not negative")
@@ -152,7 +155,7 @@ def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
                 f"squeeze: dimension {each} has the size {x.shape[each]}; only one of size 1 can "
                 "be left out"
             )
-    return ops.aten.reshape(x, [size for i, size in enumerate(x.shape) if i not in axes])
+    return ops.aten.squeeze.dims(x, axes)
 
 
 def stack(arrays: tuple[Tensor, ...] | list[Tensor], /, *, axis: int = 0) -> Tensor:

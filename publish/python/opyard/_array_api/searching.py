@@ -5,7 +5,7 @@ from typing import Literal
 from .. import _C
 from .._core.ops import ops
 from .arguments import Scalar, Tensor, flat, one_axis, require_tensor
-from .data_types import converted, result_type, together
+from .data_types import KINDS, converted, together
 
 
 def _place(function: str, operator: str, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
@@ -90,7 +90,7 @@ def _sorted(
 def _indices(function: str, indices: Tensor, size: int) -> Tensor:
     """Indices that count from the front: a negative one counts from the end."""
     found = require_tensor(function, "indices", indices)
-    if result_type(found, _C.int64) is not _C.int64 or found.dtype is _C.bool:
+    if found.dtype not in KINDS["integral"]:
         raise TypeError(f"{function}: indices is {found.dtype.name}; accepted are integers")
     found = converted(found, _C.int64)
     return ops.aten.where.self(ops.aten.lt(found, 0), ops.aten.add(found, size), found)
