@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
 
-Tensor: TypeAlias = _C.Tensor
 DType: TypeAlias = _C.dtype
 Device: TypeAlias = _C.device | str
 Scalar: TypeAlias = bool | int | float | complex

@@ -4,13 +4,13 @@ import builtins
 from typing import Any, Literal
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
 from . import manipulation
 from .arguments import (
     Device,
     DType,
     Scalar,
-    Tensor,
     require_dtype,
     require_int,
     require_tensor,

@@ -9,8 +9,9 @@ others do, which is the standard's rule; Opyard's operators let them yield.
 from dataclasses import dataclass
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
-from .arguments import Device, DType, Scalar, Tensor, require_dtype, require_tensor
+from .arguments import Device, DType, Scalar, require_dtype, require_tensor
 
 _SIGNED = (_C.int8, _C.int16, _C.int32, _C.int64)
 _FLOATS = (_C.float16, _C.bfloat16, _C.float32, _C.float64)

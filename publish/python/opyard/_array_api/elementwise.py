@@ -6,9 +6,10 @@ accept, so nothing of that is repeated here.
 
 from typing import Protocol
 
+from .._C import Tensor
 from .._core.ops import ops
 from .._tensor.ufuncs import signs
-from .arguments import Scalar, Tensor, require_tensor
+from .arguments import Scalar, require_tensor
 from .data_types import together
 
 

@@ -1,13 +1,13 @@
 """Fourier transforms: the standard's extension `fft`."""
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
+from .._C import Tensor
 from .._core.ops import ops
 from .arguments import (
     Device,
     DType,
-    Tensor,
     many_axes,
     one_axis,
     require_dtype,
@@ -35,14 +35,18 @@ __all__ = [
     "rfftn",
 ]
 
-_Norm: TypeAlias = Literal["backward", "ortho", "forward"]
-
 
 class _Transform(Protocol):
     """A transform along one axis."""
 
     def __call__(
-        self, x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: _Norm = "backward"
+        self,
+        x: Tensor,
+        /,
+        *,
+        n: int | None = None,
+        axis: int = -1,
+        norm: Literal["backward", "ortho", "forward"] = "backward",
     ) -> Tensor: ...
 
 
@@ -56,7 +60,7 @@ class _ManyTransforms(Protocol):
         *,
         s: Sequence[int] | None = None,
         axes: Sequence[int] | None = None,
-        norm: _Norm = "backward",
+        norm: Literal["backward", "ortho", "forward"] = "backward",
     ) -> Tensor: ...
 
 
@@ -79,7 +83,12 @@ def _named(function: object, name: str, doc: str) -> None:
 
 def _one(name: str, doc: str) -> _Transform:
     def function(
-        x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: _Norm = "backward"
+        x: Tensor,
+        /,
+        *,
+        n: int | None = None,
+        axis: int = -1,
+        norm: Literal["backward", "ortho", "forward"] = "backward",
     ) -> Tensor:
         x = _floats(name, x, norm)
         n = None if n is None else require_int(name, "n", n)
@@ -96,7 +105,7 @@ def _many(name: str, doc: str) -> _ManyTransforms:
         *,
         s: Sequence[int] | None = None,
         axes: Sequence[int] | None = None,
-        norm: _Norm = "backward",
+        norm: Literal["backward", "ortho", "forward"] = "backward",
     ) -> Tensor:
         x = _floats(name, x, norm)
         lengths = None if s is None else require_ints(name, "s", s)

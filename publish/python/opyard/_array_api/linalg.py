@@ -6,12 +6,12 @@ The last two dimensions are those of matrices, the others those of a stack of th
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from .._C import Tensor
 from .._core.ops import ops
 from . import manipulation, reductions
 from .arguments import (
     Axes,
     DType,
-    Tensor,
     many_axes,
     require_dtype,
     require_int,

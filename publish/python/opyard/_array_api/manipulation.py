@@ -1,10 +1,10 @@
 """Manipulation functions: shapes, order and repetition of elements. Views where they can be."""
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
 from .arguments import (
     Axes,
-    Tensor,
     flat,
     many_axes,
     one_axis,

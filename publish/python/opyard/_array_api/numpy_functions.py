@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
 from .._tensor import dtypes
 from . import (
@@ -24,7 +25,7 @@ from . import (
     reductions,
     searching,
 )
-from .arguments import Tensor, flat
+from .arguments import flat
 
 
 def _cumulative(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -95,7 +96,16 @@ def _trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor
 
 
 def _round(x: Tensor, decimals: int = 0) -> Tensor:
-    return ops.aten.round(x, decimals=decimals) if decimals else elementwise.round(x)
+    if decimals == 0:
+        return elementwise.round(x)
+    if data_types.is_float(x.dtype):
+        factor = 10.0**decimals
+        return elementwise.divide(elementwise.round(elementwise.multiply(x, factor)), factor)
+    if decimals < 0:
+        raise TypeError(
+            f"numpy.round: decimals is {decimals}; accepted for integers are numbers from 0"
+        )
+    return elementwise.positive(x)
 
 
 def _allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, **options: Any) -> bool:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
 from . import creation
 from .arguments import (
     Axes,
     DType,
-    Tensor,
     many_axes,
     one_axis,
     require_dtype,
@@ -60,9 +60,10 @@ def prod(
 ) -> Tensor:
     """Products; of integers in int64, unless a dtype is given."""
     x = require_tensor("prod", "x", x)
-    x = converted(x, _accumulated("prod", x, dtype))
+    dtype = _accumulated("prod", x, dtype)
+    x = converted(x, dtype)
     for dim in sorted(many_axes("prod", axis, x.ndim), reverse=True):
-        x = ops.aten.prod.dim_int(x, dim, keepdims)
+        x = ops.aten.prod.dim_int(x, dim, keepdims, dtype=dtype)
     return x
 
 

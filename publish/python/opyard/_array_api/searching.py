@@ -3,8 +3,9 @@
 from typing import Literal
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
-from .arguments import Scalar, Tensor, flat, one_axis, require_tensor
+from .arguments import Scalar, flat, one_axis, require_tensor
 from .data_types import KINDS, converted, together
 
 

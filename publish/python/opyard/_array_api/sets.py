@@ -7,8 +7,9 @@ counts as an element of its own, as the standard has it.
 from typing import NamedTuple
 
 from .. import _C
+from .._C import Tensor
 from .._core.ops import ops
-from .arguments import Tensor, flat, require_tensor
+from .arguments import flat, require_tensor
 
 
 class UniqueAll(NamedTuple):
