@@ -7,7 +7,6 @@ of the nearest one. The hook `answer_ufunc` is this.
 """
 
 import difflib
-import operator
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -22,27 +21,27 @@ def signs(x: _C.Tensor) -> _C.Tensor:
     return ops.aten.where.self(ops.aten.isnan(x), x, found) if x.is_floating_point() else found
 
 
-# Those of operators of Python: the method of the second operand, the symbol, and the function.
-_SYMBOLS: "dict[str, tuple[str, str, Callable[[Any, Any], Any]]]" = {
-    "add": ("__radd__", "+", operator.add),
-    "subtract": ("__rsub__", "-", operator.sub),
-    "multiply": ("__rmul__", "*", operator.mul),
-    "divide": ("__rtruediv__", "/", operator.truediv),
-    "floor_divide": ("__rfloordiv__", "//", operator.floordiv),
-    "remainder": ("__rmod__", "%", operator.mod),
-    "power": ("__rpow__", "**", operator.pow),
-    "matmul": ("__rmatmul__", "@", operator.matmul),
-    "bitwise_and": ("__rand__", "&", operator.and_),
-    "bitwise_or": ("__ror__", "|", operator.or_),
-    "bitwise_xor": ("__rxor__", "^", operator.xor),
-    "left_shift": ("__rlshift__", "<<", operator.lshift),
-    "right_shift": ("__rrshift__", ">>", operator.rshift),
-    "less": ("__gt__", "<", operator.lt),
-    "less_equal": ("__ge__", "<=", operator.le),
-    "greater": ("__lt__", ">", operator.gt),
-    "greater_equal": ("__le__", ">=", operator.ge),
-    "equal": ("__eq__", "==", operator.eq),
-    "not_equal": ("__ne__", "!=", operator.ne),
+# Those of operators of Python: the method of the first operand, that of the second, the symbol.
+_SYMBOLS = {
+    "add": ("__add__", "__radd__", "+"),
+    "subtract": ("__sub__", "__rsub__", "-"),
+    "multiply": ("__mul__", "__rmul__", "*"),
+    "divide": ("__truediv__", "__rtruediv__", "/"),
+    "floor_divide": ("__floordiv__", "__rfloordiv__", "//"),
+    "remainder": ("__mod__", "__rmod__", "%"),
+    "power": ("__pow__", "__rpow__", "**"),
+    "matmul": ("__matmul__", "__rmatmul__", "@"),
+    "bitwise_and": ("__and__", "__rand__", "&"),
+    "bitwise_or": ("__or__", "__ror__", "|"),
+    "bitwise_xor": ("__xor__", "__rxor__", "^"),
+    "left_shift": ("__lshift__", "__rlshift__", "<<"),
+    "right_shift": ("__rshift__", "__rrshift__", ">>"),
+    "less": ("__lt__", "__gt__", "<"),
+    "less_equal": ("__le__", "__ge__", "<="),
+    "greater": ("__gt__", "__lt__", ">"),
+    "greater_equal": ("__ge__", "__le__", ">="),
+    "equal": ("__eq__", "__eq__", "=="),
+    "not_equal": ("__ne__", "__ne__", "!="),
 }
 # The others that are one operator; those with another name have it here.
 _SAME = """
@@ -123,7 +122,7 @@ def _nearest(name: str, method: str) -> str:
     if method != "__call__":
         found = _NEAREST.get(f"{name}.{method}")
     elif name in _SYMBOLS:
-        return f"write x {_SYMBOLS[name][1]} y"
+        return f"write x {_SYMBOLS[name][2]} y"
     else:
         found = _OPERATORS.get(name) or _NEAREST.get(name)
         found = found or next(iter(difflib.get_close_matches(name, dir(ops.aten), 1)), None)
@@ -156,11 +155,16 @@ def _computed(called: str, inputs: "tuple[Any, ...]") -> Any:
     """The result, a tensor. Raises TypeError if no operator computes this."""
     name = called.rpartition(".")[2]
     if called.startswith("numpy.") and name in _SYMBOLS:
-        reflected, _, function = _SYMBOLS[name]
+        method, reflected, _ = _SYMBOLS[name]
         first, second = inputs
         if isinstance(first, _C.Tensor):
-            return function(first, second)
-        return getattr(type(second), reflected)(second, first)
+            result = getattr(type(first), method)(first, second)
+        else:
+            result = getattr(type(second), reflected)(second, first)
+        if result is NotImplemented:
+            other = second if isinstance(first, _C.Tensor) else first
+            _refuse(called, "__call__", f" with a {type(other).__name__}")
+        return result
     found = _find_operator(called)
     if found is None:
         _refuse(called, "__call__", "")
