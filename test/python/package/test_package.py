@@ -16,8 +16,8 @@ import opyard
 # A name that goes, goes from here and into CHANGELOG.md.
 PUBLIC = {
     "opyard": """
-        Generator Layout SymBool SymFloat SymInt Tag Tensor __version__ arange array_api autocast autograd
-        bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty
+        Generator Layout SymBool SymFloat SymInt Tag Tensor __version__ arange array_api autocast
+        autograd bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty
         enable_grad eye float16 float32 float64 from_dlpack from_numpy full futures
         get_num_threads gpu_trace inference_mode int16 int32 int64 int8 is_grad_enabled jit
         library load load_library loaded_libraries manual_seed memory nn no_grad ones ops
