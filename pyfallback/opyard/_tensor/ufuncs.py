@@ -148,7 +148,8 @@ def _operand(given: Any, others: "tuple[Any, ...]") -> Any:
         return _C.from_dlpack(given) if hasattr(type(given), "__dlpack__") else _C.tensor(given)
     tensor = next(each for each in others if isinstance(each, _C.Tensor))
     nothing = type(given)(0)  # the operator promotes by the number's type alone
-    return _C.tensor(given, dtype=ops.aten.add(tensor, nothing).dtype, device=tensor.device)
+    dtype = ops.aten.add(tensor, nothing).dtype
+    return ops.aten.full([], given, dtype=dtype, device=tensor.device)
 
 
 def _computed(called: str, inputs: "tuple[Any, ...]") -> Any:

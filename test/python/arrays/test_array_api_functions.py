@@ -47,7 +47,8 @@ UNARY = {
     "abs negative positive square conj": NUMERIC,
     "cos cosh exp sin sinh sqrt tanh log log10 log2 log1p expm1 acos acosh asin asinh atan atanh "
     "tan reciprocal": FLOATS + COMPLEX,
-    "ceil floor round trunc": REAL,
+    "ceil floor trunc": REAL,
+    "round": NUMERIC,
     "sign": REAL,
     "signbit": FLOATS,
     "isfinite isinf isnan": NUMERIC,
@@ -210,7 +211,7 @@ def test_diff():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda x: xp.sum(x, axis=2), IndexError, "sum: axis is 2; .* accepted are -2 to 1"),
+        (lambda x: xp.sum(x, axis=2), IndexError, "sum: axis is 2; accepted are -2 to 1"),
         (lambda x: xp.max(x, axis=(0, 0)), ValueError, "max: axis is .* names a dimension twice"),
         (lambda x: xp.mean(x, axis=1.0), TypeError, "mean: axis is 1.0; accepted is an int"),
         (lambda x: xp.sum(x, dtype="int64"), TypeError, "sum: dtype is 'int64'"),

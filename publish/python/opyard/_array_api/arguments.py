@@ -79,10 +79,8 @@ def one_axis(function: str, axis: object, ndim: int, name: str = "axis") -> int:
     """The number of a dimension, counted from the front. Raises TypeError or IndexError."""
     found = require_int(function, name, axis)
     if not -ndim <= found < ndim:
-        raise IndexError(
-            f"{function}: {name} is {found}; the array has {ndim} dimensions"
-            + (f", so accepted are {-ndim} to {ndim - 1}" if ndim else "")
-        )
+        accepted = f"accepted are {-ndim} to {ndim - 1}" if ndim else "the array has no dimensions"
+        raise IndexError(f"{function}: {name} is {found}; {accepted}")
     return found % ndim
 
 

@@ -105,7 +105,7 @@ def together(function: str, **operands: Tensor | Scalar) -> list[Tensor]:
     return [
         converted(each, dtype)
         if isinstance(each, Tensor)
-        else _C.tensor(each, dtype=dtype, device=device)
+        else ops.aten.full([], each, dtype=dtype, device=device)
         for each in operands.values()
     ]
 

@@ -101,7 +101,6 @@ pow = _binary("pow", "x1 to the power of x2.")
 real = _unary("real", "Real parts of complex numbers.")
 reciprocal = _unary("reciprocal", "1 / x.")
 remainder = _binary("remainder", "x1 - x2 * floor_divide(x1, x2): it has the sign of x2.")
-round = _unary("round", "Rounded to the nearest whole number, from the middle to the even one.")
 signbit = _unary("signbit", "Whether the sign is minus, as -0.0 has it.")
 sin = _unary("sin", "Sines of angles in radians.")
 sinh = _unary("sinh", "Hyperbolic sines.")
@@ -120,6 +119,14 @@ def expm1(x: Tensor, /) -> Tensor:
         return found
     # The operator's products make NaN of an infinity and a 0.
     return ops.aten.where.self(ops.aten.isfinite(found), found, ops.aten.exp(x) - 1)
+
+
+def round(x: Tensor, /) -> Tensor:
+    """Rounded to the nearest whole number, from the middle to the even one; by parts if complex."""
+    x = require_tensor("round", "x", x)
+    if not x.dtype.is_complex:
+        return ops.aten.round(x)
+    return ops.aten.complex(ops.aten.round(ops.aten.real(x)), ops.aten.round(ops.aten.imag(x)))
 
 
 def sign(x: Tensor, /) -> Tensor:

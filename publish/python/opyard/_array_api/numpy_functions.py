@@ -24,6 +24,7 @@ from . import (
     manipulation,
     reductions,
     searching,
+    sets,
 )
 from .arguments import flat
 
@@ -53,8 +54,8 @@ def _converting(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return call
 
 
-def _dot(x: Tensor, y: Tensor) -> Tensor:
-    if x.ndim == 0 or y.ndim == 0:
+def _dot(x: Any, y: Any) -> Tensor:
+    if not isinstance(x, Tensor) or not isinstance(y, Tensor) or x.ndim == 0 or y.ndim == 0:
         return elementwise.multiply(x, y)
     if x.ndim <= 2 and y.ndim <= 2:
         return linalg.matmul(x, y)
@@ -85,6 +86,23 @@ def _where(condition: Any, *choices: Any) -> Any:
 def _take(x: Tensor, indices: Any, axis: int | None = None) -> Tensor:
     places = creation.asarray(indices)
     return searching.take(flat(x) if axis is None else x, places, axis=axis)
+
+
+def _repeat(x: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
+    counts = creation.asarray(repeats) if isinstance(repeats, (list, tuple)) else repeats
+    return manipulation.repeat(x, counts, axis=axis)
+
+
+def _searchsorted(x: Tensor, y: Any, **options: Any) -> Tensor:
+    return searching.searchsorted(*data_types.together("numpy.searchsorted", a=x, v=y), **options)
+
+
+def _swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
+    return ops.aten.transpose(x, axis1, axis2)
+
+
+def _ravel(x: Tensor) -> Tensor:
+    return flat(x)
 
 
 def _diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
@@ -138,6 +156,7 @@ _COUNTERPARTS: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy.argmax": (searching.argmax, "x | axis out"),
     "numpy.argmin": (searching.argmin, "x | axis out"),
     "numpy.argsort": (_ordering(searching.argsort), "x | axis kind"),
+    "numpy.around": (_round, "x | decimals out"),
     "numpy.array_equal": (_array_equal, "x y |"),
     "numpy.broadcast_arrays": (manipulation.broadcast_arrays, "*"),
     "numpy.broadcast_to": (manipulation.broadcast_to, "x shape |"),
@@ -146,6 +165,8 @@ _COUNTERPARTS: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy.count_nonzero": (reductions.count_nonzero, "x | axis"),
     "numpy.cumprod": (_cumulative(reductions.cumulative_prod), "x | axis dtype out"),
     "numpy.cumsum": (_cumulative(reductions.cumulative_sum), "x | axis dtype out"),
+    "numpy.cumulative_prod": (reductions.cumulative_prod, "x | axis dtype out include_initial"),
+    "numpy.cumulative_sum": (reductions.cumulative_sum, "x | axis dtype out include_initial"),
     "numpy.diagonal": (_diagonal, "x | offset axis1 axis2"),
     "numpy.diff": (reductions.diff, "x | n axis prepend append"),
     "numpy.dot": (_dot, "x y |"),
@@ -155,25 +176,29 @@ _COUNTERPARTS: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy.full_like": (creation.full_like, "x fill_value | dtype"),
     "numpy.imag": (_imag, "x |"),
     "numpy.isclose": (_isclose, "x y | rtol atol equal_nan"),
+    "numpy.matrix_transpose": (linalg.matrix_transpose, "x |"),
     "numpy.max": (reductions.max, "x | axis out keepdims"),
     "numpy.mean": (_converting(reductions.mean), "x | axis dtype out keepdims"),
+    "numpy.meshgrid": (creation.meshgrid, "*"),
     "numpy.min": (reductions.min, "x | axis out keepdims"),
     "numpy.moveaxis": (manipulation.moveaxis, "x source destination |"),
     "numpy.nonzero": (searching.nonzero, "x |"),
     "numpy.ones_like": (creation.ones_like, "x | dtype"),
     "numpy.outer": (linalg.outer, "x y |"),
     "numpy.prod": (reductions.prod, "x | axis dtype out keepdims"),
+    "numpy.ravel": (_ravel, "x | order"),
     "numpy.real": (elementwise.real, "x |"),
-    "numpy.repeat": (manipulation.repeat, "x repeats | axis"),
+    "numpy.repeat": (_repeat, "x repeats | axis"),
     "numpy.reshape": (manipulation.reshape, "x shape | order copy"),
     "numpy.roll": (manipulation.roll, "x shift | axis"),
     "numpy.round": (_round, "x | decimals out"),
-    "numpy.searchsorted": (searching.searchsorted, "x y | side sorter"),
+    "numpy.searchsorted": (_searchsorted, "x y | side sorter"),
     "numpy.sort": (_ordering(searching.sort), "x | axis kind"),
     "numpy.squeeze": (_squeeze, "x | axis"),
     "numpy.stack": (manipulation.stack, "arrays | axis out"),
     "numpy.std": (_converting(reductions.std), "x | axis dtype out correction keepdims"),
     "numpy.sum": (reductions.sum, "x | axis dtype out keepdims"),
+    "numpy.swapaxes": (_swapaxes, "x | axis1 axis2"),
     "numpy.take": (_take, "x indices | axis out"),
     "numpy.take_along_axis": (searching.take_along_axis, "x indices | axis"),
     "numpy.tensordot": (linalg.tensordot, "x y | axes"),
@@ -182,19 +207,50 @@ _COUNTERPARTS: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy.transpose": (_transpose, "x | axes"),
     "numpy.tril": (creation.tril, "x | k"),
     "numpy.triu": (creation.triu, "x | k"),
+    "numpy.unique_all": (sets.unique_all, "x |"),
+    "numpy.unique_counts": (sets.unique_counts, "x |"),
+    "numpy.unique_inverse": (sets.unique_inverse, "x |"),
+    "numpy.unique_values": (sets.unique_values, "x |"),
+    "numpy.unstack": (manipulation.unstack, "x | axis"),
     "numpy.var": (_converting(reductions.var), "x | axis dtype out correction keepdims"),
     "numpy.where": (_where, "*"),
     "numpy.zeros_like": (creation.zeros_like, "x | dtype"),
-    "numpy.linalg.cholesky": (linalg.cholesky, "x | upper"),
-    "numpy.linalg.det": (linalg.det, "x |"),
-    "numpy.linalg.inv": (linalg.inv, "x |"),
-    "numpy.linalg.matrix_power": (linalg.matrix_power, "x n |"),
-    "numpy.linalg.norm": (_norm, "x | ord axis keepdims"),
-    "numpy.linalg.solve": (linalg.solve, "x y |"),
     "numpy.fft.fft": (fft.fft, "x | n axis norm out"),
+    "numpy.fft.fftn": (fft.fftn, "x | s axes norm out"),
+    "numpy.fft.fftshift": (fft.fftshift, "x | axes"),
+    "numpy.fft.hfft": (fft.hfft, "x | n axis norm out"),
     "numpy.fft.ifft": (fft.ifft, "x | n axis norm out"),
+    "numpy.fft.ifftn": (fft.ifftn, "x | s axes norm out"),
+    "numpy.fft.ifftshift": (fft.ifftshift, "x | axes"),
+    "numpy.fft.ihfft": (fft.ihfft, "x | n axis norm out"),
     "numpy.fft.irfft": (fft.irfft, "x | n axis norm out"),
+    "numpy.fft.irfftn": (fft.irfftn, "x | s axes norm out"),
     "numpy.fft.rfft": (fft.rfft, "x | n axis norm out"),
+    "numpy.fft.rfftn": (fft.rfftn, "x | s axes norm out"),
+    "numpy.linalg.cholesky": (linalg.cholesky, "x | upper"),
+    "numpy.linalg.cross": (linalg.cross, "x y | axis"),
+    "numpy.linalg.det": (linalg.det, "x |"),
+    "numpy.linalg.diagonal": (linalg.diagonal, "x | offset"),
+    "numpy.linalg.eigh": (linalg.eigh, "x | UPLO"),
+    "numpy.linalg.eigvalsh": (linalg.eigvalsh, "x | UPLO"),
+    "numpy.linalg.inv": (linalg.inv, "x |"),
+    "numpy.linalg.matmul": (linalg.matmul, "x y |"),
+    "numpy.linalg.matrix_norm": (linalg.matrix_norm, "x | keepdims ord"),
+    "numpy.linalg.matrix_power": (linalg.matrix_power, "x n |"),
+    "numpy.linalg.matrix_rank": (linalg.matrix_rank, "x | tol hermitian rtol"),
+    "numpy.linalg.matrix_transpose": (linalg.matrix_transpose, "x |"),
+    "numpy.linalg.norm": (_norm, "x | ord axis keepdims"),
+    "numpy.linalg.outer": (linalg.outer, "x y |"),
+    "numpy.linalg.pinv": (linalg.pinv, "x | rcond hermitian rtol"),
+    "numpy.linalg.qr": (linalg.qr, "x | mode"),
+    "numpy.linalg.slogdet": (linalg.slogdet, "x |"),
+    "numpy.linalg.solve": (linalg.solve, "x y |"),
+    "numpy.linalg.svd": (linalg.svd, "x | full_matrices compute_uv hermitian"),
+    "numpy.linalg.svdvals": (linalg.svdvals, "x |"),
+    "numpy.linalg.tensordot": (linalg.tensordot, "x y | axes"),
+    "numpy.linalg.trace": (linalg.trace, "x | offset dtype"),
+    "numpy.linalg.vecdot": (linalg.vecdot, "x y | axis"),
+    "numpy.linalg.vector_norm": (linalg.vector_norm, "x | axis keepdims ord"),
 }
 # What NumPy calls the arguments of the table.
 _NAMES = {
@@ -205,7 +261,6 @@ _NAMES = {
     "a_max": "max",
     "a_min": "min",
     "arr": "x",
-    "arrays": "arrays",
     "array": "x",
     "b": "y",
     "ddof": "correction",
@@ -214,6 +269,8 @@ _NAMES = {
     "reps": "repetitions",
     "v": "y",
     "val": "x",
+    "x1": "x",
+    "x2": "y",
 }
 
 
@@ -248,7 +305,9 @@ def _by_numpy(called: str, func: Any, args: Any, kwargs: Any) -> Any:
     def array(value: Any) -> Any:
         return value.numpy() if isinstance(value, Tensor) else value
 
-    return func(*_mapped(args, array), **_mapped(kwargs, array))
+    # Without asking tensors again, which may be in a container of another kind.
+    computed = getattr(func, "_implementation", func)
+    return computed(*_mapped(args, array), **_mapped(kwargs, array))
 
 
 def _named(called: str, order: str, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
