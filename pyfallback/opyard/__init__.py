@@ -38,6 +38,7 @@ from ._C import (
 from ._C import (
     bool as bool,  # the element type, as in NumPy
 )
+from ._core import members as _members
 from ._core.ops import load_library, loaded_libraries, ops, unload_library
 from ._version import __version__
 
@@ -47,6 +48,7 @@ __path__.extend(_slices)
 TYPE_CHECKING = False  # as in typing, which importing the package does not need
 if TYPE_CHECKING:
     from . import (
+        array_api,
         autograd,
         dispatch,
         futures,
@@ -105,6 +107,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "arange",
+    "array_api",
     "autocast",
     "autograd",
     "bfloat16",
@@ -198,6 +201,7 @@ _LATE = {
 }
 _SUBMODULES = frozenset(
     {
+        "array_api",
         "autograd",
         "dispatch",
         "futures",
@@ -236,6 +240,7 @@ def __dir__() -> list[str]:
 # emptied: then the types are those of the first time, and this package answers their questions.
 if _C.configure(_hooks.hooks):
     _atexit.register(_C.close)
+    _members.add_to(_C.Tensor)
 
 # Plugins that the environment names; last, since they may use all of the package.
 if "OPYARD_LIBRARIES" in _environ:

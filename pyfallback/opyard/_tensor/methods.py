@@ -47,6 +47,13 @@ def cpu(self: _C.Tensor) -> _C.Tensor:
     return ops.aten.to(self, "cpu")
 
 
+def to_device(self: _C.Tensor, device: "_C.device | str", /, *, stream: object = None) -> _C.Tensor:
+    """The tensor on a device; itself if it is there. A stream is not taken."""
+    if stream is not None:
+        raise ValueError(f"to_device: stream is {stream!r}; the devices here have no streams")
+    return ops.aten.to(self, device)
+
+
 def is_floating_point(self: _C.Tensor) -> bool:
     """Whether the elements are floats; complex numbers are none."""
     return self.dtype.is_floating_point
@@ -71,6 +78,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "is_complex": is_complex,
     "is_floating_point": is_floating_point,
     "nelement": nelement,
+    "to_device": to_device,
     "where": where,
 }
 

@@ -300,10 +300,8 @@ def test_functions_of_numpy_do_not_take_tensors_for_objects():
     for function in (np.add, np.multiply):
         assert function(np.ones(2), tensor).dtype == opyard.float64
     for function in (np.maximum, np.hypot):
-        with pytest.raises(TypeError, match="does not take an opyard.Tensor"):
-            function(np.ones(2), tensor)
-    with pytest.raises(TypeError):
-        np.exp(tensor)
+        assert function(np.ones(2), tensor).dtype == opyard.float64
+    assert np.exp(tensor).dtype == opyard.float32
 
 
 def test_numpy_is_needed_only_where_it_is_asked_for(run_program):

@@ -16,14 +16,31 @@ import opyard
 # A name that goes, goes from here and into CHANGELOG.md.
 PUBLIC = {
     "opyard": """
-        Generator Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast autograd
-        bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty
+        Generator Layout SymBool SymFloat SymInt Tag Tensor __version__ arange array_api autocast
+        autograd bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty
         enable_grad eye float16 float32 float64 from_dlpack from_numpy full futures
         get_num_threads gpu_trace inference_mode int16 int32 int64 int8 is_grad_enabled jit
         library load load_library loaded_libraries manual_seed memory nn no_grad ones ops
         optim profiler rand randn register_error save schema set_grad_enabled
         set_num_threads set_warn_always stack tensor testing uint8 unload_library where
         zeros
+    """,
+    "opyard.array_api": """
+        __array_api_version__ __array_namespace_info__ abs acos acosh add all any arange argmax
+        argmin argsort asarray asin asinh astype atan atan2 atanh bitwise_and bitwise_invert
+        bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bool broadcast_arrays
+        broadcast_to can_cast ceil clip complex128 complex64 concat conj copysign cos cosh
+        count_nonzero cumulative_prod cumulative_sum diff divide e empty empty_like equal exp
+        expand_dims expm1 eye fft finfo flip float32 float64 floor floor_divide from_dlpack full
+        full_like greater greater_equal hypot iinfo imag inf int16 int32 int64 int8 isdtype
+        isfinite isinf isnan less less_equal linalg linspace log log10 log1p log2 logaddexp
+        logical_and logical_not logical_or logical_xor matmul matrix_transpose max maximum mean
+        meshgrid min minimum moveaxis multiply nan negative newaxis nextafter nonzero not_equal
+        ones ones_like permute_dims pi positive pow prod real reciprocal remainder repeat
+        reshape result_type roll round searchsorted sign signbit sin sinh sort sqrt square
+        squeeze stack std subtract sum take take_along_axis tan tanh tensordot tile tril triu
+        trunc uint8 unique_all unique_counts unique_inverse unique_values unstack var vecdot
+        where zeros zeros_like
     """,
     "opyard.autograd": """
         Function FunctionCtx GradcheckError GradientError GradientTypeError Node RemovableHandle

@@ -12,6 +12,7 @@ import os
 import pickle
 import sys
 
+import numpy
 import pytest
 from built import plain_build, plugin_path
 from leak_steps import (
@@ -101,6 +102,17 @@ async def awaited():
     future = f.Future()
     future.set_result(3)
     return await future
+
+
+def array_functions():
+    xp = opyard.array_api
+    x = xp.asarray([[1.0, 2.0], [3.0, 5.0]])
+    xp.unique_all(xp.clip(xp.add(xp.exp(x), 1), 0, max=x))
+    xp.mean(xp.linalg.inv(x), axis=0), xp.fft.fft(x), xp.meshgrid(x[0], x[1]), xp.finfo(x)
+    x.__array_namespace__().__array_namespace_info__().dtypes()
+    (xp.asarray([1, 2]) << 1).to_device("cpu")
+    numpy.sum(numpy.maximum(x, 2.0), axis=1), numpy.histogram(x), complex(x[0, 0])
+    fails(TypeError, numpy.cbrt, x)
 
 
 SCENARIOS = {
@@ -342,6 +354,7 @@ SCENARIOS = {
         d.enable_python_dispatcher(), lambda: ops.op(X)),
     "dispatch.no_python_dispatcher": lambda: in_mode(
         d.no_python_dispatcher(), lambda: ops.op(X)),
+    "opyard.array_api": array_functions,
     "opyard.capture_context": lambda: opyard.capture_context().run(ops.op, X),
     "testing.LoggingTensor": lambda: ops.op(t.LoggingTensor(X, t.CallLog())),
     # futures
