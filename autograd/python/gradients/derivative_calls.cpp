@@ -75,15 +75,15 @@ void add_derivative_calls(py::module_& module) {
       .def_readonly("missing", &DerivativeUse::missing);
   py::class_<DerivativeCall>(module, "DerivativeCall",
                              "Gradients of calls by an operator's derivative, without a tape.")
-      .def(py::init(&make_derivative_call), py::arg("op"))
       .def("__bool__", [](const DerivativeCall& self) { return bool(self); })
       .def("use", &DerivativeCall::use)
       .def("__call__", &run_derivative, py::arg("arguments"), py::arg("results"),
            py::arg("gradients"), py::arg("wanted"));
   for (const char* name : {"DerivativeUse", "DerivativeCall"}) {
     python::refuse_pickling(module.attr(name));
+    python::refuse_new(module.attr(name), "derivative_call() and its use() make them");
   }
-  python::refuse_new(module.attr("DerivativeUse"), "DerivativeCall.use() makes them");
+  module.def("derivative_call", &make_derivative_call, py::arg("op"));
 }
 
 }  // namespace opyard::gradients

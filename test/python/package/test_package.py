@@ -25,6 +25,7 @@ PUBLIC = {
         set_num_threads set_warn_always stack tensor testing uint8 unload_library where
         zeros
     """,
+    "opyard.torch": "Adopted Published adopt publish",
     "opyard.array_api": """
         __array_api_version__ __array_namespace_info__ abs acos acosh add all any arange argmax
         argmin argsort asarray asin asinh astype atan atan2 atanh bitwise_and bitwise_invert

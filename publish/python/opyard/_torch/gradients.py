@@ -47,7 +47,7 @@ class Backward:
         self.op = op
         self._arguments = op._schema.arguments
         self._results = op._schema.returns
-        self._call = _gradients.DerivativeCall(op)
+        self._call = _gradients.derivative_call(op)
         self._tensors = [
             number
             for number, argument in enumerate(self._arguments)
