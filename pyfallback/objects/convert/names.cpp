@@ -36,7 +36,7 @@ auto found(const Find& find) {
   }
 }
 
-// What NumPy calls a dtype, and classes of numbers, as the factories take them.
+// What NumPy and PyTorch call a dtype, and classes of numbers, as the factories take them.
 OPYARD_COLD bool to_dtype_by_name(Runtime& runtime, PyObject* object, Value& value) {
   require_stack_for(runtime);
   const Owned dtype = checked(PyObject_CallOneArg(require_hook(runtime, hook::find_dtype), object));
@@ -80,7 +80,8 @@ bool to_dtype(Runtime& runtime, PyObject* object, Value& value) {
     value = std::int64_t(reinterpret_cast<DTypeObject*>(object)->dtype);
     return true;
   }
-  if (PyType_Check(object) || std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.")) {
+  const std::string_view name = Py_TYPE(object)->tp_name;
+  if (PyType_Check(object) || name.starts_with("numpy.") || name == "torch.dtype") {
     return to_dtype_by_name(runtime, object, value);
   }
   if (!PyLong_Check(object) || PyBool_Check(object)) return false;

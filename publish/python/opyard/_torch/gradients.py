@@ -31,6 +31,11 @@ def _spread(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else (value,)
 
 
+def _places(numbers: list[int], count: int, first: int) -> list[int]:
+    """For each of `count` numbers its place in `numbers`, counted from `first`; -1 without one."""
+    return [first + numbers.index(n) if n in numbers else -1 for n in range(count)]
+
+
 def _tensor_of(value: Any) -> Any:
     """An array of another library as a Tensor on its memory, anything else as it is."""
     return _C.from_dlpack(value) if hasattr(type(value), "__dlpack__") else value
@@ -53,7 +58,8 @@ class Backward:
             for number, argument in enumerate(self._arguments)
             if plain_type(argument.type) in _TENSORS
         ]
-        if self._call:
+        self._has_call = bool(self._call)
+        if self._has_call:
             use = self._call.use()
             self.arguments = sorted({*use.arguments, *use.gives})
             self.results, self.gradients = use.results, use.gradients
@@ -62,11 +68,17 @@ class Backward:
             self.arguments = list(range(len(self._arguments)))
             self.results, self.gradients = [], list(range(len(self._results)))
             self.gives, self.missing = self._tensors, []
+        # For each gradient of a result, argument and result its place among the values of run().
+        gradients, arguments = len(self.gradients), len(self.arguments)
+        self._gradient_at = _places(self.gradients, len(self._results), 0)
+        self._argument_at = _places(self.arguments, len(self._arguments), gradients)
+        self._result_at = _places(self.results, len(self._results), gradients + arguments)
+        self._flags = [False] * len(self._arguments)
 
     @property
     def is_by_derivative(self) -> bool:
         """Whether the operator has a derivative; else see [Again]."""
-        return bool(self._call)
+        return self._has_call
 
     def declaration(self, name: str) -> str:
         """Its schema, under `name`: all arguments can be given by position."""
@@ -87,29 +99,33 @@ class Backward:
             name += "_"
         return f"{plain_type(self._results[number].real_type)} {name}"
 
+    def refuse_missing(self, number: int) -> None:
+        """Raises for an argument that requires a gradient and of which the derivative is silent."""
+        raise RuntimeError(
+            f"{self.op.name()}: its derivative has no formula for its argument "
+            f"'{self._arguments[number].name}', which requires a gradient"
+        )
+
     def run(self, values: Sequence[Any], wanted: Sequence[bool]) -> "list[_C.Tensor]":
         """The gradients that are wanted, of tensors that can have one.
 
         `values` are in the order of the declaration, tensors of either library; `wanted` is one
         for each of `gives`. Each result is contiguous, on memory of its own.
         """
-        gradients: list[Any] = [None] * len(self._results)
-        arguments: list[Any] = [None] * len(self._arguments)
-        results: list[Any] = [None] * len(self._results)
-        numbers = [
-            *((gradients, number) for number in self.gradients),
-            *((arguments, number) for number in self.arguments),
-            *((results, number) for number in self.results),
-        ]
-        for (place, number), value in zip(numbers, values, strict=True):
-            place[number] = value
-        asked = {number for number, is_one in zip(self.gives, wanted, strict=True) if is_one}
-        given = tuple(one for gradient in gradients for one in _spread(gradient))
-        if self._call:
-            flags = [number in asked for number in range(len(self._arguments))]
-            made = self._call(tuple(arguments), tuple(results), given, flags)
-            return [gradient for gradient in made if gradient is not None]
-        return self._again(arguments, given, asked)
+        values = [*values, None]  # the last is for what is not used
+        arguments = [values[at] for at in self._argument_at]
+        given: list[Any] = []
+        for at in self._gradient_at:
+            given += _spread(values[at])
+        if not self._has_call:
+            asked = {number for number, is_one in zip(self.gives, wanted, strict=True) if is_one}
+            return self._again(arguments, tuple(given), asked)
+        flags = self._flags.copy()
+        for number, is_wanted in zip(self.gives, wanted, strict=True):
+            flags[number] = is_wanted
+        results = tuple([values[at] for at in self._result_at])
+        made = self._call(tuple(arguments), results, tuple(given), flags)
+        return [gradient for gradient in made if gradient is not None]
 
     def _again(self, arguments: list, given: tuple, asked: set[int]) -> "list[_C.Tensor]":
         """See [Again]."""
@@ -156,11 +172,12 @@ class Backward:
 
 def backward_kernel(torch: Any, backward: Backward) -> Callable[..., Any]:
     """What runs for `<name>_backward` on the CPU."""
+    to_torch = torch.from_dlpack
 
     def kernel(*values: Any) -> list[Any]:
         *given, wanted = values
         with torch.no_grad():
-            return [torch.from_dlpack(gradient) for gradient in backward.run(given, wanted)]
+            return [to_torch(gradient) for gradient in backward.run(given, wanted)]
 
     return kernel
 
@@ -228,7 +245,9 @@ def autograd_of(
                 values.append(saved[what])
         given = list(ctx.needs_input_grad)  # of the arguments that were passed
         needs = dict(zip(positional, given, strict=False))
-        _refuse_missing(backward, needs)
+        for number in backward.missing:
+            if _any_of(needs.get(number, False)):
+                backward.refuse_missing(number)
         wanted = [_any_of(needs.get(number, False)) for number in backward.gives]
         made = iter(backward_op(*values, wanted) if any(wanted) else ())
         result: list[Any] = [[None] * len(n) if isinstance(n, list) else None for n in given]
@@ -257,13 +276,3 @@ def _has_gradient(torch: Any, value: Any) -> bool:
 
 def _any_of(needs: Any) -> bool:
     return any(needs) if isinstance(needs, list | tuple) else bool(needs)
-
-
-def _refuse_missing(backward: Backward, needs: dict[int, Any]) -> None:
-    for number in backward.missing:
-        if _any_of(needs.get(number, False)):
-            name = backward.op._schema.arguments[number].name
-            raise RuntimeError(
-                f"{backward.op.name()}: its derivative has no formula for its argument '{name}', "
-                "which requires a gradient"
-            )

@@ -8,10 +8,12 @@ from .. import _C, _bind
 from .._core import ops as _ops
 from .._core.queries import RegistrationHandle, on_registration
 from .batching import sequential
+from .definitions import define, is_of_others
 from .gradients import Backward, autograd_of, backward_fake, backward_kernel
 from .library import other_value, require_torch
 from .meta import fake_kernel
 from .schemas import Refusal, declaration_for, torch_tags, written_arguments
+from .taping import autograd_kernel, takes_lists
 
 # The backends of PyTorch that Opyard knows by the same name: a call with tensors of one goes to the
 # kernel at that key, or says that there is none.
@@ -35,7 +37,7 @@ class Published:
         self.namespace = namespace
         self._taken = taken  # names that operators will have here
         self._torch = torch
-        self._library: Any = torch.library.Library(namespace, "FRAGMENT")
+        self._library: Any = torch.library.Library(namespace, "IMPL")
         self._calls: dict[str, Callable[..., Any]] = {}
         self._refused: dict[str, str] = {}
         self._without_gradient: dict[str, str] = {}
@@ -92,9 +94,10 @@ class Published:
         self.undo()
 
     def undo(self) -> None:
-        """Takes all of it back. Calls raise from then on; what PyTorch compiled keeps the names.
+        """Takes all kernels back: calls raise from then on, also those of compiled programs.
 
-        PyTorch keeps the schemas and classes of Python that it made of them until the process ends.
+        PyTorch keeps the schemas, and objects of Python that it made of them, until the process
+        ends.
         """
         if self._library is None:
             return
@@ -114,10 +117,10 @@ class Published:
         name = f"{self.namespace}::{base}"
         if name in _published:
             raise Refusal(f"it is published as {name} already: undo() that first")
-        if name in _names(torch):
+        if is_of_others(torch, name):
             raise Refusal(f"PyTorch has an operator {name}: publish into another namespace, by to=")
         writes = op._schema.is_mutable
-        library.define(declaration_for(torch, op, base), tags=torch_tags(torch, op))
+        define(torch, self.namespace, declaration_for(torch, op, base), torch_tags(torch, op))
         kernel = _kernel_of(torch, op)
         for key in _BACKENDS if _is_by_tensors(op) else _ANY_BACKEND:
             library.impl(base, kernel, key)
@@ -140,7 +143,8 @@ class Published:
             torch.library.register_autograd(name, _refusing(op.name(), why), lib=library)
             return
         base = self._backward_name(base)
-        library.define(backward.declaration(base), tags=[torch.Tag.pt2_compliant_tag])
+        tags = [torch.Tag.pt2_compliant_tag]
+        define(torch, self.namespace, backward.declaration(base), tags)
         for backend in _BACKENDS:
             library.impl(base, backward_kernel(torch, backward), backend)
         backward_name = f"{self.namespace}::{base}"
@@ -150,15 +154,23 @@ class Published:
             _refusing(backward_name, "second gradients are not published"),
             lib=library,
         )
-        setup_context, run = autograd_of(torch, backward, _overload(torch, backward_name))
-        torch.library.register_autograd(name, run, setup_context=setup_context, lib=library)
+        backward_op = _overload(torch, backward_name)
+        if takes_lists(backward):
+            setup_context, run = autograd_of(torch, backward, backward_op)
+            torch.library.register_autograd(name, run, setup_context=setup_context, lib=library)
+        else:
+            taping = autograd_kernel(
+                torch, _kernel_of(torch, op), _overload(torch, name), backward, backward_op
+            )
+            library.impl(name.partition("::")[2], taping, "Autograd", with_keyset=True)
 
     def _backward_name(self, base: str) -> str:
         """A name that no operator has: aten has a silu_backward beside silu."""
         base, _, overload = base.partition(".")
         for ending in ("_backward", "_gradient"):
             name = f"{base}{ending}" + (f".{overload}" if overload else "")
-            if name not in self._taken and f"{self.namespace}::{name}" not in _names(self._torch):
+            is_free = not is_of_others(self._torch, f"{self.namespace}::{name}")
+            if name not in self._taken and is_free:
                 return name
         raise Refusal(f"PyTorch has operators {base}_backward and {base}_gradient already")
 
@@ -170,11 +182,6 @@ class Published:
                 self.undo()
 
         self._listener = on_registration(on_undefined=on_undefined)
-
-
-def _names(torch: Any) -> "frozenset[str]":
-    """The names of all operators of PyTorch."""
-    return frozenset(torch._C._dispatch_get_all_op_names())
 
 
 def _overload(torch: Any, name: str) -> Any:
@@ -213,7 +220,7 @@ def _kernel_of(torch: Any, op: "_C.OpOverload") -> Callable[..., Any]:
 
 
 # Types of arguments that are other classes in PyTorch.
-_OTHER = ("ScalarType", "Layout", "MemoryFormat", "Device")
+_OTHER = ("Layout", "MemoryFormat", "Device")
 
 
 def _converting(torch: Any, op: "_C.OpOverload") -> Callable[..., Any]:
