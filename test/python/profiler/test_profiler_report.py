@@ -190,9 +190,10 @@ def test_too_many_spans_are_merged_and_none_is_lost(captured, most_bars):
 def test_one_span_more_than_there_may_be_bars_merges_two(captured):
     count = sum(track["bars"] for track in rows_of(captured)["tracks"])
     head = rows_of(captured, count - 1)
-    # Spans of one length are merged together, and there may be some.
-    assert sum(track["bars"] for track in head["tracks"]) in range(count - 6, count)
-    assert head["merged"] in range(2, 9)
+    # Spans of one length are merged together, and there may be some: how many is up to the clock.
+    gone = count - sum(track["bars"] for track in head["tracks"])
+    assert gone in range(1, 25)
+    assert head["merged"] in range(2, 2 * gone + 2)
 
 
 def test_short_calls_that_are_far_apart_are_no_long_bar():

@@ -75,6 +75,59 @@ def test_gradients_come_from_PyTorchs_autograd(theirs, ns):
         assert a.grad.tolist() == [5.0, 5.0]
 
 
+def test_what_is_saved_is_checked_and_given_up(theirs, ns):
+    with opyard.torch.adopt(f"{ns}::mix"):
+        op = getattr(opyard.ops, ns).mix
+        a = opyard.tensor([1.0, 2.0]).requires_grad_()
+        y = op(a, [a])
+        with opyard.no_grad():
+            a.mul_(10)
+        with pytest.raises(RuntimeError, match="modified"):
+            y.sum().backward()
+        y = op(a, [a]).sum()
+        y.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            y.backward()
+
+
+def test_gradients_that_would_be_wrong_are_refused(theirs, ns):
+    theirs.define("square(Tensor x) -> Tensor")
+    theirs.impl("square", lambda x: x * x, "CompositeImplicitAutograd")
+    theirs.define("named(Tensor x, *, Tensor w) -> Tensor")
+    theirs.impl("named", lambda x, *, w: x * w, "CompositeImplicitAutograd")
+    theirs.define("drop(Tensor x) -> Tensor", tags=(torch.Tag.nondeterministic_seeded,))
+    theirs.impl("drop", lambda x: torch.dropout(x, 0.5, True), "CompositeImplicitAutograd")
+    names = ("square", "named", "drop")
+    adopted = [opyard.torch.adopt(f"{ns}::{name}") for name in names]
+    ops = getattr(opyard.ops, ns)
+    a = opyard.tensor([1.0, 2.0]).requires_grad_()
+    with pytest.raises(RuntimeError, match="second gradients"):
+        opyard.autograd.grad((ops.square(a) * a).sum(), [a], create_graph=True)
+    with pytest.raises(RuntimeError, match="'w', which is given by name only"):
+        ops.named(a, w=a)
+    with pytest.raises(RuntimeError, match="draws random numbers"):
+        ops.drop(a).sum().backward()
+    for one in adopted:
+        one.undo()
+
+
+def test_lists_among_results_have_gradients(theirs, ns):
+    theirs.define("several(Tensor x) -> (Tensor, Tensor[])")
+    theirs.impl("several", lambda x: (x * 2, [x * 3, x * 4]), "CompositeImplicitAutograd")
+    with opyard.torch.adopt(f"{ns}::several"):
+        a = opyard.tensor([1.0]).requires_grad_()
+        one, more = getattr(opyard.ops, ns).several(a)
+        (one.sum() + more[1].sum()).backward()
+        assert a.grad.tolist() == [6.0]
+
+
+def test_it_stays_when_nobody_keeps_the_result_and_needs_no_tensor(theirs, ns):
+    theirs.define("ones(int n) -> Tensor")
+    theirs.impl("ones", lambda n: torch.ones(n), "CompositeImplicitAutograd")
+    opyard.torch.adopt(f"{ns}::ones")
+    assert getattr(opyard.ops, ns).ones(2).tolist() == [1.0, 1.0]
+
+
 def test_writes_reach_the_tensor_and_are_counted(theirs, ns):
     with opyard.torch.adopt(f"{ns}::shift_"):
         x = opyard.tensor([1.0, 2.0])

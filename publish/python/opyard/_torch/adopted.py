@@ -4,11 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _C, _gradients
+from .._autograd.modes import is_grad_enabled
 from .._core.ops import overload_of
 from .._library.library import Library
 from .._library.shortcuts import register_autograd
 from .library import require_torch, torch_dtype
 from .meta import Meta
+
+# What is adopted stays until it is undone.
+_adopted: "list[Adopted]" = []
 
 
 class Adopted:
@@ -31,6 +35,8 @@ class Adopted:
         """Undefines the operators here; PyTorch's stay."""
         while self._libraries:
             self._libraries.pop()._destroy()
+        if self in _adopted:
+            _adopted.remove(self)
 
 
 class _Border:
@@ -126,6 +132,13 @@ def _meta_of(torch: Any, op: Any, types: _Types) -> Callable[..., Any]:
     return kernel
 
 
+def _refusing(op: Any, why: str) -> Callable[..., Any]:
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise RuntimeError(f"Trying to backward through {op.name()}: {why}")
+
+    return backward
+
+
 def _autograd_of(
     torch: Any, op: Any, types: _Types, named: "list[str]"
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -133,9 +146,23 @@ def _autograd_of(
 
     def setup_context(ctx: Any, inputs: tuple, *rest: Any) -> None:
         # With arguments that are given by name only, these come before the result.
-        ctx.inputs, ctx.named = inputs, rest[0] if named else {}
+        by_name = rest[0] if named else {}
+        for name, value in by_name.items():
+            if any(isinstance(one, _C.Tensor) and one.requires_grad for one in _spread(value)):
+                raise RuntimeError(
+                    f"{op.name()}: argument '{name}', which is given by name only, requires a "
+                    "gradient, and has none here: pass detach() of it"
+                )
+        tensors: list[_C.Tensor] = []
+        ctx.inputs = [_without_tensors(value, tensors) for value in inputs]
+        ctx.named = {name: _without_tensors(value, tensors) for name, value in by_name.items()}
+        ctx.save_for_backward(*tensors)
 
     def backward(ctx: Any, *gradients: Any) -> Any:
+        if is_grad_enabled():
+            raise RuntimeError(f"{op.name()}: second gradients do not come from PyTorch")
+        saved = ctx.saved_tensors
+        inputs = [_with_tensors(value, saved) for value in ctx.inputs]
         leaves: dict[tuple[int, int], Any] = {}
 
         def leaf(value: Any, place: tuple[int, int], needs: bool, type_: str) -> Any:
@@ -147,41 +174,68 @@ def _autograd_of(
             return made
 
         again = []
-        for number, (value, type_) in enumerate(zip(ctx.inputs, types.values(), strict=False)):
+        for number, (value, type_) in enumerate(zip(inputs, types.values(), strict=False)):
             needs = ctx.needs_input_grad[number]
-            if isinstance(needs, list):
-                each = enumerate(zip(value, needs, strict=True))
+            if isinstance(value, list | tuple):
+                flags = needs if isinstance(needs, list) else [False] * len(value)
+                each = enumerate(zip(value, flags, strict=True))
                 again.append([leaf(one, (number, at), n, type_) for at, (one, n) in each])
-            elif isinstance(value, list | tuple):
-                again.append([leaf(one, (number, 0), False, type_) for one in value])
             else:
-                again.append(leaf(value, (number, 0), needs, type_))
-        by_name = {
-            name: leaf(value, (-1, 0), False, types[name]) for name, value in ctx.named.items()
-        }
-        with torch.enable_grad():
+                again.append(leaf(value, (number, 0), bool(needs), type_))
+        by_name = {}
+        for name, value in ctx.named.items():
+            given = _with_tensors(value, saved)
+            made = [leaf(one, (-1, 0), False, types[name]) for one in _spread(given)]
+            by_name[name] = made if isinstance(given, list | tuple) else made[0]
+        with torch.inference_mode(False), torch.enable_grad():
             results = op(*again, **by_name)
-        flat = results if isinstance(results, tuple) else (results,)
+        whole = results if isinstance(results, tuple) else (results,)
+        flat = [one for result in whole for one in _spread(result)]
+        given = [one for gradient in gradients for one in _spread(gradient)]
         pairs = [
             (result, torch.from_dlpack(gradient))
-            for result, gradient in zip(flat, gradients, strict=True)
+            for result, gradient in zip(flat, given, strict=True)
             if isinstance(result, torch.Tensor) and result.requires_grad and gradient is not None
         ]
         if not pairs:
             raise RuntimeError(
                 f"Trying to backward through {op.name()}, whose results have no gradient in PyTorch"
             )
-        roots, given = zip(*pairs, strict=True)
-        made = torch.autograd.grad(roots, list(leaves.values()), given, allow_unused=True)
+        roots, weights = zip(*pairs, strict=True)
+        made = torch.autograd.grad(roots, list(leaves.values()), weights, allow_unused=True)
         found = dict(zip(leaves, made, strict=True))
         return tuple(
             [_back(found.get((number, at))) for at in range(len(needs))]
             if isinstance(needs, list)
             else _back(found.get((number, 0)))
-            for number, needs in enumerate(ctx.needs_input_grad[: len(ctx.inputs)])
+            for number, needs in enumerate(ctx.needs_input_grad[: len(inputs)])
         )
 
     return setup_context, backward
+
+
+class _Saved(int):
+    """The place of a tensor among those that are saved."""
+
+
+def _spread(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _without_tensors(value: Any, tensors: "list[_C.Tensor]") -> Any:
+    """A value with the places of its tensors in their place; they are added to `tensors`."""
+    if isinstance(value, list | tuple):
+        return [_without_tensors(one, tensors) for one in value]
+    if isinstance(value, _C.Tensor):
+        tensors.append(value)
+        return _Saved(len(tensors) - 1)
+    return value
+
+
+def _with_tensors(value: Any, saved: "Sequence[_C.Tensor]") -> Any:
+    if isinstance(value, list):
+        return [_with_tensors(one, saved) for one in value]
+    return saved[value] if isinstance(value, _Saved) else value
 
 
 def _back(gradient: Any) -> "_C.Tensor | None":
@@ -224,7 +278,9 @@ def adopt(name: str) -> Adopted:
     except BaseException:
         Adopted((), libraries).undo()
         raise
-    return Adopted(operators, libraries)
+    made = Adopted(operators, libraries)
+    _adopted.append(made)
+    return made
 
 
 def _adopt(torch: Any, op: Any, libraries: list[Any]) -> "_C.OpOverload":
@@ -240,9 +296,14 @@ def _adopt(torch: Any, op: Any, libraries: list[Any]) -> "_C.OpOverload":
     here = overload_of(full_name)
     types = {argument.name: str(argument.real_type) for argument in here._schema.arguments}
     named = [argument.name for argument in here._schema.arguments if argument.kwarg_only]
-    made.impl(base, _kernel_of(torch, op, types), "CPU")
+    # A call without tensors has no backend to go by.
+    by_tensors = "Tensor" in types.values()
+    key = "CPU" if by_tensors else "CompositeExplicitAutograd"
+    made.impl(base, _kernel_of(torch, op, types), key)
     made.impl(base, _meta_of(torch, op, types), "Meta")
     if not writes and any("Tensor" in type_ for type_ in types.values()):
         setup_context, backward = _autograd_of(torch, op, types, named)
+        if torch.Tag.nondeterministic_seeded in op.tags:
+            backward = _refusing(op, "it draws random numbers, and other ones when it runs again")
         register_autograd(full_name, backward, setup_context=setup_context, lib=made)
     return here

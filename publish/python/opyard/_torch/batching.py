@@ -23,13 +23,27 @@ def _joined(torch: Any, parts: list[Any]) -> tuple[Any, Any]:
     return first, None
 
 
-def sequential(torch: Any, op: Any, name: str) -> Callable[..., Any]:
-    """What torch.library.register_vmap() takes for the operator `op` of PyTorch."""
+def sequential(torch: Any, op: Any, name: str, written: tuple[int, ...]) -> Callable[..., Any]:
+    """What torch.library.register_vmap() takes for the operator `op` of PyTorch.
+
+    `written` are the places of the arguments that it writes.
+    """
+    is_random = torch.Tag.nondeterministic_seeded in op.tags
 
     def batched(info: Any, in_dims: tuple, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if info.batch_size == 0:
             raise RuntimeError(
                 f"{name}: vmap over a batch of no elements, of whose results nothing is known"
+            )
+        if is_random and info.randomness != "different":
+            raise RuntimeError(
+                f"{name}: it draws random numbers, other ones for each element of the batch: call "
+                'vmap with randomness="different"'
+            )
+        if any(at < len(args) and in_dims[at] is None for at in written):
+            raise RuntimeError(
+                f"{name}: vmap: it writes to an argument that has no dimension of the batch, once "
+                "for each element; expand that argument"
             )
         parts = [
             op(*(_part(v, d, n) for v, d in zip(args, in_dims, strict=True)), **kwargs)

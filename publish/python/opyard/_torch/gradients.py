@@ -17,6 +17,8 @@ from .. import _C, _gradients
 from .._autograd import runs
 from .._autograd.modes import enable_grad
 from .._core import ops as _ops
+from .._dispatch.modes import DispatchMode
+from .library import OTHER_CLASSES, other_value
 
 _CONTIGUOUS = 0  # the number of that memory format
 _TENSORS = ("Tensor", "Tensor?", "Tensor[]", "Tensor?[]")
@@ -41,6 +43,24 @@ def _tensor_of(value: Any) -> Any:
     return _C.from_dlpack(value) if hasattr(type(value), "__dlpack__") else value
 
 
+class _RefusesRandomNumbers(DispatchMode):
+    """A call that runs again must draw nothing: it would draw other numbers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def __opyard_dispatch__(
+        self, op: "_C.OpOverload", types: Any, args: tuple = (), kwargs: "dict | None" = None
+    ) -> Any:
+        if "nondeterministic_seeded" in op.tags:
+            raise RuntimeError(
+                f"Trying to backward through {self._name}: it calls {op.name()}, which draws "
+                "random numbers, and other ones when it runs again; give it a derivative"
+            )
+        return op(*args, **(kwargs or {}))
+
+
 class Backward:
     """The backward of an operator: what it takes, and how it runs.
 
@@ -48,8 +68,9 @@ class Backward:
     arguments whose gradients it gives, `missing` those of which the derivative says nothing.
     """
 
-    def __init__(self, op: "_C.OpOverload") -> None:
+    def __init__(self, torch: Any, op: "_C.OpOverload") -> None:
         self.op = op
+        self._torch = torch
         self._arguments = op._schema.arguments
         self._results = op._schema.returns
         self._call = _gradients.derivative_call(op)
@@ -74,6 +95,12 @@ class Backward:
         self._argument_at = _places(self.arguments, len(self._arguments), gradients)
         self._result_at = _places(self.results, len(self._results), gradients + arguments)
         self._flags = [False] * len(self._arguments)
+        # Places of values whose classes are others in PyTorch.
+        self._others = [
+            gradients + place
+            for place, number in enumerate(self.arguments)
+            if str(self._arguments[number].real_type).strip("?") in OTHER_CLASSES
+        ]
 
     @property
     def is_by_derivative(self) -> bool:
@@ -113,6 +140,8 @@ class Backward:
         for each of `gives`. Each result is contiguous, on memory of its own.
         """
         values = [*values, None]  # the last is for what is not used
+        for at in self._others:
+            values[at] = other_value(self._torch, values[at])
         arguments = [values[at] for at in self._argument_at]
         given: list[Any] = []
         for at in self._gradient_at:
@@ -145,7 +174,7 @@ class Backward:
             make = leaf if number in asked else _tensor_of
             several = isinstance(value, list | tuple)
             again.append([make(one) for one in value] if several else make(value))
-        with enable_grad():
+        with enable_grad(), _RefusesRandomNumbers(self.op.name()):
             results = self.op(
                 *(v for v, a in zip(again, self._arguments, strict=True) if not a.kwarg_only),
                 **{a.name: v for v, a in zip(again, self._arguments, strict=True) if a.kwarg_only},
@@ -220,6 +249,9 @@ def autograd_of(
         values = [given_to(inputs, named, number) for number in backward.arguments]
         results = output if isinstance(output, tuple) else (output,)
         values += [results[number] for number in backward.results]
+        for value in inputs:
+            if isinstance(value, list | tuple) and any(one is None for one in value):
+                _refuse_gradients_of(torch, backward.op.name(), value)
         tensors: list[Any] = []
         # Where tensors are is said by what is in their place: one, or as many as a list has.
         plan: list[Any] = []
@@ -261,6 +293,15 @@ def autograd_of(
         return tuple(result)
 
     return setup_context, run
+
+
+def _refuse_gradients_of(torch: Any, name: str, values: Sequence[Any]) -> None:
+    """PyTorch sees no tensors in a list with None in it. Raises if one requires a gradient."""
+    if any(isinstance(one, torch.Tensor) and one.requires_grad for one in values):
+        raise RuntimeError(
+            f"{name}: PyTorch has no gradient for the tensors of a list with None in it; pass "
+            "detach() of them, or call under torch.no_grad()"
+        )
 
 
 def _take(torch: Any, value: Any, tensors: list[Any]) -> "int | None":

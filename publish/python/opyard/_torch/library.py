@@ -40,6 +40,10 @@ def torch_dtype(torch: Any, dtype: "_C.dtype") -> Any:
     return found
 
 
+# Types of arguments that are other classes in PyTorch.
+OTHER_CLASSES = ("Layout", "MemoryFormat", "Device")
+
+
 def other_value(torch: Any, value: Any) -> Any:
     """An argument that is no tensor and no number, as Opyard takes it."""
     if isinstance(value, torch.dtype):

@@ -111,8 +111,9 @@ def fake_kernel(torch: Any, op: "_C.OpOverload", writes: bool) -> Callable[..., 
         values = [*args, *kwargs.values()]
         try:
             result = run(symbolic, args, kwargs)
-        except ValueError as error:
-            if not _has_symbols(torch, values) or _WANTS_KNOWN not in str(error):
+        except (TypeError, ValueError) as error:
+            wants_known = any(word in str(error) for word in _WANTS_KNOWN)
+            if not wants_known or not _has_symbols(torch, values):
                 raise
             result = run(known, args, kwargs)
             if not warned:
@@ -130,8 +131,8 @@ def fake_kernel(torch: Any, op: "_C.OpOverload", writes: bool) -> Callable[..., 
     return fake
 
 
-# In the message of a kernel that read a symbolic size.
-_WANTS_KNOWN = "with symbolic shapes/strides"
+# In the message of a kernel that read a symbolic size, and of a call that took one for a number.
+_WANTS_KNOWN = ("with symbolic shapes/strides", "SymInt", "SymFloat")
 
 
 def _has_symbols(torch: Any, values: Any) -> bool:

@@ -1,5 +1,6 @@
 """publish(): operators of Opyard as operators of torch.library."""
 
+import atexit
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,10 +11,10 @@ from .._core.queries import RegistrationHandle, on_registration
 from .batching import sequential
 from .definitions import define, is_of_others
 from .gradients import Backward, autograd_of, backward_fake, backward_kernel
-from .library import other_value, require_torch
+from .library import OTHER_CLASSES, other_value, require_torch
 from .meta import fake_kernel
 from .schemas import Refusal, declaration_for, torch_tags, written_arguments
-from .taping import autograd_kernel, takes_lists
+from .taping import autograd_kernel, reading_kernel, takes_lists, untaped_kernel
 
 # The backends of PyTorch that Opyard knows by the same name: a call with tensors of one goes to the
 # kernel at that key, or says that there is none.
@@ -102,13 +103,16 @@ class Published:
         if self._library is None:
             return
         library, self._library = self._library, None
-        if self._listener is not None:
-            self._listener.remove()
+        self._stop_listening()
         for name in list(self._calls):
             if _published.get(name) is self:
                 del _published[name]
         self._calls.clear()
         library._destroy()
+
+    def _stop_listening(self) -> None:
+        if self._listener is not None:
+            self._listener.remove()
 
     def _add(self, op: "_C.OpOverload") -> None:
         """Publishes one operator. Raises Refusal."""
@@ -120,29 +124,41 @@ class Published:
         if is_of_others(torch, name):
             raise Refusal(f"PyTorch has an operator {name}: publish into another namespace, by to=")
         writes = op._schema.is_mutable
+        is_taped = not writes and _gives_tensors(op) and _has_tensors(op)
+        backward_base = self._backward_name(op, base) if is_taped else ""
         define(torch, self.namespace, declaration_for(torch, op, base), torch_tags(torch, op))
         kernel = _kernel_of(torch, op)
         for key in _BACKENDS if _is_by_tensors(op) else _ANY_BACKEND:
             library.impl(base, kernel, key)
         torch.library.register_fake(name, fake_kernel(torch, op, writes), lib=library)
         call = _overload(torch, name)
-        if not writes and _has_tensors(op) and not _has_named_tensors(op):
-            self._differentiate(op, base, name)
+        if is_taped and not _has_named_tensors(op):
+            self._differentiate(op, backward_base, name)
+        elif is_taped or (writes and _has_tensors(op)):
+            why = _NO_WRITES if writes else _NO_NAMES
+            if is_taped:
+                self._without_gradient[name] = why
+            refusing = untaped_kernel(torch, op, call, why)
+            library.impl(base, refusing, "Autograd", with_keyset=True)
+        elif _has_tensors(op):
+            library.impl(base, reading_kernel(torch, call), "Autograd", with_keyset=True)
         if not _has_named_tensors(op):  # which torch.library does not take there
-            batched = sequential(torch, call, name)
+            batched = sequential(torch, call, name, _written_places(op))
             torch.library.register_vmap(name, batched, lib=library)
         self._calls[name] = _giving_back(op, call) if writes else call
         _published[name] = self
 
     def _differentiate(self, op: "_C.OpOverload", base: str, name: str) -> None:
         torch, library = self._torch, self._library
-        backward = Backward(op)
-        why = _no_gradient(op, backward)
+        try:
+            backward = Backward(torch, op)
+            why = _no_gradient(op, backward)
+        except ValueError as error:  # a formula with a fault
+            why = str(error)
         if why:
             self._without_gradient[name] = why
             torch.library.register_autograd(name, _refusing(op.name(), why), lib=library)
             return
-        base = self._backward_name(base)
         tags = [torch.Tag.pt2_compliant_tag]
         define(torch, self.namespace, backward.declaration(base), tags)
         for backend in _BACKENDS:
@@ -155,6 +171,8 @@ class Published:
             lib=library,
         )
         backward_op = _overload(torch, backward_name)
+        batched = sequential(torch, backward_op, backward_name, ())
+        torch.library.register_vmap(backward_name, batched, lib=library)
         if takes_lists(backward):
             setup_context, run = autograd_of(torch, backward, backward_op)
             torch.library.register_autograd(name, run, setup_context=setup_context, lib=library)
@@ -164,13 +182,14 @@ class Published:
             )
             library.impl(name.partition("::")[2], taping, "Autograd", with_keyset=True)
 
-    def _backward_name(self, base: str) -> str:
-        """A name that no operator has: aten has a silu_backward beside silu."""
+    def _backward_name(self, op: "_C.OpOverload", base: str) -> str:
+        """A name that no operator has: aten has a silu_backward beside silu. Raises Refusal."""
+        here = frozenset(_bind.operator_names())
         base, _, overload = base.partition(".")
         for ending in ("_backward", "_gradient"):
             name = f"{base}{ending}" + (f".{overload}" if overload else "")
             is_free = not is_of_others(self._torch, f"{self.namespace}::{name}")
-            if name not in self._taken and is_free:
+            if name not in self._taken and is_free and f"{op.namespace}::{name}" not in here:
                 return name
         raise Refusal(f"PyTorch has operators {base}_backward and {base}_gradient already")
 
@@ -189,6 +208,18 @@ def _overload(torch: Any, name: str) -> Any:
     namespace, _, rest = name.partition("::")
     base, _, overload = rest.partition(".")
     return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+
+
+_NO_WRITES = "PyTorch has no gradient for operators of libraries that write"
+_NO_NAMES = "PyTorch has no gradient for operators of libraries with tensors that are given by name"
+
+
+def _gives_tensors(op: "_C.OpOverload") -> bool:
+    return any("Tensor" in str(result.type) for result in op._schema.returns)
+
+
+def _written_places(op: "_C.OpOverload") -> tuple[int, ...]:
+    return tuple(n for n, argument in enumerate(op._schema.arguments) if argument.is_write)
 
 
 def _has_tensors(op: "_C.OpOverload") -> bool:
@@ -211,16 +242,14 @@ def _kernel_of(torch: Any, op: "_C.OpOverload") -> Callable[..., Any]:
     """The operator itself, unless something of a call has to be said otherwise."""
     schema = op._schema
     kernel: Callable[..., Any] = op
-    others = any(str(argument.real_type).strip("?") in _OTHER for argument in schema.arguments)
+    others = any(
+        str(argument.real_type).strip("?") in OTHER_CLASSES for argument in schema.arguments
+    )
     if others or not _is_by_tensors(op):
         kernel = _converting(torch, op)
     if schema.is_mutable:
         return _without_results(kernel)
     return kernel
-
-
-# Types of arguments that are other classes in PyTorch.
-_OTHER = ("Layout", "MemoryFormat", "Device")
 
 
 def _converting(torch: Any, op: "_C.OpOverload") -> Callable[..., Any]:
@@ -278,7 +307,8 @@ def _no_gradient(op: "_C.OpOverload", backward: Backward) -> str:
         return ""
     if "nondeterministic_seeded" in op.tags:
         return "it draws random numbers, and has no derivative of its own"
-    if not any(map(op.has_kernel_for_dispatch_key, _COMPOSED)):
+    is_composed = any(map(op.has_kernel_for_dispatch_key, _COMPOSED))
+    if not is_composed or op.has_kernel_for_dispatch_key("CPU"):
         return "it has no derivative: give it one by derivative() or register_autograd()"
     return ""
 
@@ -311,6 +341,21 @@ def _operators(what: Any) -> "list[_C.OpOverload]":
     if isinstance(what, str) and "." not in what:
         return _operators(_ops.require_packet(what))
     return [_ops.operator_of(what)]
+
+
+_at_exit_is_known = False
+
+
+def _know_exit() -> None:
+    """At the end of the process nothing is taken back: PyTorch may be gone."""
+    global _at_exit_is_known
+    _at_exit_is_known = True
+
+    def stop_listening() -> None:
+        for made in set(_published.values()):
+            made._stop_listening()
+
+    atexit.register(stop_listening)
 
 
 def publish(what: Any, *, to: "str | None" = None) -> Published:
@@ -353,5 +398,7 @@ def publish(what: Any, *, to: "str | None" = None) -> Published:
             "publish: no operator could be published\n"
             + "\n".join(f"  {name}: {why}" for name, why in made._refused.items())
         )
+    if not _at_exit_is_known:
+        _know_exit()
     made._listen({op.name() for op in operators if op.name() not in made._refused})
     return made

@@ -10,6 +10,7 @@ torch.library.register_autograd() makes the same of other operators, and serves 
 from collections.abc import Callable
 from typing import Any
 
+from .. import _C
 from .gradients import Backward
 
 
@@ -35,6 +36,8 @@ class PlainCalls:
     def are_plain(self, tensors: "list[Any]") -> bool:
         """Whether a call with these tensors, of which some may be None, would be plain now."""
         if self._torch._C._len_torch_dispatch_stack() != 0:
+            return False
+        if self._torch._C._get_tracing_state() is not None:
             return False
         return all(tensor is None or self.keys(tensor) == self.plain for tensor in tensors)
 
@@ -64,6 +67,7 @@ def autograd_kernel(
     below, plain_calls = calls.below, calls.plain_calls
     is_grad_enabled, any_requires_grad = torch.is_grad_enabled, torch._C._any_requires_grad
     below_autograd = torch._C._AutoDispatchBelowAutograd
+    forward_ad = torch.autograd.forward_ad
     taped = _taped(torch, calls, backward, backward_op, lambda *given: run(*given))
 
     def run(keyset: Any, args: tuple, kwargs: dict) -> Any:
@@ -74,9 +78,60 @@ def autograd_kernel(
             return call.redispatch(keys, *args, **kwargs)
 
     def at_autograd(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        if forward_ad._current_level >= 0:
+            _refuse_tangents(torch, backward.op.name(), args)
         if is_grad_enabled() and any_requires_grad(*args):
             return taped.apply(keyset, kwargs, *args)
         return run(keyset, args, kwargs)
+
+    return at_autograd
+
+
+def _refuse_tangents(torch: Any, name: str, args: tuple) -> None:
+    """Forward mode does not go through an operator of a library. Raises if an argument has one."""
+    for value in args:
+        if isinstance(value, torch.Tensor):
+            if torch.autograd.forward_ad.unpack_dual(value).tangent is not None:
+                raise RuntimeError(f"{name}: it has no derivative for forward mode")
+
+
+def reading_kernel(torch: Any, call: Any) -> Callable[..., Any]:
+    """The same for an operator that gives no tensors: it reads, and there is nothing to tape."""
+    below = torch._C._after_autograd_keyset
+
+    def at_autograd(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
+            return call.redispatch(keyset & below, *args, **kwargs)
+
+    return at_autograd
+
+
+def untaped_kernel(torch: Any, op: "_C.OpOverload", call: Any, why: str) -> Callable[..., Any]:
+    """What Library.impl(..., "Autograd", with_keyset=True) takes if there is no gradient.
+
+    It refuses tensors that require one, and counts the declared writes: PyTorch counts those of its
+    own operators on the tensors that the program has, which may be wrappers.
+    """
+    below = torch._C._after_autograd_keyset
+    written = [(n, a.name) for n, a in enumerate(op._schema.arguments) if a.is_write]
+
+    def requires(value: Any) -> bool:
+        if isinstance(value, list | tuple):
+            return any(map(requires, value))
+        return isinstance(value, torch.Tensor) and value.requires_grad
+
+    def at_autograd(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        if torch.is_grad_enabled() and any(map(requires, (*args, *kwargs.values()))):
+            raise RuntimeError(
+                f"{op.name()}: an argument requires a gradient, and {why}: pass detach() of it, or "
+                "call under torch.no_grad()"
+            )
+        with torch._C._AutoDispatchBelowAutograd():
+            result = call.redispatch(keyset & below, *args, **kwargs)
+        for number, name in written:
+            value = args[number] if number < len(args) else kwargs[name]
+            torch.autograd.graph.increment_version(value)
+        return result
 
     return at_autograd
 
@@ -149,7 +204,7 @@ def _taped(
 
     name = backward.op.name().partition("::")[2].replace(".", "_")
     return type(
-        f"{name}Backward",
+        name,  # PyTorch adds Backward to it
         (torch.autograd.Function,),
         {"forward": staticmethod(forward), "backward": staticmethod(run_backward)},
     )
