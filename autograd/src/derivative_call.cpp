@@ -164,7 +164,7 @@ class UntapedCall {
   std::vector<const Storage*> memory_;  // of what came in, and of gradients
 };
 
-// All arguments, or results: what a function may look at.
+// Numbers of all arguments, or results; a function may look at each.
 std::vector<std::size_t> all_of(std::size_t count) {
   std::vector<std::size_t> all(count);
   for (std::size_t i = 0; i < count; ++i) all[i] = i;

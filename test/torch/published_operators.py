@@ -17,6 +17,7 @@ import time
 import warnings
 
 import torch
+from operator_samples import forms
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
@@ -56,8 +57,8 @@ DELIBERATE = {
     "mm.out": "PyTorch's sample gives an out of other sizes, which PyTorch resizes",
     "native_batch_norm": "its schema in PyTorch does not say that it writes running_mean",
 }
-# Tests of opcheck that do not fit an operator, by tag of PyTorch: what depends on data has no fake
-# kernel, and random numbers differ from one run to the next.
+# Tests of opcheck for operators that depend on data, which have no fake kernel, and for random
+# numbers, which differ from one run to the next.
 EAGER_ONLY = ("test_schema", "test_autograd_registration")
 UNREPEATABLE = ("test_schema", "test_autograd_registration", "test_faketensor")
 
@@ -117,25 +118,6 @@ def collected(most, only):
                 except Exception:
                     continue
     return calls.calls
-
-
-def forms(op, sample):
-    """Functions that make the sample's calls: plain, in place, and into `out`."""
-
-    def plain():
-        return op(sample.input, *sample.args, **sample.kwargs)
-
-    yield plain
-    in_place = op.get_inplace()
-    if in_place is not None and isinstance(sample.input, torch.Tensor):
-        yield lambda: in_place(sample.input.detach().clone(), *sample.args, **sample.kwargs)
-    if op.supports_out and "out" not in sample.kwargs:
-        try:
-            made = plain()
-        except Exception:
-            return
-        out = tree_map(copied, made)
-        yield lambda: op(sample.input, *sample.args, **sample.kwargs, out=out)
 
 
 def check(theirs, published, args, kwargs):

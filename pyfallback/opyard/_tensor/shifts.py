@@ -1,4 +1,4 @@
-"""Shifts of bits: what << and >> of Tensor call.
+"""Shifts of bits: the operators << and >> of Tensor.
 
 The other operand is a Tensor, an int, or an array of another library, which becomes a Tensor on its
 memory. For anything else the answer is NotImplemented, and Python asks the other operand.

@@ -1,4 +1,4 @@
-"""test_published_refusals.py: what PyTorch cannot do with a published operator is an error there.
+"""test_published_refusals.py: errors of published operators where PyTorch has no gradient.
 
 No gradient is lost without a word. Suspect publish/python/opyard/_torch/taping.py, batching.py.
 """

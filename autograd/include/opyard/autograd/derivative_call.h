@@ -1,4 +1,4 @@
-// opyard/autograd/derivative_call.h: gradients of a call by the operator's derivative, without a tape.
+// opyard/autograd/derivative_call.h: DerivativeCall: gradients of a call without a tape.
 //
 // For those who keep a tape of their own: they say what a call got and gave, and the gradients of
 // its results. The same formulas, or function of Python, run as in a backward of this library.

@@ -1,4 +1,4 @@
-"""Inspection: what the namespace has, and which namespace an array belongs to."""
+"""Inspection: contents of the namespace, and the namespace of an array."""
 
 import importlib
 from types import ModuleType

@@ -23,7 +23,7 @@ _BACKENDS = ("CPU", "CUDA", "XLA", "PrivateUse1")
 # A call without tensors has no backend to go by.
 _ANY_BACKEND = ("CompositeExplicitAutograd",)
 
-# What is published, by the name in PyTorch; it stays until it is taken back.
+# Publications by the name of each operator in PyTorch, until they are undone.
 _published: "dict[str, Published]" = {}
 
 

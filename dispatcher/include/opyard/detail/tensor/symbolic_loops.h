@@ -1,4 +1,4 @@
-// opyard/detail/tensor/symbolic_loops.h: what loops and empty_like() do with symbolic sizes.
+// opyard/detail/tensor/symbolic_loops.h: symbolic sizes in loops and empty_like() on meta.
 //
 // Symbolic numbers are values, which tensors know nothing of: value/symbolic_loops.cpp answers.
 //
