@@ -3,8 +3,8 @@
 If each source has an object of its own, by its symbols. If ten are compiled as one, by the line
 tables of the library: which source an instruction is of, and which one the function that it calls.
 Of the calls that symbols tell, that finds 88 to 96 % with -O1: no addresses in tables, and no
-functions that are shorter than a call. A tree without line tables tells the calls of libopyard.so
-alone, whose sources are never compiled as one.
+functions that are shorter than a call. A tree without line tables tells the calls between those
+sources of libopyard.so alone that are never compiled as one.
 """
 
 import bisect
