@@ -25,23 +25,28 @@ warnings.simplefilter("ignore")
 Work = dict[str, Callable[[], object]]
 
 
-def least(work: Work, rounds: int, seconds: float = 0.02) -> dict[str, float]:
+def least(
+    work: Work,
+    rounds: int,
+    seconds: float = 0.02,
+    clock: Callable[[], int] = time.perf_counter_ns,
+) -> dict[str, float]:
     """Nanoseconds of each, the least of some rounds of at least so many seconds."""
     loops = {}
     for name, run in work.items():
         for _ in range(3):
             run()
-        began = time.perf_counter()
+        began = clock()
         run()
-        loops[name] = max(1, int(seconds / (time.perf_counter() - began)))
+        loops[name] = max(1, int(seconds * 1e9 / (clock() - began)))
     best = dict.fromkeys(work, math.inf)
     gc.disable()
     for _ in range(rounds):
         for name, run in work.items():
-            began = time.perf_counter_ns()
+            began = clock()
             for _ in range(loops[name]):
                 run()
-            best[name] = min(best[name], (time.perf_counter_ns() - began) / loops[name])
+            best[name] = min(best[name], (clock() - began) / loops[name])
     gc.enable()
     return best
 

@@ -211,12 +211,28 @@ OPERATORS = [
     Row("two_add", "10", "  add, over two plain loops", RATIO, 1 / 0.9),
 ]
 
+# Operators of Opyard that are published into PyTorch, over the same ones written by hand in Python:
+# 8 floats. The first row of each group is the median of the others.
+_PUBLISHED = (("silu", "elementwise"), ("sum", "a reduction"), ("sort", "two results"))
+PUBLISH: list[Row] = []
+for _row, _path, _budget in (
+    ("forward", "published into PyTorch, over by hand: a call", 0.5),
+    ("taped", "  a call that requires a gradient", 0.6),
+    ("backward", "  the same, and its backward", 0.7),
+):
+    PUBLISH.append(Row(f"publish_{_row}", "12", _path, RATIO, _budget))
+    PUBLISH += [
+        Row(f"publish_{_row}_{_name}", "12", f"    {_what}", INFORMATION)
+        for _name, _what in _PUBLISHED
+    ]
+
 ALL = (
     CPP
     + PYTHON
     + OPERATORS
     + GRADIENTS
     + MODELS
+    + PUBLISH
     + PROFILE
     + INTERPRETERS
     + FOOTPRINT

@@ -33,6 +33,7 @@ from rows import (
     MODELS,
     OPERATORS,
     PROFILE_PYTHONS,
+    PUBLISH,
     RATIO,
     Measured,
     Row,
@@ -358,6 +359,11 @@ def main() -> int:
         "model_rows.py", MODELS, build, 3 * options.repetitions
     )
     figures |= of_models
+    missing |= without
+    of_publishing, without, _ = measure_over_torch(
+        "publish_rows.py", PUBLISH, build, 5 * options.repetitions
+    )
+    figures |= of_publishing
     missing |= without
     for peer in PEERS:
         of_peers |= measure_peer(peer, build, 40 * options.repetitions)
