@@ -8,7 +8,7 @@
 // [Reflected] A number on the left meets a tensor on the right:
 //   + * & | ^   the operands change places
 //   -           aten.rsub
-//   **          aten.pow takes a number as its base
+//   ** << >>    aten.pow and the shifts take a number as their first operand
 //   / // %      the number becomes a tensor without dimensions, which promotes as a number
 //               would, and the operator is called in the order that was written. Division through
 //               the reciprocal would round twice.
@@ -182,6 +182,12 @@ PyObject* bitwise(PyObject* a, PyObject* b) {
 }
 
 template <AtenName Name>
+PyObject* shifted_bits(PyObject* a, PyObject* b) {
+  if (has_no_bits(a) || has_no_bits(b)) Py_RETURN_NOTIMPLEMENTED;
+  return binary_operator<Name, Reflect::AsIs>(a, b);
+}
+
+template <AtenName Name>
 PyObject* unary_operator(PyObject* self) {
   return enter_from_python(
       [&] { return call_aten(runtime_of_tensor(self), Name, {self}).release(); });
@@ -231,6 +237,8 @@ PyType_Slot arithmetic_slots[] = {
     {Py_nb_and, slot(bitwise<AtenName::bitwise_and>)},
     {Py_nb_or, slot(bitwise<AtenName::bitwise_or>)},
     {Py_nb_xor, slot(bitwise<AtenName::bitwise_xor>)},
+    {Py_nb_lshift, slot(shifted_bits<AtenName::bitwise_left_shift>)},
+    {Py_nb_rshift, slot(shifted_bits<AtenName::bitwise_right_shift>)},
     {Py_nb_negative, slot(unary_operator<AtenName::neg>)},
     {Py_nb_positive, slot(positive)},
     {Py_nb_absolute, slot(unary_operator<AtenName::abs>)},
@@ -244,7 +252,9 @@ PyType_Slot arithmetic_slots[] = {
     {Py_nb_inplace_power, slot(power_in_place)},
     {Py_nb_inplace_and, slot(bitwise_in_place<AtenName::bitwise_and_>)},
     {Py_nb_inplace_or, slot(bitwise_in_place<AtenName::bitwise_or_>)},
-    {Py_nb_inplace_xor, slot(bitwise_in_place<AtenName::bitwise_xor_>)}};
+    {Py_nb_inplace_xor, slot(bitwise_in_place<AtenName::bitwise_xor_>)},
+    {Py_nb_inplace_lshift, slot(bitwise_in_place<AtenName::bitwise_left_shift_>)},
+    {Py_nb_inplace_rshift, slot(bitwise_in_place<AtenName::bitwise_right_shift_>)}};
 
 }  // namespace
 

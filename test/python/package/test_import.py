@@ -57,7 +57,6 @@ def test_import_loads_little(run_program):
         "opyard._build_info",
         "opyard._core",
         "opyard._core.forking",
-        "opyard._core.members",
         "opyard._core.ops",
         "opyard._hooks",
         "opyard._version",
