@@ -34,6 +34,9 @@ from ._C import (
     int64,
     tensor,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._C import (
     bool as bool,  # the element type, as in NumPy
@@ -160,6 +163,9 @@ __all__ = [
     "tensor",
     "testing",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "unload_library",
     "where",
     "zeros",

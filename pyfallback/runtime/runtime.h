@@ -24,6 +24,7 @@
 #include <string>
 
 #include "opyard/interpreter/interpreter.h"
+#include "opyard/tensor/dtype.h"
 #include "runtime/drop_list.h"
 #include "runtime/gate.h"
 #include "runtime/owned.h"
@@ -144,7 +145,7 @@ struct Runtime {
   std::uint64_t counted_anew = 0;
 
   // dtype objects by code; null if a code is none.
-  PyObject* dtypes[16] = {};
+  PyObject* dtypes[kDTypeCodes] = {};
 
   // Tensor wrappers that died, for the next ones; exact type only.
   static constexpr int kFreeListSize = 64;

@@ -75,13 +75,16 @@ Owned find_array_operand(Runtime& runtime, PyObject* object) {
 namespace {
 
 // `plain` is the first argument of the operator.
-Number number_from(PyObject* plain, AtenName op) {
+Number number_from(PyObject* plain, AtenName op, bool beside_uint64) {
   if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);
   if (PyFloat_Check(plain)) return Number::of_float(PyFloat_AS_DOUBLE(plain));
   if (PyComplex_Check(plain)) {
     return Number::of_complex(PyComplex_RealAsDouble(plain), PyComplex_ImagAsDouble(plain));
   }
   if (const std::optional<std::int64_t> value = find_int64(plain)) return Number::of_int(*value);
+  if (const std::optional<std::uint64_t> above = find_uint64_above(plain); above && beside_uint64) {
+    return Number::of_uint64(*above);
+  }
   fail(ErrorKind::BadArgument, std::string("aten::") + name_of(op) +
                                    ": argument 'self' at position 0 is the int " + shown(plain) +
                                    "; accepted are Tensors, floats, and ints from " + kInt64Range);
@@ -125,7 +128,13 @@ void store_wrapped(Number number, const Tensor& to) {
 // counts only if its category (bool, int, float, complex) is higher. So it takes the other one's
 // dtype. See [Reflected].
 Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Tensor& other) {
-  const Number value = number_from(plain_number(number).get(), op);
+  const bool beside_uint64 = other.dtype() == DType::UInt64;
+  const Number value = number_from(plain_number(number).get(), op, beside_uint64);
+  if (value.is_above) {
+    const Tensor wide = Tensor::empty({}, DType::UInt64);
+    store_number(DType::UInt64, value, wide.mutable_raw());
+    return wrap(runtime, wide);
+  }
   const bool is_quotient = op == AtenName::div && is_integral(other.dtype());  // a float anyhow
   const bool yields = other.dim() == 0 && !is_quotient && !is_higher(value.kind, other.dtype());
   const Tensor tensor =
@@ -140,6 +149,22 @@ Owned number_beside(Runtime& runtime, PyObject* number, const Tensor& other) {
   return number_as_tensor(runtime, AtenName::add, number, other);
 }
 
+Owned call_with_number(Runtime& runtime, AtenName name, PyObject* tensor, PyObject* number) {
+  try {
+    return call_aten(runtime, name, {tensor, number});
+  } catch (const PythonErrorSet&) {
+    PyObject* const refusal = take_exception();
+    const bool is_uint64 = tensor_unchecked(tensor).dtype() == DType::UInt64;
+    if (!is_uint64 || !PyLong_Check(number) || !find_uint64_above(number)) {
+      restore_exception(refusal);
+      throw;
+    }
+    const Owned forgotten = Owned::steal(refusal);
+    const Owned wide = number_as_tensor(runtime, name, number, tensor_unchecked(tensor));
+    return call_aten(runtime, name, {tensor, wide.get()});
+  }
+}
+
 namespace {
 
 enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
@@ -151,8 +176,10 @@ PyObject* binary_operator(PyObject* a, PyObject* b) {
     Runtime* const runtime = find_runtime();
     if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
     if (is_tensor(*runtime, a)) {
-      const bool fits = is_tensor(*runtime, b) || (How != Reflect::Never && is_number(b));
-      if (fits) return call_aten(*runtime, Name, {a, b}).release();
+      if (is_tensor(*runtime, b)) return call_aten(*runtime, Name, {a, b}).release();
+      if (How != Reflect::Never && is_number(b)) {
+        return call_with_number(*runtime, Name, a, b).release();
+      }
       const Owned array = find_array_operand(*runtime, b);
       if (!array) Py_RETURN_NOTIMPLEMENTED;
       return call_aten(*runtime, Name, {a, array.get()}).release();
@@ -162,9 +189,9 @@ PyObject* binary_operator(PyObject* a, PyObject* b) {
       if (!array) Py_RETURN_NOTIMPLEMENTED;
       return call_aten(*runtime, Name, {array.get(), b}).release();
     }
-    if constexpr (How == Reflect::Swap) return call_aten(*runtime, Name, {b, a}).release();
+    if constexpr (How == Reflect::Swap) return call_with_number(*runtime, Name, b, a).release();
     if constexpr (How == Reflect::Subtract) {
-      return call_aten(*runtime, AtenName::rsub, {b, a}).release();
+      return call_with_number(*runtime, AtenName::rsub, b, a).release();
     }
     if constexpr (How == Reflect::AsIs) return call_aten(*runtime, Name, {a, b}).release();
     const Owned left = number_as_tensor(*runtime, Name, a, tensor_unchecked(b));
@@ -200,9 +227,8 @@ template <AtenName Name>
 PyObject* in_place(PyObject* self, PyObject* other) {
   return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_tensor(self);
-    if (is_tensor(runtime, other) || is_number(other)) {
-      return call_aten(runtime, Name, {self, other}).release();
-    }
+    if (is_tensor(runtime, other)) return call_aten(runtime, Name, {self, other}).release();
+    if (is_number(other)) return call_with_number(runtime, Name, self, other).release();
     const Owned array = find_array_operand(runtime, other);
     if (!array) Py_RETURN_NOTIMPLEMENTED;
     return call_aten(runtime, Name, {self, array.get()}).release();

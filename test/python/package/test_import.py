@@ -26,7 +26,7 @@ def test_every_dtype_of_the_extension_is_exported():
     import opyard
 
     names = [name for name, value in vars(opyard._C).items() if isinstance(value, opyard.dtype)]
-    assert len(names) == 12
+    assert len(names) == 15
     assert all(getattr(opyard, name) is getattr(opyard._C, name) for name in names)
 
 
