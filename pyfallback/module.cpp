@@ -27,6 +27,7 @@
 #include "objects/values/dtype.h"
 #include "objects/values/key_set.h"
 #include "objects/values/symbolic.h"
+#include "operators/method_names.h"
 #include "operators/name_space.h"
 #include "operators/op_caller.h"
 #include "operators/overload.h"
@@ -263,6 +264,8 @@ int execute(PyObject* module) {
     prepare_handlers(runtime, module);
     runtime.python_kernel_calls = &python_kernel_calls;
     runtime.handler_calls = &handler_calls;
+    prepare_method_names(runtime);
+    runtime.call_method_by_names = &call_method_by_names;
     set_warning_handler(warn_in_python);
     NamedError::set_raise(raise_named_error);
     FileError::set_raise(raise_file_error);
@@ -294,6 +297,9 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   }
   for (PyObject*& packet : runtime.aten_packets) {
     if (const int stop = visit(packet)) return stop;
+  }
+  for (PyObject*& name : runtime.numpy_names) {
+    if (const int stop = visit(name)) return stop;
   }
   for (PyObject** more :
        {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names, &runtime.handler_name,

@@ -7,6 +7,10 @@
 // to its carrier, computed there and converted back: int64 carries the other integers, which wraps
 // to the same bits as arithmetic of their own width, and float32 carries float16 and bfloat16.
 //
+// [Unsigned] Of uint64, int64 carries the bits: as good for sums, products and bits, and wrong for
+// order and quotients. So a kernel says that it takes uint64 as bits, or in order: with the upper
+// bit flipped, which gives int64 numbers in the same order. Others refuse it.
+//
 // Depends on: opyard/tensor/dtype.h.
 #pragma once
 
@@ -79,6 +83,9 @@ constexpr int computed_index(DType dtype) {
     case DType::Int32:
     case DType::Half:
     case DType::BFloat16:
+    case DType::UInt16:
+    case DType::UInt32:
+    case DType::UInt64:
       return -1;
   }
   return -1;

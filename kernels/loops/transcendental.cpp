@@ -12,12 +12,15 @@
 namespace opyard::kernels {
 namespace {
 
-// Of a complex number: by its parts, so that what is small stays exact.
+// Of a complex number: by its parts, so that what is small stays exact. Products of infinities and
+// zeros are NaN; exp() knows what they are.
 template <typename T>
 T less_one(T z) {
   if constexpr (is_complex_type<T>) {
     const auto x = z.real(), y = z.imag(), half = std::sin(y / 2), grown = std::expm1(x);
-    return {grown * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
+    const T found(grown * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y));
+    const bool is_finite = std::isfinite(found.real()) && std::isfinite(found.imag());
+    return is_finite ? found : std::exp(z) - T(1);
   } else {
     return std::expm1(z);
   }

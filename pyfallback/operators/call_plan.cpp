@@ -73,6 +73,13 @@ CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runt
   }
 }
 
+const Argument* CallPlan::find_argument(PyObject* name) const noexcept {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name.get() == name) return parameter.argument;
+  }
+  return nullptr;
+}
+
 PyObject* CallPlan::call(PythonCall& call) const {
   before_call(call);
   op_.call_boxed_unchecked(call.stack);

@@ -90,6 +90,8 @@ class CallPlan {
     call.arrays.before_call(call.runtime, op_.name().name);
   }
   const Operator& op() const noexcept { return op_; }
+  // The argument of an interned name, or null.
+  const Argument* find_argument(PyObject* name) const noexcept;
 
  private:
   struct Parameter {

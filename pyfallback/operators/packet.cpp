@@ -428,6 +428,8 @@ Owned overload_object(Runtime& runtime, const Operator& op) {
   return packet_overload(packet_of(packet.get()), op);
 }
 
+Owned packet_overloads(PyObject* packet) { return current_overloads(packet); }
+
 void add_packet_type(Runtime& runtime, PyObject* module) {
   add_type(module, packet_spec, runtime.packet_type);
 }

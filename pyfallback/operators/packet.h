@@ -21,6 +21,9 @@ Owned make_packet(Runtime& runtime, const std::string& name);
 // GIL held.
 Owned overload_object(Runtime& runtime, const Operator& op);
 
+// The overloads that are defined now: a tuple. Throws PythonErrorSet.
+Owned packet_overloads(PyObject* packet);
+
 void add_packet_type(Runtime& runtime, PyObject* module);
 
 }  // namespace opyard::python

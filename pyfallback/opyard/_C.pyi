@@ -48,6 +48,9 @@ float64: dtype
 complex64: dtype
 complex128: dtype
 bool: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
 
 @final
 class device:

@@ -34,11 +34,13 @@ from ._C import (
     int64,
     tensor,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._C import (
     bool as bool,  # the element type, as in NumPy
 )
-from ._core import members as _members
 from ._core.ops import load_library, loaded_libraries, ops, unload_library
 from ._version import __version__
 
@@ -161,6 +163,9 @@ __all__ = [
     "tensor",
     "testing",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "unload_library",
     "where",
     "zeros",
@@ -240,7 +245,6 @@ def __dir__() -> list[str]:
 # emptied: then the types are those of the first time, and this package answers their questions.
 if _C.configure(_hooks.hooks):
     _atexit.register(_C.close)
-    _members.add_to(_C.Tensor)
 
 # Plugins that the environment names; last, since they may use all of the package.
 if "OPYARD_LIBRARIES" in _environ:

@@ -44,7 +44,6 @@ _LATE = {
     "answer_ufunc": ("opyard._tensor.ufuncs", "answer"),
     "answer_function": ("opyard._array_api.numpy_functions", "answer"),
     "array_namespace": ("opyard._array_api.info", "namespace_of"),
-    "shift": ("opyard._tensor.shifts", "shift"),
     "defined_in_python": ("opyard._library.library", "defined_in_python"),
     "py_impl": ("opyard._library.py_impl", "py_impl"),
     "get_dispatch": ("opyard._library.py_impl", "get_dispatch"),

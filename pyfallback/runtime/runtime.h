@@ -24,6 +24,7 @@
 #include <string>
 
 #include "opyard/interpreter/interpreter.h"
+#include "opyard/tensor/dtype.h"
 #include "runtime/drop_list.h"
 #include "runtime/gate.h"
 #include "runtime/owned.h"
@@ -87,6 +88,12 @@ struct Runtime {
   const PythonKernelCalls* python_kernel_calls = nullptr;
   const HandlerCalls* handler_calls = nullptr;
 
+  // Calls a method of a tensor with arguments by name: operators/method_names.h. Set with the types.
+  PyObject* (*call_method_by_names)(Runtime& runtime, PyObject* function, PyObject* const* args,
+                                    std::size_t count, PyObject* names) = nullptr;
+  static constexpr int kMostNumpyNames = 12;
+  PyObject* numpy_names[kMostNumpyNames] = {};
+
   // The module that was imported first; the interpreter keeps it until the runtime ends. It is the
   // owner of what follows.
   PyObject* module = nullptr;
@@ -138,7 +145,7 @@ struct Runtime {
   std::uint64_t counted_anew = 0;
 
   // dtype objects by code; null if a code is none.
-  PyObject* dtypes[16] = {};
+  PyObject* dtypes[kDTypeCodes] = {};
 
   // Tensor wrappers that died, for the next ones; exact type only.
   static constexpr int kFreeListSize = 64;

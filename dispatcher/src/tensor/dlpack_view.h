@@ -18,7 +18,7 @@ namespace opyard {
 // c_function_tensors).
 [[gnu::always_inline]] inline void view_as_dlpack(const Tensor& tensor, dlpack::DLTensor& view) {
   static constexpr auto kTypes = [] {
-    std::array<dlpack::DLDataType, 16> types{};
+    std::array<dlpack::DLDataType, kDTypeCodes> types{};
 #define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) types[code] = {dlpack, bits, 1};
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kCodes = 8;
 constexpr std::size_t kSizes = 5;
 constexpr std::uint8_t kNoDType = 0xFF;
-constexpr auto kDTypeCodes = [] {
+constexpr auto kCodesOfTypes = [] {
   std::array<std::array<std::uint8_t, kSizes>, kCodes> dtypes{};
   for (auto& row : dtypes) row.fill(kNoDType);
 #define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) \
@@ -38,7 +38,7 @@ std::uint8_t find_code(dlpack::DLDataType type) noexcept {
   if (type.lanes != 1 || type.code >= kCodes || type.bits % 8U != 0 || !std::has_single_bit(bytes))
     return kNoDType;
   const auto size = std::size_t(std::countr_zero(bytes));
-  return size < kSizes ? kDTypeCodes[type.code][size] : kNoDType;
+  return size < kSizes ? kCodesOfTypes[type.code][size] : kNoDType;
 }
 
 std::size_t alignment_of(DType dtype) noexcept {

@@ -50,7 +50,7 @@ inline std::int64_t floor_remainder(std::int64_t a, std::int64_t b) {
 inline double floor_remainder(double a, double b) {
   if (__builtin_expect(b == 0, 0)) refuse_zero();
   const double rest = std::fmod(a, b);
-  return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
+  return std::copysign((rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest, b);
 }
 inline std::int64_t int_power(std::int64_t base, std::int64_t exponent) {
   if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;

@@ -32,6 +32,15 @@ void store(DType dtype, void* memory, std::size_t index, T number) {
     case DType::Int64:
       static_cast<std::int64_t*>(memory)[index] = std::int64_t(number);
       break;
+    case DType::UInt16:
+      static_cast<std::uint16_t*>(memory)[index] = std::uint16_t(number);
+      break;
+    case DType::UInt32:
+      static_cast<std::uint32_t*>(memory)[index] = std::uint32_t(number);
+      break;
+    case DType::UInt64:
+      static_cast<std::uint64_t*>(memory)[index] = std::uint64_t(number);
+      break;
     case DType::Float64:
       static_cast<double*>(memory)[index] = double(number);
       break;

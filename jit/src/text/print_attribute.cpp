@@ -27,6 +27,14 @@ std::string number_text(const Tensor& tensor) {
       return std::to_string(*static_cast<const std::int32_t*>(at));
     case DType::Int64:
       return std::to_string(*static_cast<const std::int64_t*>(at));
+    case DType::UInt16:
+      return std::to_string(*static_cast<const std::uint16_t*>(at));
+    case DType::UInt32:
+      return std::to_string(*static_cast<const std::uint32_t*>(at));
+    case DType::UInt64:
+      // A literal is an int64: what is above is not shown.
+      if (*static_cast<const std::uint64_t*>(at) > std::uint64_t(INT64_MAX)) return {};
+      return std::to_string(*static_cast<const std::uint64_t*>(at));
     case DType::Float32:
       return float_text(double(*static_cast<const float*>(at)));
     case DType::Float64:

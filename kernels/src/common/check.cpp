@@ -9,6 +9,12 @@
 
 namespace opyard::kernels {
 
+void refuse_promotion(DType a, DType b) {
+  refuse(ErrorKind::BadArgument, {a, " and ", b,
+                                  " meet in no integer dtype; convert one of the two first, as "
+                                  "x.to(float64) does"});
+}
+
 void require_defined(const char* op, const char* argument, const Tensor& tensor) {
   if (!tensor.defined()) {
     refuse(ErrorKind::BadArgument, {op, ": ", argument, " is an undefined tensor; pass a tensor"});
@@ -214,6 +220,18 @@ std::int64_t room_of(const char* op, IntSpan size, IntSpan stride) {
 
 namespace {
 
+// Ints of schemas reach to int64: what is above comes as a float.
+Number uint64_in(const char* op, const char* argument, const Scalar& scalar) {
+  const bool is_float = scalar.is_floating_point();
+  const double real = is_float ? scalar.to_double() : 0;
+  const bool fits = is_float ? real > -1 && real < 0x1p64 : scalar.to_int() >= 0;
+  if (!fits) {
+    refuse(ErrorKind::BadValue, {op, ": ", argument, " is ", scalar, ", which does not fit into ",
+                                 DType::UInt64, "; accepted are 0 to 18446744073709551615"});
+  }
+  return Number::of(is_float ? std::uint64_t(real) : std::uint64_t(scalar.to_int()));
+}
+
 template <typename T>
 Number integer_in(const char* op, const char* argument, const Scalar& scalar, DType dtype) {
   using Limits = std::numeric_limits<T>;
@@ -238,6 +256,8 @@ template <typename T>
 Number number_as(const char* op, const char* argument, const Scalar& scalar, DType dtype) {
   if constexpr (std::is_same_v<T, bool>) {
     return Number::of(scalar.to_bool());
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return uint64_in(op, argument, scalar);
   } else if constexpr (std::is_integral_v<T>) {
     return integer_in<T>(op, argument, scalar, dtype);
   } else if constexpr (std::is_floating_point_v<T>) {

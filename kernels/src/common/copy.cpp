@@ -5,6 +5,11 @@
 // first, so that no conversion is undefined. float16 and bfloat16 are rounded from float32, to the
 // nearest. Of a complex number that becomes a real one the imaginary part is dropped, but to bool
 // both parts count.
+//
+// [Few loops] uint16, uint32 and uint64 are stored as the integers with a sign of their width are,
+// whose loops give the same bytes. They have loops of their own only to wider dtypes, and uint64
+// from floats, which reach further than int64. All pairs of dtypes would make this file half as
+// large again.
 #include "common/copy.h"
 
 #include <array>
@@ -39,6 +44,9 @@ To convert(From value) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    if constexpr (std::is_same_v<To, std::uint64_t>) {
+      if (value >= From(0x1p63) && value < From(0x1p64)) return To(value);
+    }
     const bool fits = value >= From(-0x1p63) && value < From(0x1p63);
     return To(fits ? std::int64_t(value) : INT64_MIN);
   } else {
@@ -98,16 +106,81 @@ Loop move_loop_for(std::size_t bytes) {
   }
 }
 
+// See [Few loops].
 template <typename From>
 Loop loop_from(DType to) {
   switch (to) {
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
-    return &convert_loop<type, From>;
+    if constexpr (is_wide_unsigned(DType::name))    \
+      break;                                        \
+    else                                            \
+      return &convert_loop<type, From>;
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }
   return nullptr;
+}
+
+// From a wide unsigned dtype to one that is wider, or is no integer.
+template <typename From>
+Loop loop_from_unsigned(DType to) {
+  switch (to) {
+#define OPYARD_DTYPE(code, name, python, type, ...)                              \
+  case DType::name:                                                              \
+    if constexpr (is_wide_unsigned(DType::name) || DType::name == DType::Bool || \
+                  (is_integral(DType::name) && sizeof(type) <= sizeof(From))) {  \
+      break;                                                                     \
+    } else {                                                                     \
+      return &convert_loop<type, From>;                                          \
+    }
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  }
+  return nullptr;
+}
+Loop loop_to_uint64(DType from) {
+  switch (from) {
+#define OPYARD_DTYPE(code, name, python, type, ...)                         \
+  case DType::name:                                                         \
+    if constexpr (is_integral(DType::name) || DType::name == DType::Bool) { \
+      break;                                                                \
+    } else {                                                                \
+      return &convert_loop<std::uint64_t, type>;                            \
+    }
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  }
+  return nullptr;
+}
+
+// Of a pair with a wide unsigned dtype; null if the dtypes with a sign have the same loop.
+Loop find_unsigned_loop(DType to, DType from) {
+  if (to == DType::UInt64 && !is_wide_unsigned(from)) {
+    if (const Loop loop = loop_to_uint64(from)) return loop;
+  }
+  switch (from) {
+    case DType::UInt16:
+      return loop_from_unsigned<std::uint16_t>(signed_like(to));
+    case DType::UInt32:
+      return loop_from_unsigned<std::uint32_t>(signed_like(to));
+    case DType::UInt64:
+      return loop_from_unsigned<std::uint64_t>(signed_like(to));
+    default:
+      return nullptr;
+  }
+}
+
+// See loop.h [Unsigned].
+void flip_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count, const void*) {
+  std::byte* to = data[0];
+  const std::byte* from = data[1];
+  for (std::int64_t i = 0; i < count; ++i, to += steps[0], from += steps[1]) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, from, sizeof(bits));
+    bits ^= std::uint64_t{1} << 63;
+    std::memcpy(to, &bits, sizeof(bits));
+  }
 }
 
 // Whether each of its bytes is 0; -0.0 is not.
@@ -138,15 +211,24 @@ void fill_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t c
 
 Loop conversion_loop(DType to, DType from) {
   if (to == from) return move_loop_for(item_size(to));
+  if (is_wide_unsigned(to) || is_wide_unsigned(from)) {
+    if (const Loop loop = find_unsigned_loop(to, from)) return loop;
+    return conversion_loop(signed_like(to), signed_like(from));
+  }
   switch (from) {
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
-    return loop_from<type>(to);
+    if constexpr (is_wide_unsigned(DType::name))    \
+      break;                                        \
+    else                                            \
+      return loop_from<type>(to);
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }
   return nullptr;
 }
+
+Loop order_loop() { return &flip_loop; }
 
 namespace {
 // Raises BadShape for a source that does not broadcast, Unsupported for one without elements.
@@ -191,6 +273,30 @@ Tensor converted(const char* op, const Tensor& source, DType dtype) {
   if (has_symbolic_sizes(source)) return symbolic_like(op, source, dtype);
   Tensor copy = empty_beside(source, source.sizes(), dtype);
   copy_elements(op, copy, source);
+  return copy;
+}
+
+Tensor in_order(const char* op, const Tensor& source) {
+  if (source.dtype() != DType::UInt64) {
+    return converted(op, source, carrier_of(source.dtype()));
+  }
+  if (has_symbolic_sizes(source)) return symbolic_like(op, source, DType::Int64);
+  Tensor copy = empty_beside(source, source.sizes(), DType::Int64);
+  if (is_meta(copy)) return copy;
+  Walk walk(copy.sizes());
+  walk.add(copy);
+  walk.add(source);
+  walk.run_by_many(&flip_loop);
+  return copy;
+}
+
+Tensor from_order(const char* op, const Tensor& source, DType dtype) {
+  if (dtype != DType::UInt64 || is_meta(source)) return converted(op, source, dtype);
+  const Tensor copy = Tensor::empty(source.sizes(), dtype);
+  Walk walk(copy.sizes());
+  walk.add(copy);
+  walk.add(source);
+  walk.run_by_many(&flip_loop);
   return copy;
 }
 

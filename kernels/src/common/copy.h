@@ -20,8 +20,15 @@ Tensor row_major(const char* op, const Tensor& source);
 // The tensor itself if it has the dtype already, else a converted row-major copy.
 Tensor converted(const char* op, const Tensor& source, DType dtype);
 
+// The elements as a kernel orders them: as converted() to what carries them, but uint64 with the
+// upper bit flipped (loop.h [Unsigned]). from_order() takes them back to their dtype.
+Tensor in_order(const char* op, const Tensor& source);
+Tensor from_order(const char* op, const Tensor& source, DType dtype);
+
 // The loop that converts: operands are what is written and what is read.
 Loop conversion_loop(DType to, DType from);
+// The loop of in_order() and from_order() for uint64.
+Loop order_loop();
 
 // Fills a tensor that no one else has seen, or whose version was bumped.
 void fill_elements(const Tensor& written, const Number& number);

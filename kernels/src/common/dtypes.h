@@ -39,7 +39,28 @@ constexpr DType real_for(DType dtype) {
   return dtype == DType::ComplexDouble ? DType::Float64 : dtype;
 }
 
-// In which two dtypes meet. uint8 and int8 meet in int16, float16 and bfloat16 in float32.
+// Raises BadArgument: uint64 and integers with a sign meet in no integer dtype.
+[[noreturn]] void refuse_promotion(DType a, DType b);
+
+// In which two integer dtypes meet: one with a sign that is not wider than one without meets it in
+// the next wider one with a sign, uint8 and int8 in int16.
+constexpr DType promote_integers(DType a, DType b) {
+  if (is_unsigned(a) == is_unsigned(b)) return item_size(a) < item_size(b) ? b : a;
+  const DType without = is_unsigned(a) ? a : b, with = is_unsigned(a) ? b : a;
+  if (item_size(without) < item_size(with)) return with;
+  switch (item_size(without)) {
+    case 1:
+      return DType::Int16;
+    case 2:
+      return DType::Int32;
+    case 4:
+      return DType::Int64;
+    default:
+      refuse_promotion(a, b);
+  }
+}
+
+// In which two dtypes meet; float16 and bfloat16 in float32. Raises as refuse_promotion() does.
 constexpr DType promote(DType a, DType b) {
   if (a == b) return a;
   if (is_complex(a) || is_complex(b)) {
@@ -51,9 +72,7 @@ constexpr DType promote(DType a, DType b) {
   if (is_floating_point(a)) {
     return a == DType::Float64 || b == DType::Float64 ? DType::Float64 : DType::Float32;
   }
-  const bool has_bytes = a == DType::UInt8 || b == DType::UInt8;
-  if (has_bytes && (a == DType::Int8 || b == DType::Int8)) return DType::Int16;
-  return a < b ? b : a;  // their numbers grow with their widths
+  return promote_integers(a, b);
 }
 
 // The dtype an operator computes in whose results are floats: integers and bool become float32.
@@ -117,6 +136,9 @@ decltype(auto) visit_computed(DType dtype, Body&& body) {
     case DType::BFloat16:
     case DType::ComplexFloat:
     case DType::ComplexDouble:
+    case DType::UInt16:
+    case DType::UInt32:
+    case DType::UInt64:
       break;
   }
   return body(double());

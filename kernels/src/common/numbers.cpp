@@ -25,6 +25,11 @@ void require_numbers(const char* op, const char* argument, const Tensor& tensor)
 }
 
 Tensor in_carrier(const char* op, const Tensor& tensor) {
+  if (tensor.dtype() == DType::UInt64) {
+    refuse(ErrorKind::Unsupported, {op, ": the tensor is ", tensor,
+                                    "; accepted are the other dtypes, to which "
+                                    "aten::to.dtype converts"});
+  }
   return converted(op, tensor, carrier_of(tensor.dtype()));
 }
 

@@ -12,6 +12,7 @@ void require_floats(const char* op, const char* argument, const Tensor& tensor);
 // The same, or of integers.
 void require_numbers(const char* op, const char* argument, const Tensor& tensor);
 // The elements in the dtype that carries theirs (loop.h [Carriers]): the tensor itself, or a copy.
+// Refuses uint64.
 // The kernel computes with it, and converted() takes the result back.
 Tensor in_carrier(const char* op, const Tensor& tensor);
 

@@ -162,9 +162,12 @@ std::int64_t last_whole(DType dtype) {
     case DType::Int64:
     case DType::ComplexFloat:
     case DType::ComplexDouble:
+    case DType::UInt16:
+    case DType::UInt32:
+    case DType::UInt64:
       break;
   }
-  const int bits = 8 * int(item_size(dtype)) - (dtype == DType::UInt8 ? 0 : 1);
+  const int bits = 8 * int(item_size(dtype)) - (is_unsigned(dtype) ? 0 : 1);
   return bits >= 63 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1;
 }
 // From `low` on, `range` numbers; a `range` of 0 means 2^64.

@@ -2,6 +2,9 @@
 // zero_.
 #include <opyard/library.h>
 
+#include <limits>
+#include <string>
+
 #include "common/broadcast.h"
 #include "common/check.h"
 #include "common/copy.h"
@@ -11,6 +14,8 @@
 
 namespace opyard::kernels {
 namespace {
+
+constexpr std::uint64_t kMostInt = std::numeric_limits<std::int64_t>::max();
 
 Scalar local_scalar_dense(const Tensor& self) {
   constexpr const char* kOp = "aten::_local_scalar_dense";
@@ -36,6 +41,15 @@ Scalar local_scalar_dense(const Tensor& self) {
     case DType::Int16:
     case DType::Int32:
     case DType::Int64:
+    case DType::UInt16:
+    case DType::UInt32:
+      break;
+    case DType::UInt64:
+      if (const std::uint64_t value = *self.data<std::uint64_t>(); value > kMostInt) {
+        refuse(ErrorKind::BadValue,
+               {kOp, ": self is ", self, " and its element ", std::to_string(value),
+                ", which no int of a schema holds; convert it to float64"});
+      }
       break;
   }
   return *converted(kOp, self, DType::Int64).data<std::int64_t>();

@@ -142,6 +142,9 @@ void visit_summed(const char* op, const Tensor& tensor, const Add& add) {
     case DType::Int32:
     case DType::Half:
     case DType::BFloat16:
+    case DType::UInt16:
+    case DType::UInt32:
+    case DType::UInt64:
       break;
   }
   refuse(ErrorKind::Unsupported, {op, ": the gradient is ", tensor,

@@ -54,7 +54,7 @@ void require_mask_fits(const char* op, const std::string& name, const Tensor& ma
     fits = dim + i < self.sizes().size() && mask.sizes()[i] == self.sizes()[dim + i];
   }
   if (!fits) {
-    refuse(ErrorKind::BadShape,
+    refuse(ErrorKind::BadIndex,
            {op, ": ", name, " is ", mask, ", a mask from dimension ", dim, " on of self, which is ",
             self, "; a mask must have the sizes of the dimensions that it covers"});
   }

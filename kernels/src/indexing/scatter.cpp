@@ -174,6 +174,13 @@ Tensor scatter_by_parts(const char* op, const Tensor& self, const Scatter& scatt
   return result;
 }
 
+// Sums and products of uint64 are those of the bits that int64 carries; its order is another.
+void require_bits(const char* op, const Tensor& self, How how) {
+  if (self.dtype() != DType::UInt64 || (how != How::Largest && how != How::Smallest)) return;
+  refuse(ErrorKind::Unsupported,
+         {op, ": self is ", self, "; accepted for this reduction are the other dtypes"});
+}
+
 // Of any dtype, as its carrier.
 Tensor scattered_from(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index,
                       const Tensor& src, How how) {
@@ -184,6 +191,7 @@ Tensor scattered_from(const char* op, const Tensor& self, std::int64_t dim, cons
     });
   }
   require_values(op, self, src);
+  require_bits(op, self, how);
   const DType carrier = carrier_of(self.dtype());
   const Tensor into = converted(op, self, carrier), from = converted(op, src, carrier);
   const Tensor result = scattered({op, into, dim, index, &from}, &from, {}, how, true);
@@ -272,6 +280,7 @@ Tensor scatter_reduce(const Tensor& self, std::int64_t dim, const Tensor& index,
                       std::string_view reduce, bool include_self) {
   constexpr const char* kOp = "aten::scatter_reduce.two";
   require_values(kOp, self, src);
+  require_bits(kOp, self, reduce == "mean" ? How::Largest : find_how(kOp, reduce));
   const DType carrier = carrier_of(self.dtype());
   const Tensor into = converted(kOp, self, carrier), from = converted(kOp, src, carrier);
   const Places places(kOp, into, dim, index, &from);

@@ -60,7 +60,7 @@ TwoTensors ordered(const char* op, const Tensor& self, std::int64_t dim, bool de
   std::int64_t inner = 1;
   for (std::size_t i = at + 1; i < sizes.size(); ++i) inner *= sizes[i];
   const std::int64_t lines = places.numel() / taken;
-  const Tensor from = row_major(op, in_carrier(op, self));
+  const Tensor from = row_major(op, in_order(op, self));
   const Tensor values = Tensor::empty(sizes, from.dtype());
   visit_computed(from.dtype(), [&](auto sample) {
     using T = decltype(sample);
@@ -92,7 +92,7 @@ TwoTensors ordered(const char* op, const Tensor& self, std::int64_t dim, bool de
       }
     });
   });
-  return {converted(op, values, self.dtype()), places};
+  return {from_order(op, values, self.dtype()), places};
 }
 
 TwoTensors sort(const Tensor& self, std::int64_t dim, bool descending) {

@@ -204,10 +204,13 @@ void Selection::add_elements(const Tensor& values) const {
 }
 
 void Selection::add(const Tensor& values) const {
-  switch (self_.dtype()) {
+  switch (signed_like(self_.dtype())) {  // sums have the same bytes
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
-    return add_elements<type>(values);
+    if constexpr (is_wide_unsigned(DType::name))    \
+      break;                                        \
+    else                                            \
+      return add_elements<type>(values);
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }

@@ -168,7 +168,7 @@ Operand summed(const Operand& operand, const Labels& labels) {
   return result;
 }
 
-Tensor in_order(const Operand& operand, const Labels& order) {
+Tensor in_label_order(const Operand& operand, const Labels& order) {
   DimVector dims;
   bool moved = false;
   for (const int label : order) {
@@ -254,8 +254,10 @@ Operand operand_product(Operand a, Operand b, const Labels& needed) {
                      height = count_of_sizes(row_sizes), width = count_of_sizes(column_sizes);
   const std::array<std::int64_t, 3> left_sizes = {batches, height, terms};
   const std::array<std::int64_t, 3> right_sizes = {batches, terms, width};
-  const Tensor x = reshape(in_order(left, joined_labels({&batch, &rows, &inner})), left_sizes);
-  const Tensor y = reshape(in_order(right, joined_labels({&batch, &inner, &columns})), right_sizes);
+  const Tensor x =
+      reshape(in_label_order(left, joined_labels({&batch, &rows, &inner})), left_sizes);
+  const Tensor y =
+      reshape(in_label_order(right, joined_labels({&batch, &inner, &columns})), right_sizes);
   DimVector sizes = batch_sizes;
   for (const std::int64_t size : row_sizes) sizes.push_back(size);
   for (const std::int64_t size : column_sizes) sizes.push_back(size);
@@ -330,7 +332,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors,
   for (const int label : joint.labels) {
     if (!has(output, label)) rest.push_back(label);
   }
-  return in_order(summed(joint, rest), output);
+  return in_label_order(summed(joint, rest), output);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace {
 Computation scaled_loops(const Elementwise& call, const Loops& plain, const Loops& scaled,
                          const Scalar& alpha) {
   const DType dtype = call.common();
-  if (alpha.is_integral() && alpha.to_int() == 1) return {call.choose(plain, dtype), dtype, dtype};
+  if (alpha.is_integral() && alpha.to_int() == 1)
+    return {call.choose_for_all(plain, dtype), dtype, dtype};
   if (category_of(dtype_for(alpha)) > std::max(1, category_of(dtype)) ||
       (alpha.is_bool() && dtype != DType::Bool)) {
     refuse(ErrorKind::BadArgument,
@@ -24,8 +25,8 @@ Computation scaled_loops(const Elementwise& call, const Loops& plain, const Loop
             "; accepted are a complex number where the result is complex, a float where it is a "
             "float or complex, an int everywhere, and a bool where it is bool"});
   }
-  if (alpha.to_complex() == 1.0) return {call.choose(plain, dtype), dtype, dtype};
-  return {call.choose(scaled, dtype), dtype, dtype, call.number("alpha", alpha, dtype)};
+  if (alpha.to_complex() == 1.0) return {call.choose_for_all(plain, dtype), dtype, dtype};
+  return {call.choose_for_all(scaled, dtype), dtype, dtype, call.number("alpha", alpha, dtype)};
 }
 
 bool is_one_scalar(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() == 1; }
@@ -38,7 +39,7 @@ Computation difference(const Elementwise& call, const Scalar& alpha) {
 }
 Computation product_loops(const Elementwise& call) {
   const DType dtype = call.common();
-  return {call.choose(loops().arithmetic.multiply, dtype), dtype, dtype, {}, true};
+  return {call.choose_for_all(loops().arithmetic.multiply, dtype), dtype, dtype, {}, true};
 }
 
 Tensor add_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {

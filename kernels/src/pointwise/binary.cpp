@@ -53,6 +53,16 @@ template <template <typename> typename Op>
 constexpr Loops kBinaryFloats = binary_loops<Op, float, double>();
 constexpr Loops kTruncated = binary_loops<Truncated, std::int64_t, float, double>();
 
+// Of uint64 that int64 carries: loops/loop.h [Unsigned].
+template <typename T>
+struct TruncatedUnsigned {
+  static T apply(T a, T b) { return b == 0 ? 0 : T(std::uint64_t(a) % std::uint64_t(b)); }
+};
+constexpr Loops kTruncatedUnsigned = binary_loops<TruncatedUnsigned, std::int64_t>();
+const Loops& truncated_loops(DType dtype) {
+  return dtype == DType::UInt64 ? kTruncatedUnsigned : kTruncated;
+}
+
 Computation binary_in_floats(const Elementwise& call, const Loops& loops) {
   const DType dtype = float_for(call.common());
   return {call.choose(loops, dtype), dtype, dtype};
@@ -105,14 +115,14 @@ Tensor xlogy_self(const Scalar& self, const Tensor& other) {
 Tensor fmod(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::fmod.Tensor", self, other);
   const DType dtype = call.common();
-  const Loop loop = call.choose(kTruncated, dtype);
+  const Loop loop = call.choose_for_all(truncated_loops(dtype), dtype);
   require_divisor(call, other, dtype);
   return call.run({loop, dtype, dtype});
 }
 Tensor fmod_number(const Tensor& self, const Scalar& other) {
   const Elementwise call("aten::fmod.Scalar", self, other);
   const DType dtype = call.common();
-  const Loop loop = call.choose(kTruncated, dtype);
+  const Loop loop = call.choose_for_all(truncated_loops(dtype), dtype);
   require_divisor(call, other, dtype);
   return call.run({loop, dtype, dtype});
 }

@@ -7,12 +7,13 @@
 
 namespace opyard::kernels {
 
-void Carrying::add(DType dtype) {
+void Carrying::add(DType dtype, bool in_order) {
   Operand& operand = operands_[std::size_t(count_++)];
   if (!is_carried(dtype)) return;
   const DType carrier = carrier_of(dtype);
-  operand.load = conversion_loop(carrier, dtype);
-  operand.store = conversion_loop(dtype, carrier);
+  const bool is_flipped = in_order && dtype == DType::UInt64;
+  operand.load = is_flipped ? order_loop() : conversion_loop(carrier, dtype);
+  operand.store = is_flipped ? order_loop() : conversion_loop(dtype, carrier);
   operand.item = std::int64_t(item_size(carrier));
 }
 

@@ -24,9 +24,9 @@ class Carrying {
   // `context` is the loop's own, and outlives this object.
   Carrying(Loop loop, const void* context) : loop_(loop), context_(context) {}
 
-  // The next operand, the written one first. One of a dtype that is carried is converted; others
-  // are handed to the loop where they are.
-  void add(DType dtype);
+  // The next operand, the written one first. One of a dtype that is carried is converted, uint64
+  // in order if that is asked for; others are handed to the loop where they are.
+  void add(DType dtype, bool in_order);
 
   // A loop whose context is a Carrying.
   static void run(std::byte* const* data, const std::int64_t* steps, std::int64_t count,

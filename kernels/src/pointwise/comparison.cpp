@@ -24,7 +24,10 @@ Tensor comparison(const char* op, const Loops& loops, const Tensor& self, const 
   }
   const Elementwise call(op, self, other);
   const DType dtype = call.common();
-  return call.run({call.choose(loops, dtype), dtype, DType::Bool});
+  return call.run({.loop = call.choose_for_all(loops, dtype),
+                   .computed = dtype,
+                   .result = DType::Bool,
+                   .in_order = true});
 }
 
 Tensor eq_tensor(const Tensor& self, const Tensor& other) {

@@ -62,8 +62,8 @@ Computation conjugation(const Elementwise& call) {
 }
 Computation direction(const Elementwise& call) {
   const DType dtype = call.common();
-  const Loops& of_reals = loops().unary.sign;
-  return {call.choose(is_complex(dtype) ? kDirection : of_reals, dtype), dtype, dtype};
+  const Loops& of_reals = dtype == DType::UInt64 ? kSignOfUnsigned : loops().unary.sign;
+  return {call.choose_for_all(is_complex(dtype) ? kDirection : of_reals, dtype), dtype, dtype};
 }
 Computation angle(const Elementwise& call) {
   const DType dtype = float_for(call.common());

@@ -50,6 +50,18 @@ struct Floor {
   }
 };
 
+// Of uint64 that int64 carries: loops/loop.h [Unsigned].
+template <typename T>
+struct RemainderOfUnsigned {
+  static T apply(T a, T b) { return b == 0 ? 0 : T(std::uint64_t(a) % std::uint64_t(b)); }
+};
+template <typename T>
+struct QuotientOfUnsigned {
+  static T apply(T a, T b) { return b == 0 ? 0 : T(std::uint64_t(a) / std::uint64_t(b)); }
+};
+
+constexpr Loops kRemainderOfUnsigned = binary_loops<RemainderOfUnsigned, std::int64_t>();
+constexpr Loops kQuotientOfUnsigned = binary_loops<QuotientOfUnsigned, std::int64_t>();
 constexpr Loops kFloor = binary_loops<Floor, std::int64_t, float, double>();
 constexpr Loops kRemainder = binary_loops<Remainder, std::int64_t, float, double>();
 
@@ -57,7 +69,8 @@ template <typename Divisor>
 Computation rounded(const Elementwise& call, const Loops& loops, const Divisor& divisor,
                     bool divides = true) {
   const DType dtype = call.common();
-  const Loop loop = call.choose(loops, dtype);
+  const Loops& of_unsigned = divides ? kQuotientOfUnsigned : kRemainderOfUnsigned;
+  const Loop loop = call.choose_for_all(dtype == DType::UInt64 ? of_unsigned : loops, dtype);
   require_divisor(call, divisor, dtype);
   return {loop, dtype, dtype, {}, divides};
 }

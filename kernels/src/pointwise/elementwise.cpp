@@ -134,8 +134,9 @@ std::string Elementwise::describe_inputs() const {
   return text;
 }
 
-Loop Elementwise::choose(const Loops& loops, DType dtype) const {
-  const auto find = [&](DType one) {
+Loop Elementwise::find_loop(const Loops& loops, DType dtype, bool of_all) const {
+  const auto find = [&](DType one) -> Loop {
+    if (one == DType::UInt64 && !of_all) return nullptr;
     return loops.of[std::size_t(computed_index(carrier_of(one)))];
   };
   const Loop loop = find(dtype);
@@ -149,6 +150,12 @@ Loop Elementwise::choose(const Loops& loops, DType dtype) const {
                                     "; accepted are inputs that are computed in ", accepted});
   }
   return loop;
+}
+Loop Elementwise::choose(const Loops& loops, DType dtype) const {
+  return find_loop(loops, dtype, false);
+}
+Loop Elementwise::choose_for_all(const Loops& loops, DType dtype) const {
+  return find_loop(loops, dtype, true);
 }
 
 Number Elementwise::number(const char* name, const Scalar& scalar, DType dtype) const {
@@ -234,12 +241,13 @@ void Elementwise::compute(const Tensor& result, const Computation& computation,
 void Elementwise::compute_carried(const Tensor& result, const Computation& computation,
                                   bool shares_memory) const {
   Carrying carrying(computation.loop, &computation.context);
-  carrying.add(computation.result);
+  carrying.add(computation.result, computation.in_order);
   for (std::size_t i = 0; i < count_; ++i) {
     const Role role = inputs_[i].role;
     carrying.add(role == Role::Mask     ? DType::Bool
                  : role == Role::Number ? dtype_of_numbers(computation)
-                                        : computation.computed);
+                                        : computation.computed,
+                 computation.in_order);
   }
   compute_with(result, computation, &Carrying::run, &carrying, shares_memory);
 }

@@ -29,6 +29,7 @@ struct Computation {
   DType result;    // what the loop writes
   Number context{};
   bool exact_numbers = false;  // float16 and bfloat16 meet numbers in float32, not in their dtype
+  bool in_order = false;       // uint64 is carried in order, not as bits
 };
 
 // [Small calls] What comes before the loop is most of the work of a small call. So tensors that are
@@ -69,8 +70,10 @@ class Elementwise {
   const char* op() const noexcept { return op_; }
   DType common() const { return promotion_.result(); }
   // The loop for a dtype, or for what carries it. Raises Unsupported, listing the dtypes that have
-  // one.
+  // one. Refuses uint64.
   Loop choose(const Loops& loops, DType dtype) const;
+  // The same, for a computation that gives uint64 right: see loop.h [Unsigned].
+  Loop choose_for_all(const Loops& loops, DType dtype) const;
   // A number as a loop's context holds it: in what carries the dtype. Raises as number_in() does.
   Number number(const char* name, const Scalar& scalar, DType dtype) const;
   // The device of the result: meta if an input is there.
@@ -95,6 +98,7 @@ class Elementwise {
   static constexpr std::size_t kMostInputs = Walk::kMostOperands - 1;
 
   Input& next(const char* name, Role role);
+  Loop find_loop(const Loops& loops, DType dtype, bool of_all) const;
   void compute(const opyard::Tensor& result, const Computation& computation,
                bool shares_memory) const;
   void compute_carried(const opyard::Tensor& result, const Computation& computation,

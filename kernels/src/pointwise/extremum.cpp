@@ -18,7 +18,16 @@ namespace {
 
 Computation extremum_in_own_dtype(const Elementwise& call, const Loops& loops) {
   const DType dtype = call.common();
-  return {call.choose(loops, dtype), dtype, dtype};
+  return {.loop = call.choose_for_all(loops, dtype),
+          .computed = dtype,
+          .result = dtype,
+          .in_order = true};
+}
+
+// A uint64 is above 0 in any order but that of extremum_in_own_dtype().
+Computation positive_part(const Elementwise& call) {
+  const DType dtype = call.common();
+  return {call.choose(loops().selection.positive, dtype), dtype, dtype};
 }
 
 Tensor maximum_kernel(const Tensor& self, const Tensor& other) {
@@ -41,12 +50,17 @@ Tensor min_other(const Tensor& self, const Tensor& other) {
 // Bounds that nothing passes.
 Scalar lowest(DType dtype) {
   if (!is_integral(dtype)) return -std::numeric_limits<double>::infinity();
-  return dtype == DType::UInt8 ? std::int64_t{0} : INT64_MIN >> (64 - 8 * item_size(dtype));
+  return is_unsigned(dtype) ? std::int64_t{0} : INT64_MIN >> (64 - 8 * item_size(dtype));
 }
 Scalar highest(DType dtype) {
   if (!is_integral(dtype)) return std::numeric_limits<double>::infinity();
   const std::size_t unused = 64 - 8 * item_size(dtype);
-  return dtype == DType::UInt8 ? std::int64_t{255} : INT64_MAX >> unused;
+  return is_unsigned(dtype) ? INT64_MAX >> (unused - 1) : INT64_MAX >> unused;
+}
+// No number of a schema is the highest uint64.
+Tensor clamp_uint64_below(Elementwise& call, const Scalar& min) {
+  call.constant("min", min);
+  return call.run(extremum_in_own_dtype(call, loops().selection.larger));
 }
 
 Tensor clamp_kernel(const Tensor& self, const std::optional<Scalar>& min,
@@ -58,6 +72,7 @@ Tensor clamp_kernel(const Tensor& self, const std::optional<Scalar>& min,
   }
   if (min) call.promote_with(*min);
   if (max) call.promote_with(*max);
+  if (!max && call.common() == DType::UInt64) return clamp_uint64_below(call, *min);
   const Scalar low = min ? *min : lowest(call.common());
   const Scalar high = max ? *max : highest(call.common());
   call.constant("min", low);
@@ -68,11 +83,11 @@ Tensor clamp_kernel(const Tensor& self, const std::optional<Scalar>& min,
 Tensor relu_kernel(const Tensor& self) {
   if (Tensor result = of_alike(loops().selection.positive, self); result.defined()) return result;
   const Elementwise call("aten::relu", self);
-  return call.run(extremum_in_own_dtype(call, loops().selection.positive));
+  return call.run(positive_part(call));
 }
 Tensor& relu_in_place(Tensor& self) {
   const Elementwise call("aten::relu_", self);
-  return call.run_into("self", self, extremum_in_own_dtype(call, loops().selection.positive));
+  return call.run_into("self", self, positive_part(call));
 }
 
 }  // namespace

@@ -101,11 +101,19 @@ Computation function_in_floats(const Elementwise& call, const Loops& loops) {
   const DType dtype = float_for(call.common());
   return {call.choose(loops, dtype), dtype, dtype};
 }
-Computation function_in_own_dtype(const Elementwise& call, const Loops& loops) {
-  return {call.choose(loops, call.common()), call.common(), call.common()};
+// Roundings, which leave integers as they are.
+Computation rounding(const Elementwise& call, const Loops& loops) {
+  return {call.choose_for_all(loops, call.common()), call.common(), call.common()};
 }
+Computation sign_in_own_dtype(const Elementwise& call, const Loops& loops) {
+  const DType dtype = call.common();
+  const Loops& chosen = dtype == DType::UInt64 ? kSignOfUnsigned : loops;
+  return {call.choose_for_all(chosen, dtype), dtype, dtype};
+}
+// Of uint64 the answers are those of a bool: it has neither a sign nor NaN.
 Computation question(const Elementwise& call, const Loops& loops) {
-  return {call.choose(loops, call.common()), call.common(), DType::Bool};
+  const DType dtype = call.common() == DType::UInt64 ? DType::Bool : call.common();
+  return {call.choose(loops, dtype), dtype, DType::Bool};
 }
 
 // The forms of one operator, for a way to find its computation.
@@ -131,9 +139,9 @@ Computation question(const Elementwise& call, const Loops& loops) {
 #define OF_BUILD(name, member, formula)           \
   FORMS(name, function_in_floats, loops().member) \
   IN_PLACE(name, function_in_floats, loops().member)
-#define ROUNDING(name, member)                       \
-  FORMS(name, function_in_own_dtype, loops().member) \
-  IN_PLACE(name, function_in_own_dtype, loops().member)
+#define ROUNDING(name, member)          \
+  FORMS(name, rounding, loops().member) \
+  IN_PLACE(name, rounding, loops().member)
 #define QUESTION(name, value, of_integer) FORMS(name, question, kAll<Of_##name>)
 #define ANALYTIC(name, value, formula)                  \
   FORMS(name, function_in_floats, kAnalytic<Of_##name>) \
@@ -145,8 +153,8 @@ Computation question(const Elementwise& call, const Loops& loops) {
 #undef OF_BUILD
 #undef ROUNDING
 #undef QUESTION
-FORMS(sign, function_in_own_dtype, loops().unary.sign)
-IN_PLACE(sign, function_in_own_dtype, loops().unary.sign)
+FORMS(sign, sign_in_own_dtype, loops().unary.sign)
+IN_PLACE(sign, sign_in_own_dtype, loops().unary.sign)
 #undef VALUE
 #undef FORMS
 #undef IN_PLACE

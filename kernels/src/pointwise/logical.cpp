@@ -14,19 +14,19 @@ namespace {
 Tensor logical(const char* op, const Loops& loops, const Tensor& self, const Tensor& other) {
   const Elementwise call(op, self, other);
   const DType dtype = call.common();
-  return call.run({call.choose(loops, dtype), dtype, DType::Bool});
+  return call.run({call.choose_for_all(loops, dtype), dtype, DType::Bool});
 }
 template <typename Other>
 Tensor bitwise(const char* op, const Loops& loops, const Tensor& self, const Other& other) {
   const Elementwise call(op, self, other);
   const DType dtype = call.common();
-  return call.run({call.choose(loops, dtype), dtype, dtype});
+  return call.run({call.choose_for_all(loops, dtype), dtype, dtype});
 }
 
 Tensor logical_not(const Tensor& self) {
   const Elementwise call("aten::logical_not", self);
   return call.run(
-      {call.choose(loops().logical.logical_not, self.dtype()), self.dtype(), DType::Bool});
+      {call.choose_for_all(loops().logical.logical_not, self.dtype()), self.dtype(), DType::Bool});
 }
 Tensor logical_and(const Tensor& self, const Tensor& other) {
   return logical("aten::logical_and", loops().logical.logical_and, self, other);
@@ -40,7 +40,7 @@ Tensor logical_xor(const Tensor& self, const Tensor& other) {
 Tensor bitwise_not(const Tensor& self) {
   const Elementwise call("aten::bitwise_not", self);
   return call.run(
-      {call.choose(loops().logical.bitwise_not, self.dtype()), self.dtype(), self.dtype()});
+      {call.choose_for_all(loops().logical.bitwise_not, self.dtype()), self.dtype(), self.dtype()});
 }
 Tensor bitwise_and(const Tensor& self, const Tensor& other) {
   return bitwise("aten::bitwise_and.Tensor", loops().logical.bitwise_and, self, other);

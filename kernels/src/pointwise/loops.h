@@ -7,3 +7,14 @@
 
 #include "loops/elementwise_loops.h"
 #include "pointwise/elementwise.h"
+
+namespace opyard::kernels {
+
+// 0 or 1, of a uint64 that an int64 carries: loops/loop.h [Unsigned].
+template <typename T>
+struct SignOfUnsigned {
+  static T apply(T x) { return T(x != 0); }
+};
+inline constexpr Loops kSignOfUnsigned = unary_loops<SignOfUnsigned, std::int64_t>();
+
+}  // namespace opyard::kernels

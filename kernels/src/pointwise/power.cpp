@@ -36,11 +36,25 @@ struct Power {
   }
 };
 
+// Of uint64 that int64 carries: loops/loop.h [Unsigned].
+template <typename T>
+struct PowerOfUnsigned {
+  static T apply(T base, T exponent) {
+    T result = 1;
+    for (auto left = std::uint64_t(exponent); left > 0; left >>= 1) {
+      if ((left & 1) != 0) result = multiply(result, base);
+      base = multiply(base, base);
+    }
+    return result;
+  }
+};
+constexpr Loops kPowerOfUnsigned = binary_loops<PowerOfUnsigned, std::int64_t>();
 constexpr Loops kPower = binary_loops<Power, std::int64_t, float, double, Complex64, Complex128>();
 
 Computation power(const Elementwise& call, const Loops& loops) {
   const DType dtype = call.common();
-  return {call.choose(loops, dtype), dtype, dtype};
+  const bool is_kept = &loops != &kPower || dtype != DType::UInt64;
+  return {call.choose_for_all(is_kept ? loops : kPowerOfUnsigned, dtype), dtype, dtype};
 }
 
 // Powers that need no logarithm, as PyTorch chooses them: the half of -inf is NaN.

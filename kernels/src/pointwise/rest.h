@@ -29,12 +29,12 @@ bool is_below(T rest, T b) {
   return (rest != 0) & ((rest < 0) != (b < 0));
 }
 
-// With the sign of b.
+// With the sign of b, also if it is zero.
 template <typename T>
 T floored_rest(T a, T b) {
   const T rest = truncated_rest(a, b);
   const T results[] = {rest, rest + b};
-  return results[is_below(rest, b)];
+  return std::copysign(results[is_below(rest, b)], b);
 }
 
 // std::floor(), without a call where an int32 holds it.

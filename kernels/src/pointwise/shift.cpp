@@ -23,41 +23,51 @@ struct ShiftRight {
   static T apply(T a, T b) { return a >> (b < 0 || b >= 64 ? 63 : b); }
 };
 
+// Of a uint64 that an int64 carries: loops/loop.h [Unsigned].
+template <typename T>
+struct ShiftRightUnsigned {
+  static T apply(T a, T b) { return b < 0 || b >= 64 ? 0 : T(std::uint64_t(a) >> b); }
+};
+
 constexpr Loops kLeft = binary_loops<ShiftLeft, std::int64_t>();
 constexpr Loops kRight = binary_loops<ShiftRight, std::int64_t>();
+constexpr Loops kRightUnsigned = binary_loops<ShiftRightUnsigned, std::int64_t>();
 
-Tensor shifted(const Elementwise& call, const Loops& loops) {
+Tensor shifted(const Elementwise& call, const Loops& loops, const Loops& of_unsigned) {
   const DType dtype = call.common();
   if (category_of(dtype) != 1) {
     refuse(ErrorKind::BadArgument, {call.op(), ": the operands meet in ", dtype,
                                     "; integers are needed, to which aten::to.dtype converts"});
   }
-  return call.run({call.choose(loops, dtype), dtype, dtype});
+  const Loops& chosen = dtype == DType::UInt64 ? of_unsigned : loops;
+  return call.run({call.choose_for_all(chosen, dtype), dtype, dtype});
 }
 
 Tensor left_shift(const Tensor& self, const Tensor& other) {
-  return shifted(Elementwise("aten::bitwise_left_shift.Tensor", self, other), kLeft);
+  return shifted(Elementwise("aten::bitwise_left_shift.Tensor", self, other), kLeft, kLeft);
 }
 Tensor left_shift_by_number(const Tensor& self, const Scalar& other) {
-  return shifted(Elementwise("aten::bitwise_left_shift.Tensor_Scalar", self, other), kLeft);
+  return shifted(Elementwise("aten::bitwise_left_shift.Tensor_Scalar", self, other), kLeft, kLeft);
 }
 Tensor left_shift_of_number(const Scalar& self, const Tensor& other) {
   Elementwise call("aten::bitwise_left_shift.Scalar_Tensor");
   call.input("self", self);
   call.input("other", other);
-  return shifted(call, kLeft);
+  return shifted(call, kLeft, kLeft);
 }
 Tensor right_shift(const Tensor& self, const Tensor& other) {
-  return shifted(Elementwise("aten::bitwise_right_shift.Tensor", self, other), kRight);
+  return shifted(Elementwise("aten::bitwise_right_shift.Tensor", self, other), kRight,
+                 kRightUnsigned);
 }
 Tensor right_shift_by_number(const Tensor& self, const Scalar& other) {
-  return shifted(Elementwise("aten::bitwise_right_shift.Tensor_Scalar", self, other), kRight);
+  return shifted(Elementwise("aten::bitwise_right_shift.Tensor_Scalar", self, other), kRight,
+                 kRightUnsigned);
 }
 Tensor right_shift_of_number(const Scalar& self, const Tensor& other) {
   Elementwise call("aten::bitwise_right_shift.Scalar_Tensor");
   call.input("self", self);
   call.input("other", other);
-  return shifted(call, kRight);
+  return shifted(call, kRight, kRightUnsigned);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "common/block_functions.h"
 #include "common/builds.h"
+#include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
@@ -18,7 +19,7 @@ namespace {
 Tensor keeping_dtype(const char* op, const Loops& loops, const Tensor& self) {
   if (Tensor result = of_alike(loops, self); result.defined()) return result;
   const Elementwise call(op, self);
-  return call.run({call.choose(loops, self.dtype()), self.dtype(), self.dtype()});
+  return call.run({call.choose_for_all(loops, self.dtype()), self.dtype(), self.dtype()});
 }
 
 Tensor unary_in_floats(const char* op, const Loops& loops, const Tensor& self) {
@@ -33,6 +34,7 @@ Tensor unary_in_floats(const char* op, const Loops& loops, const Tensor& self) {
 Tensor neg(const Tensor& self) { return keeping_dtype("aten::neg", loops().unary.negative, self); }
 Tensor abs_kernel(const Tensor& self) {
   const Elementwise call("aten::abs", self);
+  if (is_wide_unsigned(self.dtype())) return row_major_copy(call.op(), self);
   return call.run(
       {call.choose(loops().unary.absolute, self.dtype()), self.dtype(), real_for(self.dtype())});
 }

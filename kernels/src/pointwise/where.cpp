@@ -19,7 +19,7 @@ Tensor where_self(const Tensor& condition, const Tensor& self, const Tensor& oth
   call.input("self", self);
   call.input("other", other);
   const DType dtype = call.common();
-  return call.run({call.choose(loops().selection.where, dtype), dtype, dtype});
+  return call.run({call.choose_for_all(loops().selection.where, dtype), dtype, dtype});
 }
 
 // On any backend. Raises BadArgument.
@@ -64,7 +64,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
   call.mask("mask", mask);
   call.constant("value", value);
   call.input("self", self);
-  return call.run({call.choose(loops().selection.where, self.dtype()), self.dtype(), self.dtype()});
+  return call.run(
+      {call.choose_for_all(loops().selection.where, self.dtype()), self.dtype(), self.dtype()});
 }
 
 // The same with the only element of a tensor, which has a gradient.

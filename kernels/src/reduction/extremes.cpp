@@ -30,7 +30,7 @@ std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& g
     return {symbolic_reduction(op, given, reduced, keepdim, given.dtype()),
             symbolic_reduction(op, given, reduced, keepdim, DType::Int64)};
   }
-  const Tensor self = converted(op, given, carrier_of(given.dtype()));
+  const Tensor self = in_order(op, given);
   const Reduction reduction(op, self, reduced, keepdim);
   require_elements(op, largest ? "largest" : "smallest", given, reduction);
   Tensor values, places;
@@ -47,7 +47,7 @@ std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& g
   Rows rows = all.of[std::size_t(computed_index(self.dtype()))];
   if (wanted.places) rows.columns = nullptr;
   if (!is_meta(self)) reduction.each_row(rows, &target);
-  if (wanted.values) values = converted(op, values, given.dtype());
+  if (wanted.values) values = from_order(op, values, given.dtype());
   return {std::move(values), std::move(places)};
 }
 

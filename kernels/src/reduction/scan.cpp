@@ -33,7 +33,8 @@ DType result_dtype(const char* op, const Tensor& self, MaybeDType dtype) {
 
 // self as the carrier of the result's dtype, row-major.
 Tensor prepared_scan(const char* op, const Tensor& self, DType wanted) {
-  return row_major(op, in_carrier(op, converted(op, self, wanted)));
+  const Tensor whole = converted(op, self, wanted);
+  return row_major(op, converted(op, whole, carrier_of(wanted)));  // products wrap
 }
 
 // Calls body(T()) with the C++ type of a carrier.

@@ -16,6 +16,9 @@ namespace opyard::jit {
 namespace {
 
 constexpr const char* kTensor = "torch._utils _rebuild_tensor_v2";
+// Of dtypes that have no class of memory, such as uint16: the dtype is the argument behind the hooks.
+constexpr const char* kTensorOfBytes = "torch._utils _rebuild_tensor_v3";
+constexpr const char* kBytes = "torch.storage UntypedStorage";
 constexpr const char* kOfType = "torch._tensor _rebuild_from_type_v2";
 constexpr const char* kParameter = "torch._utils _rebuild_parameter";
 constexpr const char* kOrderedDict = "collections OrderedDict";
@@ -263,11 +266,12 @@ class Machine {
     const auto dtype = type.starts_with(kStorage)
                            ? find_dtype_by(&FileDType::storage, type.substr(kStorage.size()))
                            : std::nullopt;
-    OPYARD_CHECK(dtype && text_of(said->items[3]) == "cpu", Unsupported,
+    const bool is_typed = type != kBytes;
+    OPYARD_CHECK((dtype || !is_typed) && text_of(said->items[3]) == "cpu", Unsupported,
                  fmt::format("{} has a tensor of another kind", what_));
     PickleItem* const memory = push(PickleKind::Memory);
     memory->name = folder_ + "data/" + text_of(said->items[2]);
-    memory->dtype = *dtype;
+    memory->dtype = dtype;
   }
 
   void reduce() {
@@ -280,8 +284,10 @@ class Machine {
       arguments = arguments->items[2];
       check(arguments->kind == PickleKind::Tuple && name->kind == PickleKind::Name);
     }
-    if (name->name == kTensor) {
-      push(tensor_of(arguments->items));
+    if (name->name == kTensor && !arguments->items.empty()) {
+      push(tensor_of(arguments->items, arguments->items[0]->dtype));
+    } else if (name->name == kTensorOfBytes && arguments->items.size() >= 7) {
+      push(tensor_of(arguments->items, dtype_named_by(arguments->items[6])));
     } else if (name->name == kParameter) {
       check(arguments->items.size() == 3 && arguments->items[0]->value.is_tensor());
       push(arguments->items[0]->value);
@@ -299,10 +305,18 @@ class Machine {
     return ints;
   }
 
+  // torch uint16
+  std::optional<DType> dtype_named_by(const PickleItem* item) const {
+    check(item->kind == PickleKind::Name && item->name.starts_with(kStorage));
+    return opyard::find_dtype(item->name.substr(kStorage.size()));
+  }
+
   // (memory, first element, sizes, strides, …)
-  opyard::Value tensor_of(const std::vector<const PickleItem*>& arguments) const {
+  opyard::Value tensor_of(const std::vector<const PickleItem*>& arguments,
+                          std::optional<DType> given) const {
     check(arguments.size() >= 4 && arguments[0]->kind == PickleKind::Memory);
-    const DType dtype = arguments[0]->dtype;
+    OPYARD_CHECK(given, Unsupported, fmt::format("{} has a tensor of another kind", what_));
+    const DType dtype = *given;
     const std::int64_t first = int_of(arguments[1]);
     const DimVector sizes = ints_of(arguments[2]);
     const DimVector strides = ints_of(arguments[3]);

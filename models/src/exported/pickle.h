@@ -11,6 +11,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,7 @@ struct PickleItem {
   opyard::Value value;                   // Plain: a tensor, number, text or None
   std::vector<const PickleItem*> items;  // Tuple and List; of a Dict keys and values in turn
   std::string name;                      // Name: "module name"; Memory: the entry with its bytes
-  DType dtype = DType::Float32;          // Memory
+  std::optional<DType> dtype;            // Memory; empty for plain bytes
 };
 
 using PickleKind = PickleItem::Kind;

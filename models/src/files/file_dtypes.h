@@ -36,6 +36,9 @@ inline constexpr std::array kFileDTypes = {
     FileDType{DType::Float64, "F64", "<f8", 8, "DoubleStorage"},
     FileDType{DType::ComplexFloat, "C64", "<c8", 10, "ComplexFloatStorage"},
     FileDType{DType::ComplexDouble, "", "<c16", 11, "ComplexDoubleStorage"},
+    FileDType{DType::UInt16, "U16", "<u2", 28, ""},
+    FileDType{DType::UInt32, "U32", "<u4", 34, ""},
+    FileDType{DType::UInt64, "U64", "<u8", 35, ""},
 };
 
 // It counts: to GCC with -fsanitize=undefined, the address of a row is no constant.

@@ -5,8 +5,6 @@
 
 A tensor gives this module as x.__array_namespace__(). Each function calls operators of
 opyard.ops.aten, so modes, subclasses and gradients see it. The extensions are `linalg` and `fft`.
-Opyard has no uint16, uint32 and uint64: they are absent here and from dtypes() of
-__array_namespace_info__(). Sums and products of uint8 are int64.
 
 https://data-apis.org/array-api/2024.12 says what each function does; where it leaves something
 open, as between kinds of dtypes, Opyard's operators decide: integers and floats give the float's
@@ -181,6 +179,9 @@ from ._C import (
     int32,
     int64,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ._core import late as _late
 
@@ -330,6 +331,9 @@ __all__ = [
     "triu",
     "trunc",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "unique_all",
     "unique_counts",
     "unique_inverse",

@@ -48,16 +48,16 @@ std::string prefix(const char* what) { return *what == '\0' ? "" : std::string(w
   throw PythonErrorSet();
 }
 
-std::optional<DType> integer_of(Py_ssize_t bytes) {
+std::optional<DType> integer_of(Py_ssize_t bytes, bool is_signed) {
   switch (bytes) {
     case 1:
-      return DType::Int8;
+      return is_signed ? DType::Int8 : DType::UInt8;
     case 2:
-      return DType::Int16;
+      return is_signed ? DType::Int16 : DType::UInt16;
     case 4:
-      return DType::Int32;
+      return is_signed ? DType::Int32 : DType::UInt32;
     case 8:
-      return DType::Int64;
+      return is_signed ? DType::Int64 : DType::UInt64;
     default:
       return std::nullopt;
   }
@@ -91,8 +91,8 @@ DType require_dtype_of(const Py_buffer& buffer, const char* what) {
   if (!dtype) {
     fail(ErrorKind::BadValue,
          prefix(what) + "the elements have the format '" + std::string(full) +
-             "'; accepted are bool, uint8, int8 to int64, float16 to float64 and complex numbers, "
-             "so convert them first, as array.astype does");
+             "'; accepted are bool, int8 to int64, uint8 to uint64, float16 to float64 and complex "
+             "numbers, so convert them first, as array.astype does");
   }
   if (buffer.itemsize > 1 && (full[0] == '>' || full[0] == '!')) {
     fail(ErrorKind::BadValue,
@@ -120,8 +120,8 @@ std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) no
   const std::optional<std::size_t> index = format_index(format);
   if (!index) return std::nullopt;
   // An integer of C's types, whose widths differ from machine to machine.
-  if (format.size() == 1 && std::string_view("bhilqn").find(format[0]) != std::string_view::npos) {
-    return integer_of(bytes);
+  if (format.size() == 1 && std::string_view("bhilqnBHILQN").find(format[0]) != format.npos) {
+    return integer_of(bytes, format[0] >= 'a');
   }
   const std::uint8_t code = kFormats[*index];
   if (code == kNoDType || Py_ssize_t(item_size(DType(code))) != bytes) return std::nullopt;

@@ -25,6 +25,14 @@ struct BoundMethod {
 
 BoundMethod& method_of(PyObject* object) { return *reinterpret_cast<BoundMethod*>(object); }
 
+PyObject* call_function(const BoundMethod& method, PyObject* const* args, std::size_t count,
+                        PyObject* names) {
+  if (__builtin_expect(names == nullptr, 1)) {
+    return PyObject_Vectorcall(method.function, args, count, nullptr);
+  }
+  return method.runtime->call_method_by_names(*method.runtime, method.function, args, count, names);
+}
+
 // The caller's place in front of the arguments is for `self`, if there is one.
 PyObject* call_bound_method(PyObject* callable, PyObject* const* args, std::size_t flags,
                             PyObject* names) {
@@ -33,8 +41,7 @@ PyObject* call_bound_method(PyObject* callable, PyObject* const* args, std::size
   if ((flags & PY_VECTORCALL_ARGUMENTS_OFFSET) != 0) {
     auto** const given = const_cast<PyObject**>(args) - 1;
     PyObject* const before = std::exchange(*given, method.self);
-    PyObject* const result =
-        PyObject_Vectorcall(method.function, given, std::size_t(count) + 1, names);
+    PyObject* const result = call_function(method, given, std::size_t(count) + 1, names);
     *given = before;
     return result;
   }
@@ -42,7 +49,7 @@ PyObject* call_bound_method(PyObject* callable, PyObject* const* args, std::size
   SmallVector<PyObject*, 8> given;
   given.push_back(method.self);
   for (Py_ssize_t i = 0; i < all; ++i) given.push_back(args[i]);
-  return PyObject_Vectorcall(method.function, given.data(), std::size_t(count) + 1, names);
+  return call_function(method, given.data(), std::size_t(count) + 1, names);
 }
 
 int traverse_bound_method(PyObject* self, visitproc visit, void* arg) {

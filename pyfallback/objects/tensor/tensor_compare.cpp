@@ -17,9 +17,10 @@ static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4
 PyObject* compare_tensors(PyObject* self, PyObject* other, int op) {
   return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_tensor(self);
-    if (is_tensor(runtime, other) || is_number(other)) {
+    if (is_tensor(runtime, other)) {
       return call_aten(runtime, kComparisons[op], {self, other}).release();
     }
+    if (is_number(other)) return call_with_number(runtime, kComparisons[op], self, other).release();
     const Owned array = find_array_operand(runtime, other);
     if (!array) Py_RETURN_NOTIMPLEMENTED;
     return call_aten(runtime, kComparisons[op], {self, array.get()}).release();

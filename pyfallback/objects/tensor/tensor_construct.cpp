@@ -54,7 +54,8 @@ Owned copy_array(Runtime& runtime, PyObject* data) {
 
 class Reader {
  public:
-  explicit Reader(Runtime& runtime) : runtime_(runtime) {}
+  // Ints above int64 are read if the elements may be uint64.
+  Reader(Runtime& runtime, bool reads_uint64) : runtime_(runtime), reads_uint64_(reads_uint64) {}
 
   void read(PyObject* data) {
     if (const std::optional<Number> number = find_number(data)) return add(*number);
@@ -190,6 +191,9 @@ class Reader {
 
   Number integer(PyObject* data) const {
     if (const std::optional<std::int64_t> value = find_int64(data)) return Number::of_int(*value);
+    if (const auto above = reads_uint64_ ? find_uint64_above(data) : std::nullopt) {
+      return Number::of_uint64(*above);
+    }
     fail(ErrorKind::BadValue, "tensor: " + place() + " is the int " + shown(data) +
                                   "; accepted are ints from " + kInt64Range + ", and floats");
   }
@@ -212,6 +216,7 @@ class Reader {
   }
 
   static std::string to_text_of(Number number) {
+    if (number.is_above) return std::to_string(std::uint64_t(number.integer));
     if (number.kind < Number::Kind::Float) return std::to_string(number.integer);
     const Owned object = checked(number.kind == Number::Kind::Float
                                      ? PyFloat_FromDouble(number.real)
@@ -221,6 +226,7 @@ class Reader {
   }
 
   Runtime& runtime_;
+  const bool reads_uint64_;
   std::vector<Number> numbers_;
   DimVector sizes_;
   std::vector<std::int64_t> path_;  // if the reader is
@@ -242,7 +248,7 @@ Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
     copied = copy_array(runtime, data);
   }
   if (!copied) {
-    Reader reader(runtime);
+    Reader reader(runtime, dtype != Py_None);
     reader.read(data);
     const DType chosen =
         dtype == Py_None ? reader.dtype() : reinterpret_cast<DTypeObject*>(dtype)->dtype;

@@ -258,6 +258,40 @@ PyObject* answer_ufunc(PyObject* self, PyObject* args, PyObject* keywords) {
   });
 }
 
+// What a function of NumPy such as numpy.mean gives for tensors. Types are not asked for: each
+// argument that is an array becomes a tensor.
+PyObject* answer_function(PyObject* self, PyObject* args) {
+  return enter_from_python([&]() -> PyObject* {
+    PyObject *function = nullptr, *types = nullptr, *given = nullptr, *names = nullptr;
+    if (PyArg_UnpackTuple(args, "__array_function__", 4, 4, &function, &types, &given, &names) ==
+        0) {
+      return nullptr;
+    }
+    PyObject* const answer = require_hook(runtime_of_tensor(self), hook::answer_function);
+    return PyObject_CallFunctionObjArgs(answer, function, given, names, nullptr);
+  });
+}
+
+PyObject* array_namespace(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return enter_from_python([&]() -> PyObject* {
+    static const char* const names[] = {"api_version", nullptr};
+    PyObject* version = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:__array_namespace__",
+                                    const_cast<char**>(names), &version) == 0) {
+      return nullptr;
+    }
+    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::array_namespace),
+                               version);
+  });
+}
+
+PyObject* to_complex(PyObject* self, PyObject*) {
+  return enter_from_python([&] {
+    return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type),
+                               only_element(self, "complex").get());
+  });
+}
+
 }  // namespace
 
 // If NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the
@@ -346,6 +380,16 @@ PyMethodDef tensor_methods[] = {
      "gives for the tensor: that of an operator, such as numpy.add, what the operator gives; "
      "others "
      "raise TypeError."},
+    {"__array_function__", answer_function, METH_VARARGS,
+     "__array_function__($self, func, types, args, kwargs)\n--\n\nWhat a function of NumPy such as "
+     "numpy.mean gives for tensors."},
+    {"__array_namespace__", method(array_namespace), METH_VARARGS | METH_KEYWORDS,
+     "__array_namespace__($self, /, *, api_version=None)\n--\n\nThe namespace of the array API "
+     "standard: the module opyard.array_api. Raises ValueError for a version that it does not "
+     "follow."},
+    {"__complex__", to_complex, METH_NOARGS,
+     "__complex__($self)\n--\n\nThe only element as a complex number. Raises ValueError for any "
+     "other number of elements."},
     {"__dlpack__", method(export_dlpack), METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA "
      "DLPack "

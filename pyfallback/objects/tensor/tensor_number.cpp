@@ -8,7 +8,7 @@
 // [Reflected] A number on the left meets a tensor on the right:
 //   + * & | ^   the operands change places
 //   -           aten.rsub
-//   **          aten.pow takes a number as its base
+//   ** << >>    aten.pow and the shifts take a number as their first operand
 //   / // %      the number becomes a tensor without dimensions, which promotes as a number
 //               would, and the operator is called in the order that was written. Division through
 //               the reciprocal would round twice.
@@ -75,13 +75,16 @@ Owned find_array_operand(Runtime& runtime, PyObject* object) {
 namespace {
 
 // `plain` is the first argument of the operator.
-Number number_from(PyObject* plain, AtenName op) {
+Number number_from(PyObject* plain, AtenName op, bool beside_uint64) {
   if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);
   if (PyFloat_Check(plain)) return Number::of_float(PyFloat_AS_DOUBLE(plain));
   if (PyComplex_Check(plain)) {
     return Number::of_complex(PyComplex_RealAsDouble(plain), PyComplex_ImagAsDouble(plain));
   }
   if (const std::optional<std::int64_t> value = find_int64(plain)) return Number::of_int(*value);
+  if (const std::optional<std::uint64_t> above = find_uint64_above(plain); above && beside_uint64) {
+    return Number::of_uint64(*above);
+  }
   fail(ErrorKind::BadArgument, std::string("aten::") + name_of(op) +
                                    ": argument 'self' at position 0 is the int " + shown(plain) +
                                    "; accepted are Tensors, floats, and ints from " + kInt64Range);
@@ -125,7 +128,13 @@ void store_wrapped(Number number, const Tensor& to) {
 // counts only if its category (bool, int, float, complex) is higher. So it takes the other one's
 // dtype. See [Reflected].
 Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Tensor& other) {
-  const Number value = number_from(plain_number(number).get(), op);
+  const bool beside_uint64 = other.dtype() == DType::UInt64;
+  const Number value = number_from(plain_number(number).get(), op, beside_uint64);
+  if (value.is_above) {
+    const Tensor wide = Tensor::empty({}, DType::UInt64);
+    store_number(DType::UInt64, value, wide.mutable_raw());
+    return wrap(runtime, wide);
+  }
   const bool is_quotient = op == AtenName::div && is_integral(other.dtype());  // a float anyhow
   const bool yields = other.dim() == 0 && !is_quotient && !is_higher(value.kind, other.dtype());
   const Tensor tensor =
@@ -140,6 +149,22 @@ Owned number_beside(Runtime& runtime, PyObject* number, const Tensor& other) {
   return number_as_tensor(runtime, AtenName::add, number, other);
 }
 
+Owned call_with_number(Runtime& runtime, AtenName name, PyObject* tensor, PyObject* number) {
+  try {
+    return call_aten(runtime, name, {tensor, number});
+  } catch (const PythonErrorSet&) {
+    PyObject* const refusal = take_exception();
+    const bool is_uint64 = tensor_unchecked(tensor).dtype() == DType::UInt64;
+    if (!is_uint64 || !PyLong_Check(number) || !find_uint64_above(number)) {
+      restore_exception(refusal);
+      throw;
+    }
+    const Owned forgotten = Owned::steal(refusal);
+    const Owned wide = number_as_tensor(runtime, name, number, tensor_unchecked(tensor));
+    return call_aten(runtime, name, {tensor, wide.get()});
+  }
+}
+
 namespace {
 
 enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
@@ -151,8 +176,10 @@ PyObject* binary_operator(PyObject* a, PyObject* b) {
     Runtime* const runtime = find_runtime();
     if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
     if (is_tensor(*runtime, a)) {
-      const bool fits = is_tensor(*runtime, b) || (How != Reflect::Never && is_number(b));
-      if (fits) return call_aten(*runtime, Name, {a, b}).release();
+      if (is_tensor(*runtime, b)) return call_aten(*runtime, Name, {a, b}).release();
+      if (How != Reflect::Never && is_number(b)) {
+        return call_with_number(*runtime, Name, a, b).release();
+      }
       const Owned array = find_array_operand(*runtime, b);
       if (!array) Py_RETURN_NOTIMPLEMENTED;
       return call_aten(*runtime, Name, {a, array.get()}).release();
@@ -162,9 +189,9 @@ PyObject* binary_operator(PyObject* a, PyObject* b) {
       if (!array) Py_RETURN_NOTIMPLEMENTED;
       return call_aten(*runtime, Name, {array.get(), b}).release();
     }
-    if constexpr (How == Reflect::Swap) return call_aten(*runtime, Name, {b, a}).release();
+    if constexpr (How == Reflect::Swap) return call_with_number(*runtime, Name, b, a).release();
     if constexpr (How == Reflect::Subtract) {
-      return call_aten(*runtime, AtenName::rsub, {b, a}).release();
+      return call_with_number(*runtime, AtenName::rsub, b, a).release();
     }
     if constexpr (How == Reflect::AsIs) return call_aten(*runtime, Name, {a, b}).release();
     const Owned left = number_as_tensor(*runtime, Name, a, tensor_unchecked(b));
@@ -182,6 +209,12 @@ PyObject* bitwise(PyObject* a, PyObject* b) {
 }
 
 template <AtenName Name>
+PyObject* shifted_bits(PyObject* a, PyObject* b) {
+  if (has_no_bits(a) || has_no_bits(b)) Py_RETURN_NOTIMPLEMENTED;
+  return binary_operator<Name, Reflect::AsIs>(a, b);
+}
+
+template <AtenName Name>
 PyObject* unary_operator(PyObject* self) {
   return enter_from_python(
       [&] { return call_aten(runtime_of_tensor(self), Name, {self}).release(); });
@@ -194,9 +227,8 @@ template <AtenName Name>
 PyObject* in_place(PyObject* self, PyObject* other) {
   return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_tensor(self);
-    if (is_tensor(runtime, other) || is_number(other)) {
-      return call_aten(runtime, Name, {self, other}).release();
-    }
+    if (is_tensor(runtime, other)) return call_aten(runtime, Name, {self, other}).release();
+    if (is_number(other)) return call_with_number(runtime, Name, self, other).release();
     const Owned array = find_array_operand(runtime, other);
     if (!array) Py_RETURN_NOTIMPLEMENTED;
     return call_aten(runtime, Name, {self, array.get()}).release();
@@ -231,6 +263,8 @@ PyType_Slot arithmetic_slots[] = {
     {Py_nb_and, slot(bitwise<AtenName::bitwise_and>)},
     {Py_nb_or, slot(bitwise<AtenName::bitwise_or>)},
     {Py_nb_xor, slot(bitwise<AtenName::bitwise_xor>)},
+    {Py_nb_lshift, slot(shifted_bits<AtenName::bitwise_left_shift>)},
+    {Py_nb_rshift, slot(shifted_bits<AtenName::bitwise_right_shift>)},
     {Py_nb_negative, slot(unary_operator<AtenName::neg>)},
     {Py_nb_positive, slot(positive)},
     {Py_nb_absolute, slot(unary_operator<AtenName::abs>)},
@@ -244,7 +278,9 @@ PyType_Slot arithmetic_slots[] = {
     {Py_nb_inplace_power, slot(power_in_place)},
     {Py_nb_inplace_and, slot(bitwise_in_place<AtenName::bitwise_and_>)},
     {Py_nb_inplace_or, slot(bitwise_in_place<AtenName::bitwise_or_>)},
-    {Py_nb_inplace_xor, slot(bitwise_in_place<AtenName::bitwise_xor_>)}};
+    {Py_nb_inplace_xor, slot(bitwise_in_place<AtenName::bitwise_xor_>)},
+    {Py_nb_inplace_lshift, slot(bitwise_in_place<AtenName::bitwise_left_shift_>)},
+    {Py_nb_inplace_rshift, slot(bitwise_in_place<AtenName::bitwise_right_shift_>)}};
 
 }  // namespace
 

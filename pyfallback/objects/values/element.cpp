@@ -68,7 +68,25 @@ std::string store(T value, void* element) {
 bool is_written_with_point(Number number) noexcept { return number.kind >= Number::Kind::Float; }
 
 double as_double(Number number) noexcept {
-  return is_written_with_point(number) ? number.real : double(number.integer);
+  if (is_written_with_point(number)) return number.real;
+  return number.is_above ? double(std::uint64_t(number.integer)) : double(number.integer);
+}
+
+std::string does_not_fit(DType dtype, const std::string& lowest, const std::string& highest) {
+  return std::string("does not fit in ") + name_of(dtype) + ", which holds " + lowest + " to " +
+         highest;
+}
+
+std::string store_uint64(Number number, void* element) {
+  auto value = std::uint64_t(number.integer);
+  bool fits = number.is_above || number.integer >= 0;
+  if (is_written_with_point(number)) {
+    const double cut = std::trunc(number.real);
+    fits = cut >= 0 && cut < 0x1p64;  // false for NaN
+    value = fits ? std::uint64_t(cut) : 0;
+  }
+  if (!fits) return does_not_fit(DType::UInt64, "0", std::to_string(UINT64_MAX));
+  return store(value, element);
 }
 
 template <typename T>
@@ -76,22 +94,22 @@ std::string store_integer(Number number, DType dtype, void* element) {
   constexpr std::int64_t kLowest = std::numeric_limits<T>::min();
   constexpr std::int64_t kHighest = std::numeric_limits<T>::max();
   std::int64_t value = number.integer;
-  bool fits = true;
+  bool fits = !number.is_above;
   if (is_written_with_point(number)) {
     const double cut = std::trunc(number.real);
     fits = cut >= -0x1p63 && cut < 0x1p63;  // false for NaN
     value = fits ? std::int64_t(cut) : 0;
   }
   if (!fits || value < kLowest || value > kHighest) {
-    return std::string("does not fit in ") + name_of(dtype) + ", which holds " +
-           std::to_string(kLowest) + " to " + std::to_string(kHighest);
+    return does_not_fit(dtype, std::to_string(kLowest), std::to_string(kHighest));
   }
   return store(T(value), element);
 }
 
 // int64 goes to float32 in one rounding, not through double.
 float as_float(Number number) noexcept {
-  return is_written_with_point(number) ? float(number.real) : float(number.integer);
+  if (is_written_with_point(number)) return float(number.real);
+  return number.is_above ? float(std::uint64_t(number.integer)) : float(number.integer);
 }
 
 template <typename T>
@@ -103,6 +121,8 @@ std::string store_as(Number number, DType dtype, void* element) {
   }
   if constexpr (std::is_same_v<T, bool>) {
     return store(std::uint8_t(as_double(number) != 0 ? 1 : 0), element);
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return store_uint64(number, element);
   } else if constexpr (std::is_integral_v<T>) {
     return store_integer<T>(number, dtype, element);
   } else if constexpr (std::is_same_v<T, Half>) {
@@ -120,11 +140,13 @@ std::string store_as(Number number, DType dtype, void* element) {
   }
 }
 
-// The element as a bool, std::int64_t, double or std::complex<double>.
+// The element as a bool, std::int64_t, std::uint64_t, double or std::complex<double>.
 template <typename T>
 auto read_element(const void* element) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
     return load<std::uint8_t>(element) != 0;
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return load<T>(element);
   } else if constexpr (std::is_integral_v<T>) {
     return std::int64_t{load<T>(element)};
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
@@ -138,9 +160,24 @@ auto read_element(const void* element) noexcept {
 
 Owned element_to_object(bool value) { return Owned::share(value ? Py_True : Py_False); }
 Owned element_to_object(std::int64_t value) { return checked(PyLong_FromLongLong(value)); }
+Owned element_to_object(std::uint64_t value) { return checked(PyLong_FromUnsignedLongLong(value)); }
 Owned element_to_object(double value) { return checked(PyFloat_FromDouble(value)); }
 Owned element_to_object(std::complex<double> value) {
   return checked(PyComplex_FromDoubles(value.real(), value.imag()));
+}
+
+template <typename T>
+Value value_of_element(T value) {
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    if (value > std::uint64_t(INT64_MAX)) {
+      fail(ErrorKind::BadValue, "the uint64 " + std::to_string(value) +
+                                    " does not fit in an int of a schema, which holds up to " +
+                                    std::to_string(INT64_MAX) + "; convert it to float64");
+    }
+    return std::int64_t(value);
+  } else {
+    return value;
+  }
 }
 
 }  // namespace
@@ -154,6 +191,12 @@ Number Number::of_bool(bool value) noexcept {
 Number Number::of_int(std::int64_t value) noexcept {
   Number number;
   number.integer = value;
+  return number;
+}
+Number Number::of_uint64(std::uint64_t value) noexcept {
+  Number number;
+  number.integer = std::int64_t(value);
+  number.is_above = value > std::uint64_t(INT64_MAX);
   return number;
 }
 Number Number::of_float(double value) noexcept {
@@ -204,7 +247,7 @@ Value to_number_value(DType dtype, const void* element) {
   switch (dtype) {
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
-    return read_element<type>(element);
+    return value_of_element(read_element<type>(element));
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }

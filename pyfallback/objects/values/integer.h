@@ -24,6 +24,17 @@ inline std::optional<std::int64_t> find_int64(PyObject* integer) {
   return value;
 }
 
+// The value of an int above int64; nothing for others. With no exception set.
+inline std::optional<std::uint64_t> find_uint64_above(PyObject* integer) {
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(integer, &overflow);
+  if (overflow <= 0) return std::nullopt;
+  const unsigned long long value = PyLong_AsUnsignedLongLong(integer);
+  if (value != ~0ULL || PyErr_Occurred() == nullptr) return value;
+  if (!clear_if(PyExc_OverflowError)) throw PythonErrorSet();
+  return std::nullopt;
+}
+
 // An object as repr() shows it, for messages. May run Python code. Throws PythonErrorSet for
 // RecursionError: a __repr__ that leads back here would otherwise run again at each level.
 inline std::string shown(PyObject* object) {

@@ -67,6 +67,7 @@ def annotations(op: "_C.OpOverload") -> dict[str, Any]:
 _DTYPES = {
     0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32",
     7: "float64", 9: "complex64", 10: "complex128", 11: "bool", 15: "bfloat16",
+    27: "uint16", 28: "uint32", 29: "uint64",
 }  # fmt: skip
 
 

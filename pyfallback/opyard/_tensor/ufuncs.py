@@ -68,6 +68,7 @@ _OPERATORS = {
     "positive": "clone",
     "radians": "deg2rad",
     "rint": "round",
+    "vecdot": "linalg_vecdot",
 }
 # What to call for those that are no one operator, and for methods of ufuncs.
 _NEAREST = {
@@ -77,7 +78,6 @@ _NEAREST = {
     "matvec": "mv",
     "modf": "trunc and aten.frac",
     "spacing": "nextafter",
-    "vecdot": "linalg_vecdot",
     "vecmat": "matmul",
     "add.accumulate": "cumsum",
     "add.at": "index_add_",

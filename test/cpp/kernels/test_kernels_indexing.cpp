@@ -42,7 +42,7 @@ TEST(Index, ByMasks) {
   EXPECT_EQ(index(matrix(), {Value(), b8({2}, {false, true})}), "float32[3, 1] 2 4 6");
   EXPECT_EQ(index(matrix(), {b8({3}, {false, false, false})}), "float32[0, 2]");
   EXPECT_EQ(index(matrix(), {b8({3}, {true, false, true}), i64({}, {1})}), "float32[2] 2 6");
-  EXPECT_THROWN(index(matrix(), {b8({2}, {true, false})}), BadShape,
+  EXPECT_THROWN(index(matrix(), {b8({2}, {true, false})}), BadIndex,
                 "aten::index.Tensor: indices[0] is bool[2], a mask from dimension 0 on of self, "
                 "which is float32[3, 2]; a mask must have the sizes of the dimensions that it "
                 "covers");

@@ -115,7 +115,7 @@ std::vector<Defect> other_defects() {
       {"bits 3", type({0, 3, 1}), Unsupported, bad_type(0, 3)},
       {"float of 8 bits", type({2, 8, 1}), Unsupported, bad_type(2, 8)},
       {"float of 128 bits", type({2, 128, 1}), Unsupported, bad_type(2, 128)},
-      {"unsigned of 16 bits", type({1, 16, 1}), Unsupported, bad_type(1, 16)},
+      {"unsigned of 128 bits", type({1, 128, 1}), Unsupported, bad_type(1, 128)},
       {"bool of 1 bit", type({6, 1, 1}), Unsupported, bad_type(6, 1)},
       {"opaque handle", type({3, 64, 1}), Unsupported, bad_type(3, 64)},
       {"8-bit float code", type({10, 8, 1}), Unsupported, bad_type(10, 8)},

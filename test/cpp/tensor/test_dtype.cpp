@@ -46,6 +46,9 @@ TEST(DTypes, NumbersAreFrozen) {
   EXPECT_EQ(int(DType::ComplexDouble), 10);
   EXPECT_EQ(int(DType::Bool), 11);
   EXPECT_EQ(int(DType::BFloat16), 15);
+  EXPECT_EQ(int(DType::UInt16), 27);
+  EXPECT_EQ(int(DType::UInt32), 28);
+  EXPECT_EQ(int(DType::UInt64), 29);
 }
 
 TEST(DTypes, EachIsOfOneSort) {
@@ -56,13 +59,17 @@ TEST(DTypes, EachIsOfOneSort) {
   }
   EXPECT_TRUE(is_floating_point(DType::BFloat16));
   EXPECT_TRUE(is_integral(DType::UInt8));
+  EXPECT_TRUE(is_integral(DType::UInt64) && is_unsigned(DType::UInt64));
+  EXPECT_FALSE(is_unsigned(DType::Int64) || is_unsigned(DType::Bool));
+  EXPECT_EQ(signed_like(DType::UInt32), DType::Int32);
+  EXPECT_EQ(signed_like(DType::UInt8), DType::UInt8);
 }
 
 TEST(DTypes, AnUnknownNumberOrNameIsNone) {
   EXPECT_THROWN(require_dtype(8), BadValue,
                 "8 is not the number of a dtype; the dtypes are uint8 (0), int8 (1), int16 (2), "
                 "int32 (3), int64 (4), float16 (5), float32 (6), float64 (7), complex64 (9), "
-                "complex128 (10), bool (11), bfloat16 (15)");
+                "complex128 (10), bool (11), bfloat16 (15), uint16 (27), uint32 (28), uint64 (29)");
   EXPECT_EQ(thrown_by([] { require_dtype(-1); }).kind, ErrorKind::BadValue);
   EXPECT_EQ(thrown_by([] { require_dtype(256 + 6); }).kind, ErrorKind::BadValue);
   EXPECT_FALSE(find_dtype("float").has_value());

@@ -1,7 +1,7 @@
 """test_array_api.py: the namespace of the array API standard, and members of Tensor for it.
 
 Suspect publish/python/opyard/_array_api/{info,data_types,creation,manipulation}.py, and for
-members pyfallback/opyard/_core/members.py and _tensor/shifts.py.
+members pyfallback/objects/tensor/tensor_methods.cpp and tensor_number.cpp.
 """
 
 import inspect
@@ -54,7 +54,7 @@ EXTENSIONS = {
     """,
 }
 DTYPES = """
-    bool int8 int16 int32 int64 uint8 float32 float64 complex64 complex128
+    bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128
 """.split()
 
 
@@ -121,10 +121,9 @@ def test_info():
     assert info.default_dtypes()["real floating"] is xp.asarray([1.0]).dtype
     assert info.default_dtypes()["integral"] is xp.asarray([1]).dtype
     assert info.default_dtypes()["complex floating"] is xp.asarray([1j]).dtype
-    assert list(info.dtypes()) == "bool int8 int16 int32 int64 uint8".split() + DTYPES[6:]
-    assert info.dtypes(kind="unsigned integer") == {"uint8": xp.uint8}
+    assert list(info.dtypes()) == DTYPES
+    assert list(info.dtypes(kind="unsigned integer")) == ["uint8", "uint16", "uint32", "uint64"]
     assert list(info.dtypes(kind=("bool", "real floating"))) == ["bool", "float32", "float64"]
-    assert not hasattr(xp, "uint16")  # Opyard has none
     with pytest.raises(ValueError, match="kind is 'numbers'; accepted are bool, signed"):
         info.dtypes(kind="numbers")
     with pytest.raises(ValueError, match="dtypes: device is meta; accepted is cpu"):
@@ -175,7 +174,7 @@ def test_a_shift_is_a_call_that_modes_see():
 def test_complex():
     assert complex(xp.asarray(1 + 2j)) == 1 + 2j
     assert complex(xp.asarray(1.5)) == 1.5 + 0j
-    with pytest.raises(ValueError, match="complex: the tensor has 2 elements"):
+    with pytest.raises(ValueError, match="complex: the tensor is .* with 2 elements"):
         complex(xp.asarray([1j, 2j]))
 
 
@@ -211,6 +210,11 @@ def test_functions_run_on_meta():
 @pytest.mark.parametrize("second", DTYPES)
 def test_promotion_inside_a_kind_is_numpys(first, second):
     a, b = getattr(xp, first), getattr(xp, second)
+    if "uint64" in (first, second) and (first.startswith("int") or second.startswith("int")):
+        with pytest.raises(TypeError, match="result_type: .* meet in no integer dtype"):
+            xp.result_type(a, b)
+        assert not xp.can_cast(a, b)
+        return
     found = xp.result_type(a, b)
     assert found is xp.result_type(b, a) is xp.result_type(xp.zeros((), dtype=a), b)
     kinds = {np.dtype(name).kind.replace("u", "i").replace("c", "f") for name in (first, second)}
@@ -269,7 +273,7 @@ def test_finfo_of_short_floats():
         xp.finfo(xp.int32)
 
 
-@pytest.mark.parametrize("name", DTYPES[1:6])
+@pytest.mark.parametrize("name", DTYPES[1:9])
 def test_iinfo(name):
     found, expected = xp.iinfo(getattr(xp, name)), np.iinfo(name)
     assert (found.bits, found.max, found.min) == (expected.bits, expected.max, expected.min)

@@ -13,7 +13,7 @@ import opyard.array_api as xp
 pytestmark = pytest.mark.once
 
 RANDOM = np.random.default_rng(11)
-INTEGERS = ["int8", "int16", "int32", "int64", "uint8"]
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 REAL = INTEGERS + FLOATS
@@ -26,7 +26,7 @@ def made(dtype, *shape, low=-4, high=4):
         numbers = numbers + 1j * RANDOM.uniform(low, high, shape)
     if dtype == "bool":
         numbers = numbers > (low + high) / 2
-    return np.asarray(np.abs(numbers) if dtype == "uint8" else numbers).astype(dtype)
+    return np.asarray(np.abs(numbers) if dtype.startswith("uint") else numbers).astype(dtype)
 
 
 def of(array):
@@ -172,8 +172,9 @@ def test_reductions(name, axis):
 def test_dtypes_of_sums():
     for dtype in (*INTEGERS, "bool"):
         x = of(made(dtype, 3))
-        assert xp.sum(x).dtype is xp.prod(x, axis=0).dtype is xp.cumulative_sum(x).dtype is xp.int64
-        assert xp.sum(x, axis=()).dtype is xp.int64
+        widest = xp.uint64 if dtype.startswith("uint") else xp.int64
+        assert xp.sum(x).dtype is xp.prod(x, axis=0).dtype is xp.cumulative_sum(x).dtype is widest
+        assert xp.sum(x, axis=()).dtype is widest
     x = xp.ones(2, dtype=xp.int8)
     assert xp.sum(x, dtype=xp.int8).dtype is xp.prod(x, dtype=xp.int8).dtype is xp.int8
     assert xp.mean(x).dtype is xp.float32 and xp.sum(x, dtype=xp.float64).dtype is xp.float64

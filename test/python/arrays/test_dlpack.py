@@ -200,7 +200,9 @@ def test_a_consumer_keeps_the_memory():
 # in ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["uint8", "int32", "int64", "float16", "float32", "bool"])
+@pytest.mark.parametrize(
+    "name", ["uint8", "uint16", "uint32", "uint64", "int32", "int64", "float16", "float32", "bool"]
+)
 def test_arrays_of_numpy_come_in_without_copying(name):
     array = np.array([[0, 1], [1, 0]]).astype(name)[:, :1]
     tensor = opyard.from_dlpack(array)

@@ -264,3 +264,39 @@ def test_without_a_counterpart_numpy_computes_on_the_memory(x):
         np.histogram(y)
     with pytest.raises((TypeError, NotImplementedError), match="bfloat16"):
         np.histogram(opyard.tensor([1.0], dtype=opyard.bfloat16))
+
+
+# Functions of the standard -----------------------------------------------------------------
+
+
+def test_functions_of_the_standard_are_dispatched():
+    """Each of the standard's names that NumPy dispatches has a counterpart here."""
+    from opyard import array_api
+    from opyard._array_api.numpy_functions import _COUNTERPARTS
+
+    spaces = [(np, array_api), (np.linalg, array_api.linalg), (np.fft, array_api.fft)]
+    named = [getattr(theirs, name, None) for theirs, ours in spaces for name in ours.__all__]
+    dispatched = [each for each in named if hasattr(each, "_implementation")]
+    assert len(dispatched) > 60
+    names = {f"{each.__module__}.{each.__name__}" for each in dispatched}
+    assert names - _COUNTERPARTS.keys() == set()
+
+
+def test_dtypes_of_numpy_and_tensors(x):
+    agree(np.astype(x, np.float32), X.astype(np.float32))
+    assert np.astype(x, np.int8).dtype is opyard.int8
+    assert np.result_type(x, np.float32) is opyard.float64
+    assert np.result_type(opyard.tensor([1], dtype=opyard.uint16), 1) is opyard.uint16
+    assert np.can_cast(x, np.float64) and not np.can_cast(x, np.float32)
+
+
+def test_linspace_and_vecdot(x):
+    agree(np.linspace(x, 2.0, 5), np.linspace(X, 2.0, 5))
+    agree(
+        np.linspace(x[0], x[1], 4, endpoint=False, axis=1),
+        np.linspace(X[0], X[1], 4, False, axis=1),
+    )
+    with pytest.raises(TypeError, match="retstep"):
+        np.linspace(x, 2.0, 5, retstep=True)
+    if hasattr(np, "vecdot"):
+        agree(np.vecdot(x, x), np.vecdot(X, X))

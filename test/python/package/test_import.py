@@ -26,7 +26,7 @@ def test_every_dtype_of_the_extension_is_exported():
     import opyard
 
     names = [name for name, value in vars(opyard._C).items() if isinstance(value, opyard.dtype)]
-    assert len(names) == 12
+    assert len(names) == 15
     assert all(getattr(opyard, name) is getattr(opyard._C, name) for name in names)
 
 
@@ -57,7 +57,6 @@ def test_import_loads_little(run_program):
         "opyard._build_info",
         "opyard._core",
         "opyard._core.forking",
-        "opyard._core.members",
         "opyard._core.ops",
         "opyard._hooks",
         "opyard._version",

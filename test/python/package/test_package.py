@@ -22,8 +22,8 @@ PUBLIC = {
         get_num_threads gpu_trace inference_mode int16 int32 int64 int8 is_grad_enabled jit
         library load load_library loaded_libraries manual_seed memory nn no_grad ones ops
         optim profiler rand randn register_error save schema set_grad_enabled
-        set_num_threads set_warn_always stack tensor testing uint8 unload_library where
-        zeros
+        set_num_threads set_warn_always stack tensor testing uint8 uint16 uint32 uint64
+        unload_library where zeros
     """,
     "opyard.torch": "Adopted Published adopt publish",
     "opyard.array_api": """
@@ -40,8 +40,8 @@ PUBLIC = {
         ones ones_like permute_dims pi positive pow prod real reciprocal remainder repeat
         reshape result_type roll round searchsorted sign signbit sin sinh sort sqrt square
         squeeze stack std subtract sum take take_along_axis tan tanh tensordot tile tril triu
-        trunc uint8 unique_all unique_counts unique_inverse unique_values unstack var vecdot
-        where zeros zeros_like
+        trunc uint8 uint16 uint32 uint64 unique_all unique_counts unique_inverse unique_values
+        unstack var vecdot where zeros zeros_like
     """,
     "opyard.autograd": """
         Function FunctionCtx GradcheckError GradientError GradientTypeError Node RemovableHandle

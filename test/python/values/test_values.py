@@ -254,7 +254,7 @@ def test_a_value_without_an_object_in_python_raises(plugin):
 
 DTYPES = [value for value in vars(opyard._C).values() if isinstance(value, opyard.dtype)]
 # The number of a tensor with one element, by the kind of its element.
-WHOLE = ("uint8", "int8", "int16", "int32", "int64")
+WHOLE = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
 NUMBERS = {
     **{name: ("int", 3) for name in WHOLE},
     "float32": ("float", 2.5),

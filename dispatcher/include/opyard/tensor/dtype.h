@@ -49,8 +49,30 @@ constexpr bool is_floating_point(DType dtype) {
 constexpr bool is_complex(DType dtype) {
   return dtype == DType::ComplexFloat || dtype == DType::ComplexDouble;
 }
+// uint16, uint32 and uint64, which came after the others.
+constexpr bool is_wide_unsigned(DType dtype) { return int(dtype) >= int(DType::UInt16); }
+// Integers without a sign, Bool not among them.
+constexpr bool is_unsigned(DType dtype) { return dtype == DType::UInt8 || is_wide_unsigned(dtype); }
 // Integers, Bool not among them.
-constexpr bool is_integral(DType dtype) { return int(dtype) <= int(DType::Int64); }
+constexpr bool is_integral(DType dtype) {
+  return int(dtype) <= int(DType::Int64) || is_wide_unsigned(dtype);
+}
+// The integer dtype with a sign that has as many bytes; what is no wide unsigned one, itself.
+constexpr DType signed_like(DType dtype) {
+  switch (dtype) {
+    case DType::UInt16:
+      return DType::Int16;
+    case DType::UInt32:
+      return DType::Int32;
+    case DType::UInt64:
+      return DType::Int64;
+    default:
+      return dtype;
+  }
+}
+
+// One more than the largest number of a dtype: for tables that the numbers are places of.
+inline constexpr std::size_t kDTypeCodes = std::size_t(DType::UInt64) + 1;
 
 // The DType of a C++ element type; a type that is none does not compile.
 template <typename T>

@@ -111,6 +111,9 @@ struct BlockFunction {
       case DType::ComplexFloat:
       case DType::ComplexDouble:
       case DType::BFloat16:
+      case DType::UInt16:
+      case DType::UInt32:
+      case DType::UInt64:
         return -1;
     }
     return -1;

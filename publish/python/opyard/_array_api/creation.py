@@ -16,7 +16,7 @@ from .arguments import (
     require_tensor,
     sizes,
 )
-from .data_types import KINDS, converted, is_float
+from .data_types import KINDS, MOST_INT, converted, is_float, number_as_tensor
 
 
 def _options(function: str, dtype: DType | None, device: Device | None) -> dict[str, Any]:
@@ -208,6 +208,9 @@ def full(
 ) -> Tensor:
     """An array of one number."""
     options = _options("full", dtype, device)
+    if dtype is not None and isinstance(fill_value, int) and fill_value > MOST_INT:
+        only = number_as_tensor(fill_value, dtype, device)
+        return ops.aten.clone(ops.aten.expand(only, sizes("full", shape)))
     return ops.aten.full(sizes("full", shape), fill_value, **options)
 
 
@@ -221,6 +224,8 @@ def full_like(
 ) -> Tensor:
     """An array of one number, of the shape of `x`."""
     x = require_tensor("full_like", "x", x)
+    if isinstance(fill_value, int) and fill_value > MOST_INT:
+        return full(tuple(x.shape), fill_value, dtype=dtype or x.dtype, device=device or x.device)
     return ops.aten.full_like(x, fill_value, **_options("full_like", dtype, device))
 
 

@@ -14,6 +14,7 @@ from .._core.ops import ops
 from .arguments import Device, DType, Scalar, require_dtype, require_tensor
 
 _SIGNED = (_C.int8, _C.int16, _C.int32, _C.int64)
+_UNSIGNED = (_C.uint8, _C.uint16, _C.uint32, _C.uint64)
 _FLOATS = (_C.float16, _C.bfloat16, _C.float32, _C.float64)
 _COMPLEX = (_C.complex64, _C.complex128)
 
@@ -21,14 +22,15 @@ _COMPLEX = (_C.complex64, _C.complex128)
 KINDS: dict[str, tuple[DType, ...]] = {
     "bool": (_C.bool,),
     "signed integer": _SIGNED,
-    "unsigned integer": (_C.uint8,),
-    "integral": (*_SIGNED, _C.uint8),
+    "unsigned integer": _UNSIGNED,
+    "integral": (*_SIGNED, *_UNSIGNED),
     "real floating": _FLOATS,
     "complex floating": _COMPLEX,
-    "numeric": (*_SIGNED, _C.uint8, *_FLOATS, *_COMPLEX),
+    "numeric": (*_SIGNED, *_UNSIGNED, *_FLOATS, *_COMPLEX),
 }
 _RANKS = ("bool", "integral", "real floating", "complex floating")
 _NUMBERS = (bool, int, float, complex)
+MOST_INT = 2**63 - 1
 
 
 def _rank(dtype: DType) -> int:
@@ -40,14 +42,31 @@ def is_float(dtype: DType) -> bool:
     return _rank(dtype) >= 2
 
 
+def _common_integer(first: DType, second: DType) -> DType:
+    """The integer dtype that both promote to. Raises TypeError: uint64 and a sign have none."""
+    unsigned, signed = sorted((first, second), key=lambda each: each in _SIGNED)
+    if (unsigned in _SIGNED) == (signed in _SIGNED):
+        return max(first, second, key=lambda each: each.itemsize)
+    if unsigned.itemsize < signed.itemsize:
+        return signed
+    if unsigned is _C.uint64:
+        raise TypeError(
+            f"result_type: {first.name} and {second.name} meet in no integer dtype; convert one "
+            "of the two first"
+        )
+    return next(each for each in _SIGNED if each.itemsize == 2 * unsigned.itemsize)
+
+
 def _common(first: DType, second: DType) -> DType:
     """The dtype that both promote to. See [Promotion]."""
     low, high = sorted((first, second), key=lambda each: (_rank(each), each.itemsize))
     if _rank(low) < _rank(high):
         return _C.complex128 if low is _C.float64 and high is _C.complex64 else high
+    if _rank(low) == 1:
+        return _common_integer(low, high)
     if low.itemsize < high.itemsize or low is high:
-        return _C.int16 if (low, high) == (_C.uint8, _C.int8) else high
-    return _C.int16 if _rank(low) == 1 else _C.float32  # uint8 and int8; float16 and bfloat16
+        return high
+    return _C.float32  # of float16 and bfloat16
 
 
 def _beside_number(dtype: DType, number: Scalar) -> DType:
@@ -90,6 +109,13 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
     return x if x.dtype is dtype else ops.aten.to(x, dtype)
 
 
+def number_as_tensor(number: Scalar, dtype: DType, device: Device | None) -> Tensor:
+    """A tensor without dimensions; operators take no ints above int64, which uint64 holds."""
+    if isinstance(number, int) and number > MOST_INT:
+        return _C.tensor(number, dtype=dtype, device=device)
+    return ops.aten.full([], number, dtype=dtype, device=device)
+
+
 def together(function: str, **operands: Tensor | Scalar) -> list[Tensor]:
     """Operands as tensors of one dtype; a number takes the device of a tensor. Raises TypeError."""
     dtypes: list[Tensor | Scalar | DType] = []
@@ -105,7 +131,7 @@ def together(function: str, **operands: Tensor | Scalar) -> list[Tensor]:
     return [
         converted(each, dtype)
         if isinstance(each, Tensor)
-        else ops.aten.full([], each, dtype=dtype, device=device)
+        else number_as_tensor(each, dtype, device)
         for each in operands.values()
     ]
 
@@ -131,7 +157,10 @@ def astype(
 def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
     """Whether the dtype, or that of the array, promotes to the dtype `to`."""
     dtype = from_.dtype if isinstance(from_, Tensor) else require_dtype("can_cast", from_)
-    return _common(dtype, require_dtype("can_cast", to)) is to
+    to = require_dtype("can_cast", to)
+    if _C.uint64 in (dtype, to) and (dtype in _SIGNED or to in _SIGNED):
+        return False
+    return _common(dtype, to) is to
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
@@ -202,6 +231,6 @@ def iinfo(type: DType | Tensor, /) -> IntegerLimits:
     if dtype not in KINDS["integral"]:
         raise TypeError(f"iinfo: the dtype is {dtype.name}; accepted are integer dtypes")
     bits = dtype.itemsize * 8
-    if dtype is _C.uint8:
+    if dtype in _UNSIGNED:
         return IntegerLimits(bits, 2**bits - 1, 0, dtype)
     return IntegerLimits(bits, 2 ** (bits - 1) - 1, -(2 ** (bits - 1)), dtype)

@@ -70,6 +70,7 @@ cosh = _unary("cosh", "Hyperbolic cosines.")
 divide = _binary("divide", "x1 / x2; of integers too a float.", "div")
 equal = _binary("equal", "Whether x1 == x2, for each element.", "eq")
 exp = _unary("exp", "e to the power of each element.")
+expm1 = _unary("expm1", "exp(x) - 1, exact also near 0.")
 floor = _unary("floor", "Rounded down to whole numbers.")
 floor_divide = _binary("floor_divide", "x1 / x2, rounded down.")
 greater = _binary("greater", "Whether x1 > x2, for each element.", "gt")
@@ -110,15 +111,6 @@ subtract = _binary("subtract", "x1 - x2.", "sub")
 tan = _unary("tan", "Tangents of angles in radians.")
 tanh = _unary("tanh", "Hyperbolic tangents.")
 trunc = _unary("trunc", "Rounded towards 0 to whole numbers.")
-
-
-def expm1(x: Tensor, /) -> Tensor:
-    """exp(x) - 1, exact also near 0."""
-    found: Tensor = ops.aten.expm1(require_tensor("expm1", "x", x))
-    if not found.dtype.is_complex:
-        return found
-    # The operator's products make NaN of an infinity and a 0.
-    return ops.aten.where.self(ops.aten.isfinite(found), found, ops.aten.exp(x) - 1)
 
 
 def round(x: Tensor, /) -> Tensor:

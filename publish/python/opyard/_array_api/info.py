@@ -9,8 +9,8 @@ from .data_types import isdtype
 
 # The versions of the standard that the namespace follows, the newest last.
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64", "complex64")
-_NAMES = (*_DTYPES, "complex128")
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_NAMES = ("bool", *_INTEGERS, "float32", "float64", "complex64", "complex128")
 
 
 def namespace_of(api_version: str | None) -> ModuleType:

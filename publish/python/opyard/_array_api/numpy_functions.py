@@ -141,6 +141,35 @@ def _array_equal(x: Any, y: Any) -> bool:
     return first.shape == second.shape and bool(ops.aten.equal(first, second))
 
 
+def _astype(x: Tensor, dtype: Any, copy: bool = True, device: Any = None) -> Tensor:
+    return data_types.astype(x, dtypes.require(dtype), copy=copy, device=device)
+
+
+def _can_cast(from_: Any, to: Any) -> bool:
+    given = from_ if isinstance(from_, Tensor) else dtypes.require(from_)
+    return data_types.can_cast(given, dtypes.require(to))
+
+
+def _result_type(*given: Any) -> _C.dtype:
+    is_kept = (Tensor, bool, int, float, complex)
+    return data_types.result_type(
+        *(each if isinstance(each, is_kept) else dtypes.require(each) for each in given)
+    )
+
+
+def _linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    first, last = data_types.together("numpy.linspace", start=start, stop=stop)
+    if not data_types.is_float(first.dtype):
+        first, last = (data_types.converted(each, _C.float32) for each in (first, last))
+    first, last = manipulation.broadcast_arrays(first, last)
+    parts = creation.linspace(0.0, 1.0, num, dtype=first.dtype, endpoint=endpoint)
+    weights = ops.aten.reshape(parts, (-1, *[1] * first.ndim))
+    made = manipulation.moveaxis(ops.aten.lerp(first, last, weights), 0, axis)
+    return made if dtype is None else ops.aten.to(made, dtype)
+
+
 def _imag(x: Tensor) -> Tensor:
     return elementwise.imag(x) if x.dtype.is_complex else creation.zeros_like(x)
 
@@ -158,8 +187,10 @@ _COUNTERPARTS: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy.argsort": (_ordering(searching.argsort), "x | axis kind"),
     "numpy.around": (_round, "x | decimals out"),
     "numpy.array_equal": (_array_equal, "x y |"),
+    "numpy.astype": (_astype, "x dtype | copy device"),
     "numpy.broadcast_arrays": (manipulation.broadcast_arrays, "*"),
     "numpy.broadcast_to": (manipulation.broadcast_to, "x shape |"),
+    "numpy.can_cast": (_can_cast, "from_ to | casting"),
     "numpy.clip": (elementwise.clip, "x | min max out"),
     "numpy.concatenate": (manipulation.concat, "arrays | axis out"),
     "numpy.count_nonzero": (reductions.count_nonzero, "x | axis"),
@@ -176,6 +207,7 @@ _COUNTERPARTS: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy.full_like": (creation.full_like, "x fill_value | dtype"),
     "numpy.imag": (_imag, "x |"),
     "numpy.isclose": (_isclose, "x y | rtol atol equal_nan"),
+    "numpy.linspace": (_linspace, "start stop | num endpoint retstep dtype axis"),
     "numpy.matrix_transpose": (linalg.matrix_transpose, "x |"),
     "numpy.max": (reductions.max, "x | axis out keepdims"),
     "numpy.mean": (_converting(reductions.mean), "x | axis dtype out keepdims"),
@@ -190,6 +222,7 @@ _COUNTERPARTS: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy.real": (elementwise.real, "x |"),
     "numpy.repeat": (_repeat, "x repeats | axis"),
     "numpy.reshape": (manipulation.reshape, "x shape | order copy"),
+    "numpy.result_type": (_result_type, "*"),
     "numpy.roll": (manipulation.roll, "x shift | axis"),
     "numpy.round": (_round, "x | decimals out"),
     "numpy.searchsorted": (_searchsorted, "x y | side sorter"),

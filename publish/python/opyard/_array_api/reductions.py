@@ -17,7 +17,7 @@ from .arguments import (
     require_int,
     require_tensor,
 )
-from .data_types import converted, is_float, result_type
+from .data_types import KINDS, converted, is_float, result_type
 
 
 def _over(
@@ -36,10 +36,12 @@ def _over(
 
 
 def _accumulated(function: str, x: Tensor, dtype: DType | None) -> DType:
-    """The dtype of a sum or product: that of the elements, int64 for integers."""
+    """The dtype of a sum or product: that of floats, and of integers the widest of their kind."""
     if dtype is not None:
         return require_dtype(function, dtype)
-    return x.dtype if is_float(x.dtype) else _C.int64
+    if is_float(x.dtype):
+        return x.dtype
+    return _C.uint64 if x.dtype in KINDS["unsigned integer"] else _C.int64
 
 
 def _in_floats(x: Tensor) -> Tensor:
@@ -49,7 +51,7 @@ def _in_floats(x: Tensor) -> Tensor:
 def sum(
     x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Sums; of integers in int64, unless a dtype is given."""
+    """Sums; of integers in int64 or uint64, unless a dtype is given."""
     x = require_tensor("sum", "x", x)
     dtype = _accumulated("sum", x, dtype)
     return _over("sum", x, axis, keepdims, ops.aten.sum.dim_IntList, dtype=dtype)
@@ -58,7 +60,7 @@ def sum(
 def prod(
     x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Products; of integers in int64, unless a dtype is given."""
+    """Products; of integers in int64 or uint64, unless a dtype is given."""
     x = require_tensor("prod", "x", x)
     dtype = _accumulated("prod", x, dtype)
     x = converted(x, dtype)
