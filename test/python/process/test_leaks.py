@@ -318,6 +318,7 @@ SCENARIOS = {
         d.check_writes(sample=1), lambda: opyard.ops.aten.neg(X)),
     "dispatch.provenance": lambda: d.provenance("leaks::op", "CPU"),
     "dispatch.alias_analysis": lambda: d.alias_analysis("leaks::op"),
+    "dispatch.operator_names": d.operator_names,
     "dispatch.operators_at": lambda: d.operators_at("CPU"),
     "dispatch.dangling": d.dangling,
     "dispatch.dump": lambda: d.dump("leaks::op"),
