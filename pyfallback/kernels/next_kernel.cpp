@@ -82,7 +82,8 @@ Owned next_kernel_overload(const NextKernel& kernel, const Operator& op) {
   return Owned::share(kernel.overload);
 }
 
-void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void call_next_kernel_function(const Record& record, const Operator& op, DispatchKeySet keys,
+                               Stack& stack) {
   const NextKernel& kernel = *static_cast<const NextKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
   enter_python(runtime, [&] {
@@ -107,6 +108,15 @@ void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet ke
                             &record};
     push_results(runtime, returner, op, result.get(), stack);
   });
+}
+
+void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const NextKernel& kernel = *static_cast<const NextKernel*>(record.context);
+  KernelConvention convention;
+  convention.with_keyset = kernel.with_keyset;
+  convention.key = record.key;
+  run_by_trampoline(kernel.runtime, &call_next_kernel_function, convention, record, op, keys,
+                    stack);
 }
 
 PyObject* get_op(PyObject* self, void*) {
