@@ -27,6 +27,7 @@ _LATE = {
     "SymFloat": ("opyard._tensor.symbolic", "SymFloat"),
     "SymInt": ("opyard._tensor.symbolic", "SymInt"),
     "schema": ("opyard.schema", "parse"),
+    "field_values": ("opyard._library.annotations", "field_values"),
     "c_function": ("opyard._library.c_function", "CFunction"),
     "annotations": ("opyard._core.signatures", "annotations"),
     "decompose": ("opyard._core.signatures", "decompose"),
