@@ -82,8 +82,8 @@ Owned next_kernel_overload(const NextKernel& kernel, const Operator& op) {
   return Owned::share(kernel.overload);
 }
 
-void call_next_kernel_function(const Record& record, const Operator& op, DispatchKeySet keys,
-                               Stack& stack) {
+[[gnu::noinline]] void call_next_kernel_function(const Record& record, const Operator& op,
+                                                 DispatchKeySet keys, Stack& stack) {
   const NextKernel& kernel = *static_cast<const NextKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
   enter_python(runtime, [&] {
@@ -112,11 +112,12 @@ void call_next_kernel_function(const Record& record, const Operator& op, Dispatc
 
 void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const NextKernel& kernel = *static_cast<const NextKernel*>(record.context);
-  KernelConvention convention;
-  convention.with_keyset = kernel.with_keyset;
-  convention.key = record.key;
-  run_by_trampoline(kernel.runtime, &call_next_kernel_function, convention, record, op, keys,
-                    stack);
+  Interpreter& tag = *kernel.runtime.tag;
+  const InterpreterVTable& table = tag.vtable();
+  if (&table == &disarmed_vtable()) return call_next_kernel_function(record, op, keys, stack);
+  leave_for_trampoline(record, &call_next_kernel_function);
+  table.python_op_registration_trampoline(tag, op, record.key, keys, stack, kernel.with_keyset,
+                                          false);
 }
 
 PyObject* get_op(PyObject* self, void*) {

@@ -271,15 +271,8 @@ namespace {
   find_and_run(runtime, op, key, keys, stack, {with_keyset, with_op});
 }
 
-void run_by_trampoline(const Runtime& runtime, BoxedFunction run, KernelConvention convention,
-                       const Record& record, const Operator& op, DispatchKeySet keys,
-                       Stack& stack) {
-  Interpreter& tag = *runtime.tag;
-  const InterpreterVTable& table = tag.vtable();
-  if (&table == table_of_ended) return run(record, op, keys, stack);
+void leave_for_trampoline(const Record& record, BoxedFunction run) noexcept {
   served_other = {&record, run};
-  table.python_op_registration_trampoline(tag, op, convention.key, keys, stack,
-                                          convention.with_keyset, convention.with_op);
 }
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,

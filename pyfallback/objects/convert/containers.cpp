@@ -55,8 +55,8 @@ Owned fields_of_dataclass(Runtime& runtime, PyObject* object) {
     if (!clear_if(PyExc_AttributeError)) throw_python_error(runtime);
     return {};
   }
-  Owned fields = require(
-      runtime, PyObject_CallOneArg(require_hook(runtime, hook::field_values), object));
+  Owned fields =
+      require(runtime, PyObject_CallOneArg(require_hook(runtime, hook::field_values), object));
   return PyTuple_Check(fields.get()) ? std::move(fields) : Owned();
 }
 

@@ -285,8 +285,8 @@ def infer_schema(
     numbers.Number for Scalar, X | None for X?, list[X] for X[], and so does tuple[X, ...] of a
     parameter; keyword-only parameters follow "*".
     The arrays of NumPy and PyTorch stand for Tensor, Literal and Enum for str or int, a NamedTuple
-    for a tuple, and so does a dataclass of a parameter. With Tag.inplace or Tag.out among `tags` the results are those that are written to,
-    as custom_op() says.
+    for a tuple, and so does a dataclass of a parameter. With Tag.inplace or Tag.out among `tags`
+    the results are those that are written to, as custom_op() says.
 
     Raises ValueError, with the signature, for what a schema cannot say: parameters by position
     only and *args, missing annotations, types and defaults without a counterpart, and names in

@@ -1,4 +1,4 @@
-// test_autograd_search.cpp: protects the search for the inputs of a run: which functions it looks at.
+// test_autograd_search.cpp: protects the search for the inputs of a run.
 // Suspect find_needed() of autograd/src/engine.cpp, and topological numbers in function.h.
 #include <gtest/gtest.h>
 

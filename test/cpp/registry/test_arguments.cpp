@@ -89,13 +89,13 @@ TEST_F(Arguments, D6_ASelfIsTheFirstArgumentAndNamesFollow) {
 
 TEST_F(Arguments, D6_ResultsReplaceTheArgumentsAndWhatIsBelowStays) {
   const Registration op = define("t::swap(int a, int b, bool fail=False) -> (int, int)");
-  const Registration kernel = implement(
-      "t::swap", DispatchKey::CompositeExplicitAutograd,
-      Kernel::from(
-          [](std::int64_t a, std::int64_t b, bool fail) -> std::tuple<std::int64_t, std::int64_t> {
-            OPYARD_CHECK(!fail, BadValue, "planted");
-            return {b, a};
-          }));
+  const Registration kernel =
+      implement("t::swap", DispatchKey::CompositeExplicitAutograd,
+                Kernel::from([](std::int64_t a, std::int64_t b,
+                                bool fail) -> std::tuple<std::int64_t, std::int64_t> {
+                  OPYARD_CHECK(!fail, BadValue, "planted");
+                  return {b, a};
+                }));
   const Operator& swap = registry().require("t::swap");
   Stack stack;
   push_all(stack, "below", 2.5, 1, 2, false);

@@ -149,8 +149,7 @@ TEST(Types, C28_AVariantIsAUnion) {
       Value::list({Value(1), Value("a")}));
   const List<IntOrText> list{IntOrText("a")};
   round_trip<const List<IntOrText>&, List<IntOrText>>("Union(int, str)[]", list, list.value());
-  EXPECT_THROWN(Value(2.5).to<IntOrText>(), BadArgument,
-                "expected Union(int, str) but got Double");
+  EXPECT_THROWN(Value(2.5).to<IntOrText>(), BadArgument, "expected Union(int, str) but got Double");
 }
 
 TEST(Types, C28_ContainersOfEveryKindAreArgumentTypes) {
@@ -164,14 +163,14 @@ TEST(Types, C28_ContainersOfEveryKindAreArgumentTypes) {
   round_trip<std::optional<Ints>, std::optional<Ints>>("int[]?", Ints{1}, ints({1}));
   using Pair = std::tuple<std::int64_t, Ints>;
   const Registration op = define("t::shape((int, int[]) pair, int[] shape) -> int[]");
-  const Registration kernel =
-      implement("t::shape", K::CompositeExplicitAutograd,
-                Kernel::from([](const Pair& pair, IntSpan shape) {
-                  Ints all(shape.begin(), shape.end());
-                  all.push_back(std::get<0>(pair));
-                  for (const std::int64_t size : std::get<1>(pair)) all.push_back(size);
-                  return all;
-                }));
+  const Registration kernel = implement("t::shape", K::CompositeExplicitAutograd,
+                                        Kernel::from([](const Pair& pair, IntSpan shape) {
+                                          Ints all(shape.begin(), shape.end());
+                                          all.push_back(std::get<0>(pair));
+                                          for (const std::int64_t size : std::get<1>(pair))
+                                            all.push_back(size);
+                                          return all;
+                                        }));
   Stack stack;
   stack.push(Value::tuple({Value(3), ints({4})}));
   stack.push(ints({1, 2}));

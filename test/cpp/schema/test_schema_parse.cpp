@@ -97,10 +97,10 @@ TEST(SchemaParse, C4_BaseTypesAreKnownByTheirNames) {
 #include "opyard/schema/types.def"
 #undef OPYARD_BASE_TYPE
   for (const char* name :
-       {"Tensor",    "int",          "float",   "bool",    "complex",   "str",     "Scalar",
-        "number",    "SymInt",       "SymBool", "Device",  "SymFloat",  "Layout",  "ScalarType",
-        "QScheme",   "MemoryFormat", "Dimname", "Storage", "Generator", "Stream",  "DeviceIndex",
-        "NoneType",  "AnyClassType", "Any",     "Capsule", "AnyEnumType"}) {
+       {"Tensor",   "int",          "float",   "bool",    "complex",    "str",    "Scalar",
+        "number",   "SymInt",       "SymBool", "Device",  "SymFloat",   "Layout", "ScalarType",
+        "QScheme",  "MemoryFormat", "Dimname", "Storage", "Generator",  "Stream", "DeviceIndex",
+        "NoneType", "AnyClassType", "Any",     "Capsule", "AnyEnumType"}) {
     const Argument found = argument(std::string(name) + " x");
     EXPECT_EQ(to_string(*found.type), name == std::string_view("number") ? "Scalar" : name);
   }

@@ -1,4 +1,4 @@
-"""test_mode_threads.py: which threads and contexts have the modes of the thread that made them (F53).
+"""test_mode_threads.py: threads and contexts that have the modes of another thread (F53).
 
 Suspect dispatcher/src/thread/modes.cpp, thread_context.cpp beside it, autograd/src/engine.cpp.
 """

@@ -136,7 +136,8 @@ def test_X7_a_function_gets_the_class_that_it_names(made, x, kind, given, wanted
 
 def test_C28_a_dataclass_stands_for_a_tuple_of_its_fields(made, x):
     f = made(Options)
-    assert str(f.op._schema).endswith("f(Tensor x, (SymInt, str, (SymInt, float, str)?, float) option) -> Tensor")  # fmt: skip
+    fields = "(SymInt, str, (SymInt, float, str)?, float)"
+    assert str(f.op._schema).endswith(f"f(Tensor x, {fields} option) -> Tensor")
     given = Options(3, Side.RIGHT, Window(1, 2.0, Side.RIGHT), scale=2.0)
     f(x, given)
     f(x, (3, "RIGHT", (1, 2.0, "RIGHT"), 2.0))
@@ -190,7 +191,9 @@ def test_C28_a_result_is_no_dataclass():
     def f(size: int) -> list[Options]:
         return []
 
-    with pytest.raises(ValueError, match=r"\(a result is a tuple; say a NamedTuple with the fields"):
+    with pytest.raises(
+        ValueError, match=r"\(a result is a tuple; say a NamedTuple with the fields"
+    ):
         infer_schema(f, mutates_args=())
 
 

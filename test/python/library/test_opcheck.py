@@ -11,7 +11,12 @@ import pytest
 import opyard
 from opyard.library import OpCheckError, opcheck, register_fake
 
-TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+TESTS = (
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_dynamic",
+)
 GOOD = dict.fromkeys(TESTS, "SUCCESS")
 DYNAMIC = "test_aot_dispatch_dynamic"
 
@@ -111,8 +116,11 @@ def dynamic_fault(f, *args, **options):
 
 
 def test_F30_gradients_in_a_graph_are_those_of_a_backward(define, library, x, y):
-    f = define("f(Tensor x, Tensor[] ys, float s) -> (Tensor, Tensor)",
-               CPU=lambda x, ys, s: (x * ys[0] * s, x + 1), Meta=lambda x, ys, s: (x * 1, x * 1))  # fmt: skip
+    f = define(
+        "f(Tensor x, Tensor[] ys, float s) -> (Tensor, Tensor)",
+        CPU=lambda x, ys, s: (x * ys[0] * s, x + 1),
+        Meta=lambda x, ys, s: (x * 1, x * 1),
+    )
     library.derivative("f", {"x": "grad0 * ys[0] * s + grad1"})
     x.requires_grad_()
     assert opcheck(f, (x, [y, y], 2.0)) == GOOD
@@ -134,8 +142,8 @@ def test_F30_a_gradient_that_another_run_gives_otherwise_is_found(define, x):
     assert not calls
     text = dynamic_fault(f, x.requires_grad_())
     assert text == (
-        "the gradient of the tensor 0 among the arguments has 0.5 as element 0 in a graph, and 0.25 "
-        "in a call"
+        "the gradient of the tensor 0 among the arguments has 0.5 as element 0 in a graph, and "
+        "0.25 in a call"
     )
 
 

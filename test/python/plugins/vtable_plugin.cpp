@@ -223,8 +223,8 @@ void incref_on_another_thread(const Tensor& x) {
   std::thread([&] { tag.incref(object); }).join();
 }
 
-// A tag begins with the address of its table. Puts a copy there that counts calls of the trampoline;
-// again, the one that was there.
+// A tag begins with the address of its table. Puts a copy there that counts calls of the
+// trampoline; again, the one that was there.
 std::atomic<std::int64_t> trampolines{0};
 void count_trampolines(const Tensor& x) {
   static const opyard::InterpreterVTable* former = nullptr;

@@ -1,10 +1,10 @@
 // opyard/registry/variant.h: std::variant as an argument or a result: Union(A, B).
 //
-//   m.impl("scale", DispatchKey::CPU, [](const Tensor& x, const std::variant<double, Tensor>& by) …);
+//   Tensor scale(const Tensor& x, const std::variant<double, Tensor>& by);
+//   m.def("scale(Tensor x, Union(float, Tensor) by) -> Tensor", &scale);
 //
-// for the schema "scale(Tensor x, Union(float, Tensor) by) -> Tensor". Of the alternatives the first
-// that accepts a value is the one that a kernel gets, so an int is no float here. As everywhere in a
-// union, tensors add no keys to a call.
+// A kernel gets the first of the alternatives that accepts the value, so an int is no float here.
+// As everywhere in a union, tensors add no keys to a call.
 //
 // It is not among what opyard/library.h includes, since <variant> costs each file that registers a
 // kernel.
