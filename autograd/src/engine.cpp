@@ -5,7 +5,8 @@
 // is too deep.
 //
 // [Wanted] With inputs, a function is needed if an input, or something needed, can be reached from
-// it; found in the reverse of an order in which functions come before those they lead to.
+// it; found in the reverse of an order in which functions come before those they lead to. Functions
+// below all inputs by their topological numbers lead to none, and are not looked at.
 //
 // All that a run counts and collects is in the run, none of it in functions.
 #include "opyard/autograd/engine.h"
@@ -135,6 +136,16 @@ struct RunState {
     return number;
   }
 
+  // The lowest topological number that a function needs to lead to an input, or to be one.
+  std::uint32_t lowest_input() const {
+    if (run.inputs.empty()) return 0;
+    std::uint32_t lowest = ~std::uint32_t{0};
+    for (const Edge& input : run.inputs) {
+      if (input) lowest = std::min(lowest, input.function->topological_number());
+    }
+    return lowest;
+  }
+
   void count() {
     tasks.reserve(usual_count);
     targets.reserve(2 * usual_count);
@@ -142,12 +153,14 @@ struct RunState {
     for (const Root& root : roots) {
       if (root.edge) number_of(root.edge.function.get());
     }
+    const std::uint32_t lowest = lowest_input();
     for (std::size_t at = 0; at < tasks.size(); ++at) {  // grows meanwhile
       const Function& function = *tasks[at].function;
       tasks[at].targets = targets.size();
       for (std::size_t i = 0; i < function.edge_count(); ++i) {
         Function* const next = function.edge(i).function.get();
-        const std::uint32_t number = next == nullptr ? kNobody : number_of(next);
+        const bool leads_nowhere = next == nullptr || next->topological_number() < lowest;
+        const std::uint32_t number = leads_nowhere ? kNobody : number_of(next);
         targets.push_back(number);
         if (number != kNobody) ++tasks[number].dependencies;
       }

@@ -82,7 +82,8 @@ Owned next_kernel_overload(const NextKernel& kernel, const Operator& op) {
   return Owned::share(kernel.overload);
 }
 
-void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+[[gnu::noinline]] void call_next_kernel_function(const Record& record, const Operator& op,
+                                                 DispatchKeySet keys, Stack& stack) {
   const NextKernel& kernel = *static_cast<const NextKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
   enter_python(runtime, [&] {
@@ -107,6 +108,16 @@ void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet ke
                             &record};
     push_results(runtime, returner, op, result.get(), stack);
   });
+}
+
+void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const NextKernel& kernel = *static_cast<const NextKernel*>(record.context);
+  Interpreter& tag = *kernel.runtime.tag;
+  const InterpreterVTable& table = tag.vtable();
+  if (&table == &disarmed_vtable()) return call_next_kernel_function(record, op, keys, stack);
+  leave_for_trampoline(record, &call_next_kernel_function);
+  table.python_op_registration_trampoline(tag, op, record.key, keys, stack, kernel.with_keyset,
+                                          false);
 }
 
 PyObject* get_op(PyObject* self, void*) {

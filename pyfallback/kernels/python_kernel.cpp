@@ -7,7 +7,8 @@
 // an operator and a key: python_op_registration_trampoline. The record that is meant need not be
 // the one that the table of the operator leads to: an override calls the kernel below it, a
 // fallback serves many operators. So it is left beside the call, for the thread, and taken from
-// there before anything else can run.
+// there before anything else can run. A record of another kind, such as one that gets call_next,
+// brings the function that runs it, and has a place of its own, which is looked at second.
 //
 // [Errors] An exception of the function leaves as an Error that carries it, and becomes the same
 // object again if Python called.
@@ -162,6 +163,11 @@ const InterpreterVTable* const table_of_ended = &disarmed_vtable();
 
 // See [Trampoline].
 constinit __thread const Record* served __attribute__((tls_model("initial-exec"))) = nullptr;
+struct ServedOther {
+  const Record* record;
+  BoxedFunction run;
+};
+constinit __thread ServedOther served_other __attribute__((tls_model("initial-exec"))) = {};
 
 // Nothing but a choice, which jumps: each way takes the GIL for itself, and has a frame alone.
 [[gnu::always_inline]] inline void run_record(const Record& record, const Operator& op,
@@ -259,7 +265,14 @@ namespace {
   if (const Record* const record = std::exchange(served, nullptr)) {
     return run_record(*record, op, keys, stack);
   }
+  if (const ServedOther other = std::exchange(served_other, {}); other.record != nullptr) {
+    return other.run(*other.record, op, keys, stack);
+  }
   find_and_run(runtime, op, key, keys, stack, {with_keyset, with_op});
+}
+
+void leave_for_trampoline(const Record& record, BoxedFunction run) noexcept {
+  served_other = {&record, run};
 }
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,

@@ -27,6 +27,10 @@ extern const PythonKernelCalls python_kernel_calls;
 // The kernel behind a record, or null if it is none of this interpreter's.
 const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept;
 
+// Leaves a record that has no PythonKernel as its context, and the function that runs it, to the
+// next call of the table's trampoline on this thread: see [Trampoline] in python_kernel.cpp.
+void leave_for_trampoline(const Record& record, BoxedFunction run) noexcept;
+
 // A function's name, for the report of what is left; of an object that is no function, the class's.
 // With the GIL held.
 std::string name_of_function(PyObject* function);

@@ -265,6 +265,18 @@ bool is_dunder(PyObject* name) noexcept {
          PyUnicode_READ_CHAR(name, length - 2) == '_';
 }
 
+// What to say of an overload that is not defined and has kernels, else "".
+std::string kernels_alone(const PacketObject& packet, PyObject* overload) {
+  Py_ssize_t length = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(overload, &length);
+  if (text == nullptr) return "";  // the error that is raised takes the place of this one
+  OperatorName name{*packet.name, std::string(text, std::size_t(length))};
+  if (name.overload == "default") name.overload.clear();
+  if (!inspect::has_kernel(name)) return "";
+  return ": kernels are registered for " + to_string(name) +
+         ", but no definition; is a define() missing, or the library that has it?";
+}
+
 // Overloads first: packet.default, packet.Tensor; then what every object has.
 PyObject* packet_attribute(PyObject* self, PyObject* name) {
   PacketObject& packet = packet_of(self);
@@ -286,8 +298,8 @@ PyObject* packet_attribute(PyObject* self, PyObject* name) {
     if (PyErr_Occurred() != nullptr) return nullptr;
     PyObject* const found = PyObject_GenericGetAttr(self, name);
     if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
-      PyErr_Format(PyExc_AttributeError, "The underlying op of '%s' has no overload name '%U'",
-                   packet_path(packet).c_str(), name);
+      PyErr_Format(PyExc_AttributeError, "The underlying op of '%s' has no overload name '%U'%s",
+                   packet_path(packet).c_str(), name, kernels_alone(packet, name).c_str());
     }
     return found;
   });

@@ -27,6 +27,7 @@ _LATE = {
     "SymFloat": ("opyard._tensor.symbolic", "SymFloat"),
     "SymInt": ("opyard._tensor.symbolic", "SymInt"),
     "schema": ("opyard.schema", "parse"),
+    "field_values": ("opyard._library.annotations", "field_values"),
     "c_function": ("opyard._library.c_function", "CFunction"),
     "annotations": ("opyard._core.signatures", "annotations"),
     "decompose": ("opyard._core.signatures", "decompose"),
@@ -74,6 +75,7 @@ _LATE = {
     "find_mismatch": ("opyard._graphs", "find_mismatch"),
     "register_formula": ("opyard._autograd.registered", "register"),
     "formulas": ("opyard._gradients", "formulas"),
+    "find_graph_faults": ("opyard._autograd.graph_check", "find_faults"),
     "check_formulas": ("opyard._gradients", "check_formulas"),
 }
 # End of it.

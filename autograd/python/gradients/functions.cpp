@@ -342,6 +342,8 @@ void add_functions(py::module_& module) {
       .def_property_readonly("next_functions", &next_functions)
       .def_property_readonly("sequence_nr",
                              [](const SharedFunction& self) { return self.function->sequence(); })
+      .def_property_readonly(
+          "num_inputs", [](const SharedFunction& self) { return self.function->input_count(); })
       .def_property_readonly("call_site",
                              [](const SharedFunction& self) { return self.function->call_site(); })
       .def("__call__", &call_function)

@@ -3,9 +3,15 @@
 
 #include <algorithm>
 
+#include "opyard/registry/variant.h"
 #include "registry/built_in_records.h"
 
 namespace opyard {
+
+void detail::refuse_member(const Type& expected, const Value& value) {
+  fail(ErrorKind::BadArgument,
+       "expected " + to_string(expected) + " but got " + name_of(value.kind()));
+}
 
 bool detail::has_symbolic_int(std::span<const Value> arguments) noexcept {
   return std::ranges::any_of(arguments, [](const Value& value) {

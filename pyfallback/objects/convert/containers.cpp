@@ -9,7 +9,9 @@
 #include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "runtime/errors.h"
+#include "runtime/hooks.h"
 
+#include "opyard/detail/python/clear.h"
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/parse.h"
 
@@ -43,6 +45,20 @@ void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value
 }
 
 std::string index_place(std::size_t index) { return "[" + std::to_string(index) + "]"; }
+
+// The fields of an instance of a dataclass as a tuple; null for other objects.
+Owned fields_of_dataclass(Runtime& runtime, PyObject* object) {
+  PyObject* const cls = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) == 0) return {};
+  require_stack_for(runtime);
+  if (!Owned::steal(PyObject_GetAttrString(cls, "__dataclass_fields__"))) {
+    if (!clear_if(PyExc_AttributeError)) throw_python_error(runtime);
+    return {};
+  }
+  Owned fields =
+      require(runtime, PyObject_CallOneArg(require_hook(runtime, hook::field_values), object));
+  return PyTuple_Check(fields.get()) ? std::move(fields) : Owned();
+}
 
 bool is_tensor_type(const Type& type) {
   return type.kind() == TypeKind::Tensor ||
@@ -105,6 +121,8 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
 
 bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value,
               ForeignArguments* arrays) {
+  const Owned fields = PyTuple_Check(object) ? Owned() : fields_of_dataclass(runtime, object);
+  if (fields) object = fields.get();
   if (!PyTuple_Check(object) || std::size_t(PyTuple_GET_SIZE(object)) != type.elements().size()) {
     return false;
   }

@@ -121,6 +121,16 @@ def alias_analysis(op: object) -> str:
     return kind
 
 
+def operator_names() -> list[str]:
+    """The names of all operators that are defined, in order: "ns::name", "ns::name.overload".
+
+    Those of a plugin are among them when it is loaded.
+    """
+    from .. import _bind
+
+    return _bind.operator_names()
+
+
 def operators_at(key: "str | int | None" = None) -> list[str]:
     """The names of the operators that have a kernel at exactly this key, which may be an alias, in
     order; without a key of those that have one anywhere. Operators of which nothing but kernels is

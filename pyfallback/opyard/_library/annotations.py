@@ -6,7 +6,7 @@ and yet for another class in Python:
     numpy.ndarray, torch.Tensor   Tensor; the function gets an array of this class
     Literal["a", "b"]             str (or int, bool); other values are refused
     an Enum                       str: a member's name. With str or int among its bases, its value
-    a NamedTuple                  a tuple of its fields
+    a NamedTuple, a dataclass     a tuple of its fields; a dataclass for arguments only
     tuple[T, ...]                 a list of T
 
 The function of an operator that custom_op() makes gets the annotated class back, by `adapted`.
@@ -100,17 +100,41 @@ def is_named_tuple(annotation: Any) -> bool:
     )
 
 
+def is_dataclass(annotation: Any) -> bool:
+    return isinstance(annotation, type) and dataclasses.is_dataclass(annotation)
+
+
+def _names_of_fields(cls: Any) -> list[str]:
+    """Of a NamedTuple, or those of a dataclass that its __init__ takes."""
+    if is_dataclass(cls):
+        return [field.name for field in dataclasses.fields(cls) if field.init]
+    return list(cls._fields)
+
+
 def field_types(cls: type) -> list[Any]:
-    """The annotations of the fields of a NamedTuple; Any for those that have none."""
+    """The annotations of the fields of a NamedTuple or dataclass; Any for those that have none."""
     hints = typing.get_type_hints(cls, include_extras=True)
-    return [hints.get(field, Any) for field in cls._fields]  # type: ignore[attr-defined]
+    return [hints.get(field, Any) for field in _names_of_fields(cls)]
+
+
+def field_values(instance: Any) -> "tuple | None":
+    """What the tuple has that an instance of a dataclass stands for; None for what is none."""
+    if isinstance(instance, type) or not dataclasses.is_dataclass(instance):
+        return None
+    return tuple(getattr(instance, name) for name in _names_of_fields(type(instance)))
+
+
+def why_no_tuple(cls: Any) -> str:
+    """Why no tuple stands for a dataclass; "" if one does."""
+    pseudo = cls.__dataclass_fields__.values()
+    if any(str(field._field_type) == "_FIELD_INITVAR" for field in pseudo):
+        return "its InitVar cannot be read from an instance; make it a field"
+    return "" if _names_of_fields(cls) else "it has no fields that are given"
 
 
 def advice(annotation: Any) -> str:
     """What to write in place of an annotation that no schema has; "" if that is not known."""
     origin = typing.get_origin(annotation) or annotation
-    if dataclasses.is_dataclass(annotation):
-        return "for a dataclass, say a NamedTuple with its fields, or take the fields one by one"
     if origin in (bytes, bytearray, memoryview):
         return "say Any, which passes bytes as they are, or a Tensor of uint8"
     if origin is collections.abc.Callable:
@@ -185,6 +209,18 @@ def _as_tuple(*values: Any) -> tuple:
     return values
 
 
+def _instance(cls: Any, fields: _Converter) -> _Converter:
+    """What makes a dataclass of a tuple of its fields; an instance stays as it is."""
+    names = _names_of_fields(cls)
+
+    def make(values: Any) -> Any:
+        if isinstance(values, cls):
+            return values
+        return cls(**dict(zip(names, fields(values), strict=True)))
+
+    return make
+
+
 def _converter(annotation: Any, name: str) -> "_Converter | None":
     """What a value of a schema's type becomes before the function gets it; None for no change."""
     annotation = bare(annotation)
@@ -198,6 +234,9 @@ def _converter(annotation: Any, name: str) -> "_Converter | None":
         return _member(annotation, name)
     if is_named_tuple(annotation):
         return _fields(annotation, [_converter(each, name) for each in field_types(annotation)])
+    if is_dataclass(annotation):
+        makers = [_converter(each, name) for each in field_types(annotation)]
+        return _instance(annotation, _fields(_as_tuple, makers))
     if origin in (typing.Union, types.UnionType):
         rest = [part for part in parts if part is not type(None)]
         make = _converter(rest[0], name) if len(rest) == 1 else None

@@ -6,6 +6,8 @@ get_ctx().new_dynamic_size() gives a number that is not known: a SymInt.
 """
 
 import itertools
+import math
+import operator
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -22,12 +24,23 @@ _known_fakes: dict[str, tuple] = {}
 _names = itertools.count()
 
 
-class _DynamicSize:
-    """A node for a size that only the elements tell. It computes in text; nothing decides it."""
+class DynamicSize:
+    """A node for a size, or a number made of sizes. It computes in text, and with its hint.
 
-    def __init__(self, text: str, kind: str = "int", least: int = 0, most: int | None = None):
+    Without a hint it is a size that only the elements tell, and nothing decides it.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        kind: str = "int",
+        least: int | None = 0,
+        most: int | None = None,
+        hint: Any = None,
+    ) -> None:
         self.text, self.kind = text, kind
         self.min, self.max = least, most
+        self.hint = hint
 
     def __str__(self) -> str:
         return self.text
@@ -41,56 +54,65 @@ class _DynamicSize:
     def is_bool(self) -> bool:
         return self.kind == "bool"
 
-    def wrap_int(self, number: int) -> "_DynamicSize":
-        return _DynamicSize(str(number), "int", number, number)
+    def wrap_int(self, number: int) -> "DynamicSize":
+        return DynamicSize(str(number), "int", number, number, number)
 
-    def wrap_float(self, number: float) -> "_DynamicSize":
-        return _DynamicSize(repr(number), "float")
+    def wrap_float(self, number: float) -> "DynamicSize":
+        return DynamicSize(repr(number), "float", hint=number)
 
-    def wrap_bool(self, truth: bool) -> "_DynamicSize":
-        return _DynamicSize(repr(truth), "bool")
+    def wrap_bool(self, truth: bool) -> "DynamicSize":
+        return DynamicSize(repr(truth), "bool", hint=truth)
 
     def maybe_as_int(self) -> int | None:
         return self.min if self.kind == "int" and self.min == self.max else None
 
-    def _undecidable(self, file: str, line: int) -> Any:
+    def _decide(self, file: str, line: int) -> Any:
+        if self.hint is not None:
+            return self.hint
         raise RuntimeError(
             f"{file}:{line} asks for the value of {self.text}, which depends on the elements of a "
             "tensor; a fake kernel has none"
         )
 
-    guard_int = guard_float = guard_bool = _undecidable
+    guard_int = guard_float = guard_bool = _decide
 
 
-def _binary(name: str, sign: str, kind: str | None = None) -> None:
-    def apply(self: _DynamicSize, other: _DynamicSize) -> _DynamicSize:
-        return _DynamicSize(f"({self.text} {sign} {other.text})", kind or self.kind, None)
+def _binary(name: str, sign: str, compute: Callable[..., Any], kind: str | None = None) -> None:
+    def apply(self: DynamicSize, other: DynamicSize) -> DynamicSize:
+        known = self.hint is not None and other.hint is not None
+        hint = compute(self.hint, other.hint) if known else None
+        text = f"({self.text} {sign} {other.text})"
+        return DynamicSize(text, kind or self.kind, None, hint=hint)
 
-    setattr(_DynamicSize, name, apply)
-
-
-def _unary(name: str, kind: str | None = None) -> None:
-    def apply(self: _DynamicSize) -> _DynamicSize:
-        return _DynamicSize(f"{name}({self.text})", kind or self.kind, None)
-
-    setattr(_DynamicSize, name, apply)
+    setattr(DynamicSize, name, apply)
 
 
-for _name, _sign in {
-    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "pow": "**",
-    "sym_min": "min", "sym_max": "max",
-}.items():  # fmt: skip
-    _binary(_name, _sign)
-_binary("truediv", "/", "float")
-for _name, _sign in {
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "sym_and": "and",
-    "sym_or": "or",
-}.items():  # fmt: skip
-    _binary(_name, _sign, "bool")
-for _name, _kind in {
-    "neg": None, "floor": "int", "ceil": "int", "sym_not": "bool", "sym_float": "float",
-}.items():  # fmt: skip
-    _unary(_name, _kind)
+def _unary(name: str, compute: Callable[..., Any], kind: str | None = None) -> None:
+    def apply(self: DynamicSize) -> DynamicSize:
+        hint = None if self.hint is None else compute(self.hint)
+        return DynamicSize(f"{name}({self.text})", kind or self.kind, None, hint=hint)
+
+    setattr(DynamicSize, name, apply)
+
+
+for _name, _sign, _compute in (
+    ("add", "+", operator.add), ("sub", "-", operator.sub), ("mul", "*", operator.mul),
+    ("floordiv", "//", operator.floordiv), ("mod", "%", operator.mod), ("pow", "**", operator.pow),
+    ("sym_min", "min", min), ("sym_max", "max", max),
+):  # fmt: skip
+    _binary(_name, _sign, _compute)
+_binary("truediv", "/", operator.truediv, "float")
+for _name, _sign, _compute in (
+    ("eq", "==", operator.eq), ("ne", "!=", operator.ne), ("lt", "<", operator.lt),
+    ("le", "<=", operator.le), ("gt", ">", operator.gt), ("ge", ">=", operator.ge),
+    ("sym_and", "and", operator.and_), ("sym_or", "or", operator.or_),
+):  # fmt: skip
+    _binary(_name, _sign, _compute, "bool")
+_unary("neg", operator.neg)
+_unary("floor", math.floor, "int")
+_unary("ceil", math.ceil, "int")
+_unary("sym_not", operator.not_, "bool")
+_unary("sym_float", float, "float")
 
 
 class FakeContext:
@@ -114,7 +136,7 @@ class FakeContext:
                 f"{self.op}: a size from {min} to {max} is none; min is at least 0 and max at "
                 "least min"
             )
-        return SymInt(_DynamicSize(f"u{next(_names)}", "int", min, max))
+        return SymInt(DynamicSize(f"u{next(_names)}", "int", min, max))
 
 
 def get_ctx() -> FakeContext:

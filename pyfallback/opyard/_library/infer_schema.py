@@ -24,8 +24,10 @@ from .annotations import (
     bare,
     enum_base,
     field_types,
+    is_dataclass,
     is_enum,
     is_named_tuple,
+    why_no_tuple,
 )
 from .contract import Contract
 
@@ -88,6 +90,10 @@ def _type(annotation: Any, alias: str = "") -> str:
         return _PLAIN[enum_base(annotation)]
     if is_named_tuple(annotation):
         return "(" + ", ".join(map(_type, field_types(annotation))) + ")"
+    if is_dataclass(annotation):
+        if why := why_no_tuple(annotation):
+            raise _Unsupported(why)
+        return "(" + ", ".join(map(_type, field_types(annotation))) + ")"
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Literal:
         return _literal_type(parts)
@@ -117,6 +123,11 @@ def _has_any_length(annotation: Any) -> bool:
     parts = typing.get_args(annotation)
     is_one = typing.get_origin(annotation) is tuple and Ellipsis in parts
     return is_one or any(map(_has_any_length, parts))
+
+
+def _has_dataclass(annotation: Any) -> bool:
+    annotation = bare(annotation)
+    return is_dataclass(annotation) or any(map(_has_dataclass, typing.get_args(annotation)))
 
 
 def _has_tensor(annotation: Any) -> bool:
@@ -238,6 +249,8 @@ class _Inference:
         try:
             if _has_any_length(annotation):
                 raise _Unsupported("for a tuple of any length, say list[T]")
+            if _has_dataclass(annotation):
+                raise _Unsupported("a result is a tuple; say a NamedTuple with the fields")
             return _type(annotation)
         except _Unsupported as why:
             reason = f" ({why})" if str(why) else ""
@@ -250,8 +263,8 @@ class _Inference:
 _NAMED = "infer::schema"  # a schema parses with a name
 _ACCEPTED = (
     "Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, Generator, Any, "
-    "numpy.ndarray, torch.Tensor, Literal, Enum, NamedTuple, and list, dict, tuple, Future and "
-    "optional of them"
+    "numpy.ndarray, torch.Tensor, Literal, Enum, NamedTuple, dataclass, and list, dict, tuple, "
+    "Future and optional of them"
 )
 
 
@@ -272,8 +285,8 @@ def infer_schema(
     numbers.Number for Scalar, X | None for X?, list[X] for X[], and so does tuple[X, ...] of a
     parameter; keyword-only parameters follow "*".
     The arrays of NumPy and PyTorch stand for Tensor, Literal and Enum for str or int, a NamedTuple
-    for a tuple. With Tag.inplace or Tag.out among `tags` the results are those that are written to,
-    as custom_op() says.
+    for a tuple, and so does a dataclass of a parameter. With Tag.inplace or Tag.out among `tags`
+    the results are those that are written to, as custom_op() says.
 
     Raises ValueError, with the signature, for what a schema cannot say: parameters by position
     only and *args, missing annotations, types and defaults without a counterpart, and names in

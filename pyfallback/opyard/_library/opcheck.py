@@ -16,9 +16,9 @@ from .. import _C
 from .._C import OpOverload, Tensor, from_numpy
 from .._core import hooks
 from .._core import ops as _ops
+from .._tensor.symbolic import SymInt
 from .declared import Watch, by_name, outputs_of, span_of, tensors_in
-
-_LATER = ("test_aot_dispatch_dynamic",)
+from .fake import DynamicSize
 
 
 class OpCheckError(Exception):
@@ -95,8 +95,40 @@ def _fakes(tensors: "list[Tensor]") -> "dict[int, Tensor]":
     return fakes
 
 
+def _dynamic(tensors: "list[Tensor]") -> "tuple[dict[int, Tensor], list[SymInt]]":
+    """Tensors without elements that look like these, with symbols for sizes from 2 on: one for
+    each size, whichever tensor has it. And the symbols.
+    """
+    symbols: dict[int, SymInt] = {}
+
+    def symbol(size: int) -> Any:
+        if size >= 2 and size not in symbols:
+            symbols[size] = SymInt(DynamicSize(f"s{len(symbols)}", "int", 2, None, size))
+        return symbols.get(size, size)
+
+    dynamic: dict[int, Tensor] = {}
+    for tensor in tensors:
+        if id(tensor) in dynamic:
+            continue
+        shape, strides = tensor.shape, list(tensor.strides)
+        sizes = [symbol(size) for size in shape]
+        known: dict[int, Any] = {1: 1}  # what a stride is made of
+        for at in sorted(range(len(sizes)), key=lambda i: (tensor.strides[i], tensor.shape[i])):
+            step = strides[at]
+            strides[at] = known.get(step, step)
+            known[step * shape[at]] = strides[at] * sizes[at] if step != 1 else sizes[at]
+        dynamic[id(tensor)] = _ops.ops.aten.empty_strided(
+            sizes, strides, dtype=tensor.dtype, device="meta"
+        )
+    return dynamic, list(symbols.values())
+
+
 class _Call:
     """An operator with arguments, which may be called with others like them."""
+
+    # How far apart results may be; None as the dtype says.
+    rtol: "float | None" = None
+    atol: "float | None" = None
 
     def __init__(self, op: OpOverload, args: tuple, kwargs: dict) -> None:
         self.op = op
@@ -160,10 +192,15 @@ def _list(faults: "list[str]") -> str:
 # test_faketensor -----------------------------------------------------------------------------
 
 
+def _hint(size: Any) -> "int | None":
+    """The number of a size; None for one that only elements tell."""
+    return size if isinstance(size, int) else getattr(size.node, "hint", None)
+
+
 def _same_sizes(real: Sequence[Any], fake: Sequence[Any]) -> bool:
     """A size that is not known yet may be any."""
     return len(real) == len(fake) and all(
-        not isinstance(b, int) or a == b for a, b in zip(real, fake, strict=True)
+        _hint(b) in (None, a) for a, b in zip(real, fake, strict=True)
     )
 
 
@@ -268,40 +305,81 @@ def _test_autograd_registration(call: _Call) -> None:
         )
 
 
+# test_aot_dispatch_dynamic -------------------------------------------------------------------
+
+
+def _test_aot_dispatch_dynamic(call: _Call) -> None:
+    """In a graph the call gives the same results and gradients; and results of the same sizes if
+    sizes are symbols.
+    """
+    originals = list({id(tensor): tensor for tensor in call.originals}.values())
+
+    def copies() -> "list[Tensor]":
+        copied = _copies(originals)
+        return [
+            copied[id(tensor)].detach().requires_grad_(tensor.requires_grad)
+            if tensor.requires_grad
+            else copied[id(tensor)]
+            for tensor in originals
+        ]
+
+    def outputs_with(replaced: "Mapping[int, Tensor]") -> "list[Any]":
+        args, kwargs = call.made_of(replaced)
+        return outputs_of(call.schema, call.op(*args, **kwargs))
+
+    def run(*tensors: Tensor) -> "list[Tensor]":
+        replaced = dict(zip(map(id, originals), tensors, strict=True))
+        return [tensor for _, tensor in tensors_in(outputs_with(replaced))]
+
+    writes = any(argument.is_write for argument in call.schema.arguments)
+    faults = hooks["find_graph_faults"](run, copies, writes, call.rtol, call.atol)
+    dynamic, symbols = _dynamic(originals)
+    try:
+        fakes = outputs_with(dynamic)
+    except Exception as error:
+        said = ", ".join(f"{symbol} = {_hint(symbol)}" for symbol in symbols) or "none"
+        raise OpCheckError(
+            f"called without elements and with symbols for sizes ({said}), it raised "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    outputs = outputs_with(dict(zip(map(id, originals), copies(), strict=True)))
+    for number, (real, fake) in enumerate(zip(outputs, fakes, strict=True)):
+        _compare(real, fake, f"with symbols for sizes the fake result {number}", faults)
+    if faults:
+        raise OpCheckError(_list(faults))
+
+
 # opcheck -------------------------------------------------------------------------------------
 
 _TESTS: "dict[str, Callable[[_Call], None]]" = {
     "test_schema": _test_schema,
     "test_autograd_registration": _test_autograd_registration,
     "test_faketensor": _test_faketensor,
+    "test_aot_dispatch_dynamic": _test_aot_dispatch_dynamic,
 }
 
 
 def _asked(test_utils: "str | Sequence[str]") -> "list[str]":
     names = [test_utils] if isinstance(test_utils, str) else list(test_utils)
     for name in names:
-        if name not in _TESTS and name not in _LATER:
-            raise ValueError(
-                f"opcheck() has no test called {name!r}; it has {', '.join([*_TESTS, *_LATER])}"
-            )
-    for name in names:
-        if name in _LATER:
-            raise NotImplementedError(
-                f"{name} cannot be checked yet: it needs later stages of a graph that was traced, "
-                f"which are not made so far. Ask for {', '.join(_TESTS)}, as is done without "
-                "test_utils"
-            )
+        if name not in _TESTS:
+            raise ValueError(f"opcheck() has no test called {name!r}; it has {', '.join(_TESTS)}")
     return names
+
+
+def _shown_tensor(value: Tensor) -> str:
+    dtype = repr(value.dtype)
+    needs = ".requires_grad_()" if value.requires_grad else ""
+    if span_of(value) is not None and value.numel() <= 16:
+        return f"opyard.tensor({value.tolist()}, dtype={dtype}){needs}"
+    device = f', device="{value.device}"' if value.device.type != "cpu" else ""
+    return f"opyard.ops.aten.empty({list(value.shape)}, dtype={dtype}{device}){needs}"
 
 
 def _shown(value: Any) -> str:
     """A value as one would type it; large tensors by their shape."""
     if isinstance(value, Tensor):
-        dtype = repr(value.dtype)
-        if span_of(value) is not None and value.numel() <= 16:
-            return f"opyard.tensor({value.tolist()}, dtype={dtype})"
-        device = f', device="{value.device}"' if value.device.type != "cpu" else ""
-        return f"opyard.ops.aten.empty({list(value.shape)}, dtype={dtype}{device})"
+        return _shown_tensor(value)
     if isinstance(value, (list, tuple)):
         items = ", ".join(map(_shown, value))
         if isinstance(value, list):
@@ -321,6 +399,7 @@ def opcheck(
         "test_schema",
         "test_autograd_registration",
         "test_faketensor",
+        "test_aot_dispatch_dynamic",
     ),
     raise_exception: bool = True,
     atol: "float | None" = None,
@@ -338,26 +417,25 @@ def opcheck(
       the operator's formulas can be read.
     - "test_faketensor": called without elements, the operator gives results with the same shapes,
       strides and element types.
+    - "test_aot_dispatch_dynamic": a graph of the call gives the same results; if an argument
+      requires a gradient, its next stage gives the gradients that a backward gives; and the fake
+      kernel takes sizes that are symbols. Numbers may differ by `rtol` and `atol`, which else the
+      dtype says.
 
     The call is made with copies of the arguments. Gives a dictionary from test to "SUCCESS" or,
-    without `raise_exception`, the exception. "test_aot_dispatch_dynamic" cannot be checked yet and
-    raises NotImplementedError, as do `atol` and `rtol`, which are for it.
+    without `raise_exception`, the exception.
 
     Raises OpCheckError with a line that shows how to repeat the test, ValueError for an unknown
     test, LookupError if there is no such operator.
     """
     tests = _asked(test_utils)
-    if atol is not None or rtol is not None:
-        raise NotImplementedError(
-            "atol and rtol are for test_aot_dispatch_dynamic, which cannot be checked yet; leave "
-            "them out"
-        )
     if not isinstance(op, (str, OpOverload, _C.OpOverloadPacket)) and hasattr(op, "op"):
         op = op.op
     if isinstance(op, _C.OpOverloadPacket) and len(_ops.overload_names(op)) > 1:
         op = _C.OpOverloadPacket._resolve(op, *args, **(kwargs or {}))
     operator = _ops.operator_of(op)
     call = _Call(operator, tuple(args), dict(kwargs or {}))
+    call.rtol, call.atol = rtol, atol
     results: dict[str, Any] = {}
     for name in tests:
         try:
@@ -374,7 +452,7 @@ def opcheck(
                 f"Declaration: {operator.declaration}\n"
                 f"To repeat it: {again}, test_utils={name!r})"
             )
-            failure.__cause__ = None if isinstance(error, OpCheckError) else error
+            failure.__cause__ = error.__cause__ if isinstance(error, OpCheckError) else error
             if raise_exception:
                 raise failure from failure.__cause__
             results[name] = failure

@@ -31,6 +31,11 @@ OPYARD_SUBJECT const Tensor& subject_redispatch(const TypedOperator<ByReference>
                                                 const Tensor& y) {
   return op.redispatch(keys, x, y);
 }
+// What policies may hand to a class, of a tensor that has none.
+OPYARD_SUBJECT std::int64_t subject_geometry(const Tensor& x) {
+  return x.dim() + x.numel() + x.sizes()[0] + x.strides()[0] + x.storage_offset() +
+         std::int64_t(x.layout()) + x.device().index + std::int64_t(x.is_contiguous());
+}
 extern "C" void subject_sink();
 OPYARD_SUBJECT void subject_guards(DispatchKeySet keys) {
   const IncludeDispatchKeyGuard include(keys);
@@ -79,6 +84,10 @@ OPYARD_SUBJECT const Tensor& planted_thread_local(const TypedOperator<ByReferenc
   planted_variable += 1;
   return op.call(x, y);
 }
+struct Asked {
+  virtual std::int64_t dim() const = 0;
+};
+OPYARD_SUBJECT std::int64_t planted_virtual_call(const Asked& x) { return x.dim() + 1; }
 __attribute__((noinline)) static void count_further_down() {
   planted_count.fetch_add(1, std::memory_order_relaxed);
 }

@@ -149,6 +149,11 @@ TEST_F(CallPath, A34_AGuardLooksTheThreadsSetsUpOnceOnTheWayInAndOnceOut) {
       << "else the test sees nothing";
 }
 
+TEST_F(CallPath, E31_SizesStridesDeviceAndLayoutOfAPlainTensorTakeNoVirtualCall) {
+  EXPECT_EQ(checker().indirect_calls_of("subject_geometry"), 0);
+  EXPECT_EQ(checker().indirect_calls_of("planted_virtual_call"), 1) << "else the test sees nothing";
+}
+
 TEST_F(CallPath, NorDoTheThunksItCalls) {
   const std::vector<std::string> constant = checker().find("ThunkOf");
   int thunks = 0;

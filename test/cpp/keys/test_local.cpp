@@ -4,9 +4,11 @@
 #include "opyard/keys/local_key.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <random>
 #include <thread>
+#include <type_traits>
 
 namespace opyard::test_local {
 namespace {
@@ -25,6 +27,46 @@ TEST(LocalKeys, A27_TheDefaultsOfANewThread) {
   EXPECT_EQ(to_string(seen.include), "DispatchKeySet(BackendSelect, ADInplaceOrView)");
   EXPECT_EQ(to_string(seen.exclude), "DispatchKeySet(AutocastCPU, AutocastCUDA)");
   EXPECT_EQ(seen, kDefaultLocalKeys);
+}
+
+// Reads the sets when the thread ends: of all its objects this one was made first, so it dies last.
+struct ReadsAtTheEnd {
+  LocalKeys* seen = nullptr;
+  ~ReadsAtTheEnd() {
+    if (seen != nullptr) *seen = local_keys();
+  }
+};
+thread_local ReadsAtTheEnd at_the_end;
+
+void* read_keys(void* seen) {
+  at_the_end.seen = static_cast<LocalKeys*>(seen) + 1;
+  static_cast<LocalKeys*>(seen)[0] = local_keys();
+  return nullptr;
+}
+
+TEST(LocalKeys, A27_TheSetsArePlainDataThatNeedsNoConstructorAndOutlivesDestructors) {
+  static_assert(std::is_trivially_copyable_v<detail::LocalBlock>);
+  static_assert(std::is_trivially_default_constructible_v<detail::LocalBlock>);
+  static_assert(std::is_trivially_destructible_v<detail::LocalBlock>);
+  LocalKeys seen[2];
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, nullptr, &read_keys, seen), 0);  // of C, as a host's may be
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_EQ(seen[0], kDefaultLocalKeys);
+  EXPECT_EQ(seen[1], kDefaultLocalKeys) << "while the thread's objects die";
+}
+
+TEST(LocalKeys, A27_EachThreadHasSetsOfItsOwn) {
+  const IncludeDispatchKeyGuard include(DispatchKeySet(K::Tracer));
+  const ExcludeDispatchKeyGuard exclude(DispatchKeySet(K::AutogradFunctionality));
+  LocalKeys seen;
+  std::thread([&] {
+    seen = local_keys();
+    set_local_keys({DispatchKeySet(), DispatchKeySet()});
+  }).join();
+  EXPECT_EQ(seen, kDefaultLocalKeys);
+  EXPECT_TRUE(local_keys().include.has(K::Tracer));
+  EXPECT_TRUE(local_keys().exclude.has(K::AutocastCPU));
 }
 
 TEST(LocalKeys, A28_IncludeIsAddedBeforeExcludeIsTakenAwaySoExcludeWins) {

@@ -60,6 +60,58 @@ TEST_F(Arguments, D6_C29_TheyCanBeCalledWith) {
   EXPECT_TRUE(stack.empty());
 }
 
+TEST_F(Arguments, D6_SeveralValuesArePushedFirstOneFirst) {
+  InlineStack<2> stack;
+  push_all(stack, 1, "two", 3.0);
+  push_all(stack);
+  ASSERT_EQ(stack.size(), 3u);
+  EXPECT_EQ(stack[0].to_int(), 1);
+  EXPECT_EQ(stack[1].to_string_view(), "two");
+  EXPECT_EQ(stack[2].to_double(), 3.0);
+}
+
+TEST_F(Arguments, D6_ASelfIsTheFirstArgumentAndNamesFollow) {
+  const Registration method = define("t::method(Tensor self, int n, *, float alpha=1.) -> ()");
+  const Schema& schema = registry().require("t::method").schema();
+  const std::array<Value, 1> self = {Value(x_)};
+  const std::array<NamedValue, 1> named = {NamedValue{"n", Value(3)}};
+  Stack stack;
+  push_arguments(schema, stack, self, named);
+  ASSERT_EQ(stack.size(), 3u);
+  EXPECT_TRUE(stack[0].to_tensor().same(x_));
+  EXPECT_EQ(stack[1].to_int(), 3);
+  EXPECT_EQ(stack[2].to_double(), 1.);
+  const std::array<NamedValue, 2> twice = {NamedValue{"self", Value(x_)}, named[0]};
+  EXPECT_EQ(thrown_by([&] { push_arguments(schema, stack, self, twice); }).kind,
+            ErrorKind::BadArgument);
+  EXPECT_EQ(stack.size(), 3u);
+}
+
+TEST_F(Arguments, D6_ResultsReplaceTheArgumentsAndWhatIsBelowStays) {
+  const Registration op = define("t::swap(int a, int b, bool fail=False) -> (int, int)");
+  const Registration kernel =
+      implement("t::swap", DispatchKey::CompositeExplicitAutograd,
+                Kernel::from([](std::int64_t a, std::int64_t b,
+                                bool fail) -> std::tuple<std::int64_t, std::int64_t> {
+                  OPYARD_CHECK(!fail, BadValue, "planted");
+                  return {b, a};
+                }));
+  const Operator& swap = registry().require("t::swap");
+  Stack stack;
+  push_all(stack, "below", 2.5, 1, 2, false);
+  swap.call_boxed(stack);
+  ASSERT_EQ(stack.size(), 4u);
+  EXPECT_EQ(stack[0], Value("below"));
+  EXPECT_EQ(stack[1], Value(2.5));
+  EXPECT_EQ(stack[2].to_int(), 2);
+  EXPECT_EQ(stack[3].to_int(), 1);
+  stack.push(true);  // the results are the next call's arguments
+  EXPECT_EQ(thrown_by([&] { swap.call_boxed(stack); }).text.substr(0, 7), "planted");
+  ASSERT_EQ(stack.size(), 2u) << "the arguments are consumed";
+  EXPECT_EQ(stack[0], Value("below"));
+  EXPECT_EQ(stack[1], Value(2.5));
+}
+
 TEST_F(Arguments, C29_WhatDoesNotFitIsNamed) {
   const std::string schema = std::string("Schema: ") + kDeclaration;
   const std::string declaration = std::string("Declaration: ") + kDeclaration;
@@ -98,6 +150,10 @@ TEST_F(Arguments, D6_ResultsAreOneValue) {
   stack.push(7);
   EXPECT_TRUE(pop_results(registry().require("t::none").schema(), stack).is_none());
   EXPECT_EQ(stack.size(), 1u);
+  const Registration one = define("t::one() -> int");
+  EXPECT_EQ(pop_results(registry().require("t::one").schema(), stack).to_int(), 7);
+  EXPECT_TRUE(stack.empty());
+  stack.push(7);
   stack.push(8);
   const Value both = pop_results(registry().require("t::two").schema(), stack);
   ASSERT_TRUE(both.is_tuple());

@@ -6,6 +6,7 @@
 #include "../round_trip.h"
 #include "../thrown_by.h"
 #include "opyard/detail/registry/types.h"
+#include "opyard/registry/variant.h"
 
 namespace opyard::test_types_kinds {
 namespace {
@@ -132,6 +133,49 @@ TEST(Types, D10_TuplesAsArguments) {
   EXPECT_EQ(call({3, "x"}, tensor_with({K::CPU})), "x3");
   EXPECT_EQ(call({3, "x"}, tensor_with({K::Meta})), "boxed");
   EXPECT_EQ(seen[0], Value::tuple({Value(3), Value("x")}));
+}
+
+TEST(Types, C28_AVariantIsAUnion) {
+  using IntOrText = std::variant<std::int64_t, std::string>;
+  round_trip<const IntOrText&, IntOrText>("Union(int, str)", IntOrText(std::int64_t{3}), Value(3));
+  round_trip<IntOrText, IntOrText>("Union(int, str)", IntOrText("three"), Value("three"));
+  using Rich = std::variant<Tensor, std::vector<std::int64_t>, std::optional<double>>;
+  const Tensor x = tensor_with({});
+  round_trip<const Rich&, Rich>("Union(Tensor, int[], float?)", Rich(x), Value(x));
+  round_trip<const Rich&, Rich>("Union(Tensor, int[], float?)", Rich(std::vector{1L, 2L}),
+                                ints({1, 2}));
+  round_trip<std::vector<IntOrText>, std::vector<IntOrText>>(
+      "Union(int, str)[]", {IntOrText(std::int64_t{1}), IntOrText("a")},
+      Value::list({Value(1), Value("a")}));
+  const List<IntOrText> list{IntOrText("a")};
+  round_trip<const List<IntOrText>&, List<IntOrText>>("Union(int, str)[]", list, list.value());
+  EXPECT_THROWN(Value(2.5).to<IntOrText>(), BadArgument, "expected Union(int, str) but got Double");
+}
+
+TEST(Types, C28_ContainersOfEveryKindAreArgumentTypes) {
+  using Ints = std::vector<std::int64_t>;
+  round_trip<const Ints&, Ints>("int[]", {1, 2}, ints({1, 2}));
+  round_trip<const List<double>&, List<double>>("float[]", List<double>{.5},
+                                                Value::list({Value(.5)}));
+  const Dict<std::string, Ints> dict{{"a", Ints{1}}};
+  round_trip<const Dict<std::string, Ints>&, Dict<std::string, Ints>>("Dict(str, int[])", dict,
+                                                                      dict.value());
+  round_trip<std::optional<Ints>, std::optional<Ints>>("int[]?", Ints{1}, ints({1}));
+  using Pair = std::tuple<std::int64_t, Ints>;
+  const Registration op = define("t::shape((int, int[]) pair, int[] shape) -> int[]");
+  const Registration kernel = implement("t::shape", K::CompositeExplicitAutograd,
+                                        Kernel::from([](const Pair& pair, IntSpan shape) {
+                                          Ints all(shape.begin(), shape.end());
+                                          all.push_back(std::get<0>(pair));
+                                          for (const std::int64_t size : std::get<1>(pair))
+                                            all.push_back(size);
+                                          return all;
+                                        }));
+  Stack stack;
+  stack.push(Value::tuple({Value(3), ints({4})}));
+  stack.push(ints({1, 2}));
+  registry().require("t::shape").call_boxed(stack);
+  EXPECT_EQ(stack.pop(), ints({1, 2, 3, 4}));
 }
 
 TEST(Types, D10_AListOrDictIsTheCallersOwn) {

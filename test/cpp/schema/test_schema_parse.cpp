@@ -96,7 +96,18 @@ TEST(SchemaParse, C4_BaseTypesAreKnownByTheirNames) {
   EXPECT_EQ(to_string(*argument(text " x").type), text);
 #include "opyard/schema/types.def"
 #undef OPYARD_BASE_TYPE
-  EXPECT_EQ(to_string(*argument("number x").type), "Scalar");
+  for (const char* name :
+       {"Tensor",   "int",          "float",   "bool",    "complex",    "str",    "Scalar",
+        "number",   "SymInt",       "SymBool", "Device",  "SymFloat",   "Layout", "ScalarType",
+        "QScheme",  "MemoryFormat", "Dimname", "Storage", "Generator",  "Stream", "DeviceIndex",
+        "NoneType", "AnyClassType", "Any",     "Capsule", "AnyEnumType"}) {
+    const Argument found = argument(std::string(name) + " x");
+    EXPECT_EQ(to_string(*found.type), name == std::string_view("number") ? "Scalar" : name);
+  }
+  EXPECT_EQ(runtime_text(*argument("Scalar x").type), "number");
+  EXPECT_EQ(runtime_text(*argument("number x").type), "number");
+  EXPECT_EQ(runtime_text(*argument("Dimname x").type), "str");
+  EXPECT_EQ(runtime_text(*argument("DeviceIndex x").type), "int");
   for (const char* variable : {"t", "t1", "tVal"}) {
     const Argument found = argument(std::string(variable) + " x");
     EXPECT_EQ(found.type->kind(), TypeKind::Variable);
@@ -104,6 +115,7 @@ TEST(SchemaParse, C4_BaseTypesAreKnownByTheirNames) {
   }
   EXPECT_TRUE(refuses("f(tensor x) -> ()")) << "a misspelt Tensor is no type variable";
   EXPECT_TRUE(refuses("f(u x) -> ()"));
+  EXPECT_TRUE(refuses("f(T x) -> ()"));
   EXPECT_TRUE(refuses("f(__torch__.torch.classes.a.B x) -> ()"));
 }
 

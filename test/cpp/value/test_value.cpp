@@ -6,6 +6,7 @@
 #include "../failing_allocator.h"
 #include "../one_of_each.h"
 #include "../thrown_by.h"
+#include "opyard/value/list.h"
 
 namespace opyard::test_value {
 namespace {
@@ -179,6 +180,15 @@ TEST(Value, D5_ListsAreSharedByTheirCopies) {
   const Value list = Value::list({Value(1)});
   const Value copy = list;
   EXPECT_EQ(&list.to_list(), &copy.to_list());
+}
+
+TEST(Value, D5_TuplesAreSharedByTheirCopies) {
+  const Value inner = Value::list({Value(1)});
+  const Value tuple = Value::tuple({inner, Value("a")});
+  const Value copy = tuple;
+  EXPECT_EQ(&tuple.to_tuple(), &copy.to_tuple());
+  List<std::int64_t>(copy.to_tuple()[0]).push_back(2);
+  EXPECT_EQ(to_string(tuple), "([1, 2], a)") << "the list inside is one, too";
 }
 
 TEST(Value, AMillionLevelsOfListsAreComparedPrintedAndDestroyed) {

@@ -556,7 +556,7 @@ def test_names_that_are_not_interned_are_found(define):
     assert op(1, **{name: 2}) == 12
 
 
-def test_results_none_one_and_several(define):
+def test_D6_results_are_none_one_or_a_tuple(define):
     none = define("none() -> ()", CompositeExplicitAutograd=lambda: None)
     one = define("one() -> int", CompositeExplicitAutograd=lambda: 1)
     two = define("two() -> (int, str)", CompositeExplicitAutograd=lambda: (1, "a"))

@@ -5,8 +5,6 @@ dispatcher/src/thread/modes.cpp.
 """
 
 import sys
-import threading
-import time
 import traceback
 import weakref
 
@@ -459,40 +457,6 @@ def test_F52_push_is_no_longer_necessary():
         "Through.push() is no longer necessary: write `with Through():`"
     )
     assert warned[0].filename == __file__
-
-
-# F53: threads -------------------------------------------------------------------------------
-
-
-def test_F53_threads_start_without_modes(f, x):
-    calls, there = [], []
-
-    def work():
-        there.append(get_current_dispatch_mode_stack())
-        f(x)
-
-    with Through("", calls):
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        assert calls == []
-        assert there == [[]]
-        f(x)
-    assert calls == ["f"]
-
-
-def test_F53_a_thread_that_ends_inside_a_mode_lets_it_go():
-    mode = Through("", [])
-    dead = weakref.ref(mode)
-    thread = threading.Thread(target=mode.__enter__)
-    thread.start()
-    thread.join()
-    del mode, thread
-    # The system's thread ends a little after Python's; the next thread drops what it let go.
-    end = time.monotonic() + 10
-    while dead() is not None and time.monotonic() < end:
-        opyard.ops.aten.neg(opyard.tensor([1.0]))
-    assert dead() is None
 
 
 # F55: logging -------------------------------------------------------------------------------

@@ -65,6 +65,37 @@ def test_B20_kernels_without_a_definition_are_told_from_a_name_that_is_not_there
         getattr(opyard.ops, ns).alone  # noqa: B018
 
 
+def test_B20_a_missing_overload_that_has_kernels_is_named_with_them(ns, packet):
+    lib = opyard.library.Library(ns, "IMPL")
+    lib.impl("foo.alone", lambda x: x, "CPU")
+    head = f"The underlying op of '{packet}' has no overload name 'alone'"
+    with pytest.raises(AttributeError) as caught:
+        packet.alone  # noqa: B018
+    assert str(caught.value) == (
+        f"{head}: kernels are registered for {ns}::foo.alone, but no definition; is a define() "
+        "missing, or the library that has it?"
+    )
+    lib._destroy()
+    with pytest.raises(AttributeError) as caught:
+        packet.alone  # noqa: B018
+    assert str(caught.value) == head
+    with pytest.raises(AttributeError, match="has no overload name"):
+        getattr(packet, "\ud800")
+
+
+def test_B20_all_defined_operators_are_listed(ns, packet):
+    lib = opyard.library.Library(ns, "IMPL")
+    lib.impl("alone", lambda x: x, "CPU")
+    names = opyard.dispatch.operator_names()
+    assert [name for name in names if name.startswith(f"{ns}::")] == [
+        f"{ns}::foo",
+        f"{ns}::foo.n",
+        f"{ns}::foo.ov",
+    ]
+    assert names == sorted(names)
+    lib._destroy()
+
+
 def test_F33_a_missing_overload_is_named(packet):
     with pytest.raises(AttributeError) as caught:
         packet.nope  # noqa: B018

@@ -10,8 +10,14 @@ import pytest
 from built import plugin_path
 
 import opyard
-from opyard.dispatch import DispatchKey, DispatchMode, no_dispatch
-from opyard.library import Library, override
+from opyard.dispatch import (
+    DispatchKey,
+    DispatchMode,
+    ExcludeDispatchKeyGuard,
+    IncludeDispatchKeyGuard,
+    no_dispatch,
+)
+from opyard.library import Library, fallthrough_kernel, override
 
 pytestmark = pytest.mark.memory
 
@@ -224,3 +230,43 @@ def test_E2_incref_takes_the_gil_if_its_caller_does_not_hold_it(slots, x):
 @pytest.mark.parametrize("slot", MATRIX)
 def test_E1_E2_E5_E6_E8_E9_E10_E11_each_slot_answers(slots, x, slot):
     MATRIX[slot](slots.ask, x)
+
+
+def test_E6_every_kernel_in_python_that_cpp_calls_comes_by_the_trampoline(slots, x):
+    one = opyard.ops.test_vtable.one.default
+    layer = Library("test_vtable", "IMPL", "OnTop1")
+    layer.impl("call_one", fallthrough_kernel)
+    fallback = Library("_", "IMPL", "OnTop1")
+
+    def go_on(op, *args):
+        with ExcludeDispatchKeyGuard("OnTop1"):
+            return op(*args)
+
+    fallback.fallback(go_on)
+    slots.count_trampolines(x)
+    try:
+        with override(one, "CPU", lambda x: x):
+            assert slots.call_one(x) is x
+            assert slots.take_trampolines() == 1
+            with override(one, "CPU", lambda call_next, x: call_next(x), with_next=True):
+                assert slots.call_one(x) is x
+                assert slots.take_trampolines() == 2, "the one above, and the one that it calls"
+                with override(
+                    one, "CPU", lambda keys, call_next, x: call_next(x), with_next=True,
+                    with_keyset=True,
+                ):  # fmt: skip
+                    assert slots.call_one(x) is x
+                    assert slots.take_trampolines() == 3
+            with IncludeDispatchKeyGuard("OnTop1"):
+                assert slots.call_one(x) is x
+            assert slots.take_trampolines() == 1, "the fallback, which calls from Python"
+            with (
+                override(one, "CPU", lambda call_next, x: 1 / 0, with_next=True),
+                pytest.raises(ZeroDivisionError),
+            ):
+                slots.call_one(x)
+            assert slots.take_trampolines() == 1
+    finally:
+        slots.count_trampolines(x)
+        fallback._destroy()
+        layer._destroy()

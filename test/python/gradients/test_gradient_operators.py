@@ -43,36 +43,6 @@ def test_G1_an_argument_that_is_handed_through_keeps_its_history():
     lib._destroy()
 
 
-def test_G3_of_functions_that_are_ready_the_youngest_runs_first():
-    ran = []
-
-    class Noting(autograd.Function):
-        @staticmethod
-        def forward(ctx, x, name):
-            ctx.name = name
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, gradient):
-            ran.append(ctx.name)
-            return gradient, None
-
-    x = leaf([1.0])
-    first, second, third = (Noting.apply(x, name) for name in ("first", "second", "third"))
-    (third + first + second).sum().backward()
-    assert ran == ["third", "second", "first"]
-    # A leaf is as young as can be: its gradient is added up before an older function runs.
-    a, b = leaf([1.0]), leaf([1.0])
-    for one in (a, b):
-        one.register_post_accumulate_grad_hook(
-            lambda tensor: ran.append("a" if tensor is a else "b")
-        )
-    old, young = Noting.apply(b, "old"), Noting.apply(a, "young")
-    ran.clear()
-    (old + young).sum().backward()
-    assert ran == ["young", "a", "old", "b"]
-
-
 @pytest.mark.parametrize("sizes, sums", [((1, 4), 3.0), ((4,), 3.0), ((3, 1), 4.0), ((), 12.0)])
 def test_G7_a_gradient_that_is_larger_is_summed_to_its_tensor(sizes, sums):
     class Wide(autograd.Function):

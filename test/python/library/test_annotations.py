@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import enum
 import pathlib
+import typing
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -46,6 +47,30 @@ class Shape(TypedDict):
 @dataclasses.dataclass
 class Options:
     size: int
+    side: Side = Side.LEFT
+    window: Window | None = None
+    area: float = dataclasses.field(init=False, default=0.0)
+    count: typing.ClassVar[int] = 0
+    scale: float = dataclasses.field(kw_only=True, default=1.0)
+
+    def __post_init__(self):
+        self.area = self.size * self.scale
+
+
+@dataclasses.dataclass(frozen=True)
+class Nested:
+    options: Options
+    names: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Unreadable:
+    size: dataclasses.InitVar[int]
+
+
+@dataclasses.dataclass
+class Empty:
+    pass
 
 
 seen: list = []
@@ -109,6 +134,69 @@ def test_X7_a_function_gets_the_class_that_it_names(made, x, kind, given, wanted
     assert type(seen[0]) is type(wanted)
 
 
+def test_C28_a_dataclass_stands_for_a_tuple_of_its_fields(made, x):
+    f = made(Options)
+    fields = "(SymInt, str, (SymInt, float, str)?, float)"
+    assert str(f.op._schema).endswith(f"f(Tensor x, {fields} option) -> Tensor")
+    given = Options(3, Side.RIGHT, Window(1, 2.0, Side.RIGHT), scale=2.0)
+    f(x, given)
+    f(x, (3, "RIGHT", (1, 2.0, "RIGHT"), 2.0))
+    assert seen == [given, given]
+    assert seen[1].area == 6.0, "made by __init__"
+    f.op(x, Options(4))
+    assert seen[2] == Options(4)
+    with pytest.raises(TypeError, match="option"):
+        f(x, Options("three", scale=1))
+    with pytest.raises(TypeError, match="option"):
+        f(x, Window(1))
+    with pytest.raises(TypeError, match="option"):
+        f(x, Options)
+
+
+def test_C28_dataclasses_in_dataclasses_lists_and_optionals(made, x):
+    nested = Nested(Options(3), ["a"])
+    made(Nested)(x, nested)
+    made(list[Nested])(x, [nested, Nested(Options(4))])
+    made(Options | None)(x, None)
+    made(Options | None)(x, Options(5))
+    made(dict[str, Options])(x, {"a": Options(6)})
+    assert seen == [
+        nested, [nested, Nested(Options(4))], None, Options(5), {"a": Options(6)},
+    ]  # fmt: skip
+
+
+def test_C28_a_dataclass_is_a_tuple_in_any_operator(define):
+    op = define("op((int, float) pair) -> float", CompositeExplicitAutograd=lambda pair: sum(pair))
+
+    @dataclasses.dataclass
+    class Pair:
+        first: int
+        second: float
+
+    @dataclasses.dataclass
+    class Failing:
+        first: int
+
+        def __getattribute__(self, name):
+            raise KeyError(name)
+
+    assert op(Pair(1, 2.5)) == 3.5
+    with pytest.raises(TypeError, match=r"\(int, float\)"):
+        op(Options(1))
+    with pytest.raises(KeyError):
+        op(Failing(1))
+
+
+def test_C28_a_result_is_no_dataclass():
+    def f(size: int) -> list[Options]:
+        return []
+
+    with pytest.raises(
+        ValueError, match=r"\(a result is a tuple; say a NamedTuple with the fields"
+    ):
+        infer_schema(f, mutates_args=())
+
+
 def test_X7_dicts_nested_lists_texts_unions_and_defaults_pass(made, x):
     made(dict[str, list[Tensor]])(x, {"a": [x]})
     assert seen[0]["a"][0] is x
@@ -140,10 +228,8 @@ def made_with(annotation):
 @pytest.mark.parametrize(
     ("annotation", "advice"),
     [
-        (
-            Options,
-            "for a dataclass, say a NamedTuple with its fields, or take the fields one by one",
-        ),
+        (Unreadable, "its InitVar cannot be read from an instance; make it a field"),
+        (Empty, "it has no fields that are given"),
         (bytes, "say Any, which passes bytes as they are, or a Tensor of uint8"),
         (Callable[[int], int], "say Any, which passes a function as it is"),
         (set[int], "for a set, say list[T]"),

@@ -225,8 +225,8 @@ def test_C25_numbers_of_aliases_are_places_of_parameters():
 # refusals ---------------------------------------------------------------------------------
 
 ACCEPTED = ("accepted are Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, "
-            "Generator, Any, numpy.ndarray, torch.Tensor, Literal, Enum, NamedTuple, and list, "
-            "dict, tuple, Future and optional of them")  # fmt: skip
+            "Generator, Any, numpy.ndarray, torch.Tensor, Literal, Enum, NamedTuple, dataclass, "
+            "and list, dict, tuple, Future and optional of them")  # fmt: skip
 
 
 def only(x, /) -> None: ...

@@ -11,9 +11,14 @@ import pytest
 import opyard
 from opyard.library import OpCheckError, opcheck, register_fake
 
-GOOD = {
-    name: "SUCCESS" for name in ("test_schema", "test_autograd_registration", "test_faketensor")
-}
+TESTS = (
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_dynamic",
+)
+GOOD = dict.fromkeys(TESTS, "SUCCESS")
+DYNAMIC = "test_aot_dispatch_dynamic"
 
 
 @pytest.fixture
@@ -56,17 +61,18 @@ def test_F30_operators_in_cpp_pass(x, y):
         (aten.add, (x, 2), {}),  # the overload that takes the call
         (aten.add_.Tensor, (x, y), {}),
         (aten.mul.out, (x, y), {"out": opyard.tensor([0.0, 0.0, 0.0])}),
-        (aten.cat.default, ([x, y, x],), {}),
         (aten.transpose.int, (opyard.tensor([[1.0, 2.0]]), 0, 1), {}),
     ]:
-        assert opcheck(op, args, kwargs, test_utils="test_schema") == {"test_schema": "SUCCESS"}
+        assert opcheck(op, args, kwargs) == GOOD
+    found = opcheck(aten.cat.default, ([x, y, x],), test_utils=TESTS[:3])
+    assert found == dict.fromkeys(TESTS[:3], "SUCCESS")
     assert x.tolist() == [1.0, 2.0, 3.0], "the caller's own are not touched"
 
 
 def test_F30_the_results_hold_the_exceptions_where_none_is_raised(define, x):
     f = define("f(Tensor x) -> Tensor", CPU=lambda x: x)
     found = opcheck(f, (x,), raise_exception=False)
-    assert list(found) == ["test_schema", "test_autograd_registration", "test_faketensor"]
+    assert list(found) == [*TESTS]
     assert found.pop("test_autograd_registration") == "SUCCESS"
     assert all(isinstance(error, OpCheckError) for error in found.values())
     assert isinstance(found["test_faketensor"].__cause__, NotImplementedError)
@@ -102,16 +108,114 @@ def test_F30_wrong_questions_are_refused(x):
         opcheck("aten::no_such", (x,))
 
 
-def test_what_needs_later_stages_is_no_success(x):
-    with pytest.raises(NotImplementedError) as caught:
-        opcheck("aten::neg", (x,), test_utils=("test_schema", "test_aot_dispatch_dynamic"))
-    assert str(caught.value) == (
-        "test_aot_dispatch_dynamic cannot be checked yet: it needs later stages of a graph that "
-        "was traced, which are not made so far. Ask for test_schema, test_autograd_registration, "
-        "test_faketensor, as is done without test_utils"
+def dynamic_fault(f, *args, **options):
+    """What the test of the graph says, without the operator's name and the hint."""
+    with pytest.raises(OpCheckError) as caught:
+        opcheck(f, args, test_utils=DYNAMIC, **options)
+    return str(caught.value).partition("failed: ")[2].partition("\nDeclaration: ")[0]
+
+
+def test_F30_gradients_in_a_graph_are_those_of_a_backward(define, library, x, y):
+    f = define(
+        "f(Tensor x, Tensor[] ys, float s) -> (Tensor, Tensor)",
+        CPU=lambda x, ys, s: (x * ys[0] * s, x + 1),
+        Meta=lambda x, ys, s: (x * 1, x * 1),
     )
-    with pytest.raises(NotImplementedError, match="^atol and rtol are for test_aot_dispatch"):
-        opcheck("aten::neg", (x,), atol=1e-3)
+    library.derivative("f", {"x": "grad0 * ys[0] * s + grad1"})
+    x.requires_grad_()
+    assert opcheck(f, (x, [y, y], 2.0)) == GOOD
+    assert x.grad is None
+    assert x.requires_grad
+    assert opcheck("aten::where.self", (x > 1, x, y)) == GOOD
+
+
+def test_F30_a_gradient_that_another_run_gives_otherwise_is_found(define, x):
+    calls = []
+
+    def backward(ctx, grad):
+        calls.append(grad)
+        return grad * len(calls)
+
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2, Meta=lambda x: x * 2)
+    opyard.library.register_autograd(f, backward)
+    assert opcheck(f, (x,)) == GOOD, "no gradient is asked for"
+    assert not calls
+    text = dynamic_fault(f, x.requires_grad_())
+    assert text == (
+        "the gradient of the tensor 0 among the arguments has 0.5 as element 0 in a graph, and "
+        "0.25 in a call"
+    )
+
+
+def test_F30_an_operator_without_the_derivative_that_is_asked_for(define, x):
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2, Meta=lambda x: x * 2)
+    assert opcheck(f, (x,)) == GOOD
+    assert "f, which has no autograd formula" in dynamic_fault(f, x.requires_grad_())
+
+
+def test_F30_a_result_that_another_run_gives_otherwise_is_found(define, x):
+    calls = []
+
+    def drifting(x):
+        calls.append(x)
+        return x + len(calls) * 1e-3
+
+    f = define("f(Tensor x) -> Tensor", CPU=drifting, Meta=lambda x: x * 2)
+    assert "the result 0 has " in dynamic_fault(f, x)
+    assert "the result 0 has " in dynamic_fault(f, x, rtol=1e-6)
+    for options in ({"atol": 0.1}, {"rtol": 0.1}):
+        assert opcheck(f, (x,), test_utils=DYNAMIC, **options) == {DYNAMIC: "SUCCESS"}
+
+
+def test_F30_numbers_that_are_infinite_or_none_agree_with_themselves(define):
+    given = opyard.tensor([float("nan"), float("inf"), -float("inf"), 1.0])
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2, Meta=lambda x: x * 2)
+    assert opcheck(f, (given,)) == GOOD
+    assert opcheck("aten::mul.Tensor", (given.to(opyard.complex64), given)) == GOOD
+    assert opcheck("aten::logical_not", (opyard.tensor([True, False]),)) == GOOD
+
+
+def test_F30_a_fake_kernel_gets_symbols_for_sizes(define, x):
+    seen = []
+
+    def fake(x, y):
+        seen.append((x.shape, x.strides, y.shape))
+        return opyard.ops.aten.empty([x.shape[0], y.shape[1]], device="meta")
+
+    f = define("f(Tensor x, Tensor y) -> Tensor", CPU=lambda x, y: x.matmul(y), Meta=fake)
+    a, b = opyard.ones(3, 4).T, opyard.ones(3, 1)
+    assert opcheck(f, (a, b), test_utils=DYNAMIC) == {DYNAMIC: "SUCCESS"}
+    [(shape, strides, other)] = seen
+    assert [str(size) for size in (*shape, *strides, *other)] == ["s0", "s1", "1", "s0", "s1", "1"]
+    assert isinstance(other[1], int), "sizes of 0 and 1 are what they are"
+
+
+def test_F30_a_fake_kernel_that_takes_no_symbols_is_found(define, x):
+    def needs_numbers(x):
+        if not isinstance(x.shape[0], int):
+            raise TypeError("an int is wanted")
+        return opyard.ops.aten.empty_like(x)
+
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2, Meta=needs_numbers)
+    with pytest.raises(OpCheckError) as caught:
+        opcheck(f, (x,), test_utils=DYNAMIC)
+    assert isinstance(caught.value.__cause__, TypeError)
+    assert (
+        "called without elements and with symbols for sizes (s0 = 3), it raised TypeError: an int "
+        "is wanted\n"
+    ) in str(caught.value)
+    assert opcheck(f, (x,), test_utils="test_faketensor") == {"test_faketensor": "SUCCESS"}
+
+
+def test_F30_a_fake_kernel_that_computes_other_sizes_from_symbols_is_found(define, x):
+    def fake(x):
+        more = 0 if isinstance(x.shape[0], int) else 1
+        return opyard.ops.aten.empty([x.shape[0] + more], device="meta")
+
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2, Meta=fake)
+    assert dynamic_fault(f, x) == (
+        "with symbols for sizes the fake result 0 has the shape ((s0 + 1),), and (3,) in truth"
+    )
 
 
 class Twice(opyard.autograd.Function):
@@ -340,7 +444,8 @@ def test_F32_strided_arguments_keep_their_strides_in_the_fake_call(define):
         return opyard.ops.aten.empty_like(x)
 
     f = define("f(Tensor x) -> Tensor", CPU=lambda x: x.clone(), Meta=fake)
-    opcheck(f, (opyard.tensor([[1, 2, 3], [4, 5, 6]]).T,), raise_exception=False)
+    given = opyard.tensor([[1, 2, 3], [4, 5, 6]]).T
+    opcheck(f, (given,), test_utils="test_faketensor", raise_exception=False)
     assert seen == [((3, 2), (1, 3), "meta")]
 
 

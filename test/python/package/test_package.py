@@ -61,7 +61,7 @@ PUBLIC = {
         dump_table enable_python_dispatcher explain get_current_dispatch_mode
         get_current_dispatch_mode_stack get_mode has_computed_kernel has_fallback has_kernel
         has_kernel_for_any history is_fallthrough keys_of len_dispatch_mode_stack metadata
-        no_dispatch no_python_dispatcher on_registration operators_at pop_mode
+        no_dispatch no_python_dispatcher on_registration operator_names operators_at pop_mode
         pop_mode_temporarily provenance push_mode register_backend register_layer rename_backend
         resolve_key set_dispatch_log set_report_error_callback skip tls_is_dispatch_key_excluded
         tls_is_dispatch_key_included tls_local_exclude_set tls_local_include_set

@@ -2,11 +2,13 @@
 //
 // Operators below test_vtable; each takes a tensor that Python has a wrapper of. `ask` calls one
 // slot by its name and gives what comes back.
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "../../cpp/symbolic.h"
 #include "opyard/interpreter/gil.h"
@@ -221,6 +223,39 @@ void incref_on_another_thread(const Tensor& x) {
   std::thread([&] { tag.incref(object); }).join();
 }
 
+// A tag begins with the address of its table. Puts a copy there that counts calls of the
+// trampoline; again, the one that was there.
+std::atomic<std::int64_t> trampolines{0};
+void count_trampolines(const Tensor& x) {
+  static const opyard::InterpreterVTable* former = nullptr;
+  static opyard::InterpreterVTable counting;
+  Interpreter* const tag = x.impl()->object_link().tag();
+  auto& table = *reinterpret_cast<std::atomic<const opyard::InterpreterVTable*>*>(tag);
+  if (former != nullptr) {
+    table.store(std::exchange(former, nullptr));
+    return;
+  }
+  former = table.load();
+  trampolines = 0;
+  counting = *former;
+  counting.python_op_registration_trampoline =
+      [](Interpreter& interpreter, const opyard::Operator& op, DispatchKey key,
+         DispatchKeySet keyset, opyard::Stack& stack, bool with_keyset, bool with_op) {
+        ++trampolines;
+        former->python_op_registration_trampoline(interpreter, op, key, keyset, stack, with_keyset,
+                                                  with_op);
+      };
+  table.store(&counting);
+}
+std::int64_t take_trampolines() { return trampolines.exchange(0); }
+// A call from C++, by the stack.
+Tensor call_one(const Tensor& x) {
+  opyard::InlineStack<1> stack;
+  stack.push(x);
+  opyard::require_operator("test_vtable::one").call_boxed(stack);
+  return stack.pop().to_tensor();
+}
+
 // Tells of an event as the code of a device does.
 void trace(std::string event) {
   using I = Interpreter;
@@ -271,6 +306,9 @@ OPYARD_LIBRARY(test_vtable, m) {
   m.def("decide(SymInt n) -> int", &decide);
   m.def("cpp_symbol(str name, int hint) -> SymInt", &cpp_symbol);
   m.def("incref_on_another_thread(Tensor x) -> ()", &incref_on_another_thread);
+  m.def("count_trampolines(Tensor x) -> ()", &count_trampolines);
+  m.def("take_trampolines() -> int", &take_trampolines);
+  m.def("call_one(Tensor x) -> Tensor", &call_one);
 }
 
 OPYARD_LIBRARY(test_vtable_fakes, m) {

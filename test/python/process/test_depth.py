@@ -188,7 +188,7 @@ MOST_BYTES = {
     "direct call": 784,
     "boxed call": 1760,
     "fallback": 1712,
-    "call_next": 3008,
+    "call_next": 3088,
     "handler of a class": 1232,
     "mode": 1312,
 }

@@ -68,6 +68,9 @@ def test_E31_a_wrapper_has_what_it_was_given(x):
     last = Answering.make({}, (2, 3, 4, 5), memory_format=2)
     assert last.strides == (60, 1, 15, 3)
     assert Answering.make({}, ()).shape == ()
+    assert not made.requires_grad
+    needing = Answering.make({}, (2,), requires_grad=True)
+    assert (needing.requires_grad, needing.is_leaf, taken(needing)) == (True, True, [])
     with pytest.raises(NotImplementedError, match="another layout with dispatch_layout=True"):
         Answering.make({}, (2, 3), layout=opyard.Layout.sparse)
 

@@ -17,6 +17,10 @@
 // higher numbers first. What accumulates has the highest of all, so that it runs as soon as it is
 // ready.
 //
+// [Topological number] One more than the highest of the functions that the edges lead to, 0 without
+// any. A way from a function leads to lower numbers only, so a search for inputs passes by the
+// functions whose number is below those of all inputs.
+//
 // Depends on: autograd/hooks.h, base/few.h, opyard/tensor.h.
 #pragma once
 
@@ -92,6 +96,8 @@ class OPYARD_API Function : public Counted {
   virtual void show_saved(SavedVisitor&) const {}
 
   std::uint64_t sequence() const noexcept { return sequence_; }
+  // See [Topological number].
+  std::uint32_t topological_number() const noexcept { return topological_number_; }
   std::size_t edge_count() const noexcept { return edges_.size(); }
   const Edge& edge(std::size_t i) const noexcept { return edges_[i]; }
   // Whether the gradient of edge i is wanted.
@@ -100,9 +106,13 @@ class OPYARD_API Function : public Counted {
   const Expected& input(std::size_t i) const noexcept { return inputs_[i]; }
 
   // Only while it is being made.
-  void add_edge(Edge edge) { edges_.emplace_back(std::move(edge)); }
+  void add_edge(Edge edge) {
+    rise_above(edge.function.get());
+    edges_.emplace_back(std::move(edge));
+  }
   void add_edge() { edges_.emplace_back(); }  // no gradient is wanted there
   void add_edge(FunctionPtr function, std::uint32_t input) {
+    rise_above(function.get());
     edges_.emplace_back(std::move(function), input);
   }
   std::uint32_t add_input();  // of what is no tensor, or has no gradient
@@ -130,7 +140,15 @@ class OPYARD_API Function : public Counted {
  private:
   friend class KeptFunctions;
 
+  // A chain of 2^32 functions keeps the highest number from there on: less is left out of a search.
+  void rise_above(const Function* next) noexcept {
+    constexpr std::uint32_t kHighest = ~std::uint32_t{0};
+    if (next == nullptr || next->topological_number_ < topological_number_) return;
+    topological_number_ = next->topological_number_ + (next->topological_number_ != kHighest);
+  }
+
   mutable std::uint16_t seen_ = 0;  // owners that a garbage collector has met: autograd/kept.h
+  std::uint32_t topological_number_ = 0;
   const std::uint64_t sequence_;
   Few<Edge, 2> edges_;
   Few<Expected, 1> inputs_;

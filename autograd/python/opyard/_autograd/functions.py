@@ -67,6 +67,11 @@ class Node:
         )
 
     @property
+    def num_inputs(self) -> int:
+        """How many gradients it takes: one for each result of the call that it is of."""
+        return self._function.num_inputs
+
+    @property
     def sequence_nr(self) -> int:
         """Its number among those that this thread has made."""
         return self._function.sequence_nr

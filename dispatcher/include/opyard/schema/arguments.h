@@ -12,6 +12,7 @@
 
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "opyard/schema/schema.h"
 #include "opyard/value/stack.h"
@@ -22,6 +23,12 @@ struct NamedValue {
   std::string_view name;
   Value value;
 };
+
+// Pushes several values, first one first.
+template <typename... Values>
+void push_all(Stack& stack, Values&&... values) {
+  (stack.push(Value(std::forward<Values>(values))), ...);
+}
 
 // Pushes an argument for each of the schema. Raises BadArgument, naming operator and argument, for
 // too many by position, one that is missing, given twice or unknown; the stack is as it was then.

@@ -54,7 +54,8 @@ namespace detail {
   FAULT(Span, "a kernel cannot take a span that it could write to; write std::span<const T>")      \
   FAULT(Pair, "a kernel cannot take or return std::pair; write std::tuple<A, B>")                  \
   FAULT(Variant,                                                                                   \
-        "a kernel cannot take or return std::variant; write Value, which is the schema's Any")     \
+        "a kernel takes and returns std::variant where opyard/registry/variant.h is included; "    \
+        "or write Value, which is the schema's Any")                                               \
   FAULT(Function, "a kernel cannot take or return a function: schemas have none")                  \
   FAULT(KeySet, "a kernel takes a DispatchKeySet as its first parameter or not at all")            \
   FAULT(Other,                                                                                     \

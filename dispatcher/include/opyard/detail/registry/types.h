@@ -25,6 +25,8 @@
 //   Dict(K, V)      Dict<K, V>                       Dict<K, V>
 //   Future(T)       Future<T>                        Future<T>
 //   (A, B)          std::tuple<A, B>                 -
+//   Union(A, B)     std::variant<A, B>, with         the same
+//                   opyard/registry/variant.h
 //   Any             const Value&, Value              Value
 //
 // All but Tensor may be taken by value or by const&. A kernel returns several results as a
