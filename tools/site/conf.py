@@ -1,7 +1,7 @@
 """tools/site/conf.py: the site of the documentation: Sphinx's settings, and the navigation.
 
-tools/docs builds it. The pages are those of docs/, documents of other folders, and the reference,
-which is written from headers and package; pages.py puts them into one folder. A page that no part of
+tools/docs builds it. The pages are those of docs/, documents of other folders, and the reference
+of headers and package; pages.py puts them into one folder. A page that no part of
 NAVIGATION names, a link to nowhere and an anchor that is not there end the build.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 project = "Opyard"
-copyright = "the Opyard authors, Apache-2.0"  # noqa: A001 (Sphinx's name)
+copyright = "the Opyard authors, Apache-2.0"
 release = version = re.search(r"version: '([\d.]+)'", (ROOT / "meson.build").read_text("utf-8"))[1]
 root_doc = "index"
 extensions = ["myst_parser", "sphinx_copybutton"]
@@ -40,7 +40,15 @@ DOCUMENTS = {
     "test/README.md": "dev/tests.md",
     **{
         f"{layer}/README.md": f"dev/layers/{layer}.md"
-        for layer in ("dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback")
+        for layer in (
+            "dispatcher",
+            "jit",
+            "models",
+            "autograd",
+            "profiler",
+            "kernels",
+            "pyfallback",
+        )
     },
 }
 

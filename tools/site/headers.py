@@ -13,7 +13,15 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "pyfallback"]
-IN_C = {"c_api.h", "python.h", "c_plugin.h", "c_error.h", "c_function.h", "c_device.h", "c_dlpack.h"}
+IN_C = {
+    "c_api.h",
+    "python.h",
+    "c_plugin.h",
+    "c_error.h",
+    "c_function.h",
+    "c_device.h",
+    "c_dlpack.h",
+}
 
 DOXYGEN = """
 INPUT = {source}
@@ -92,7 +100,7 @@ def marked(text: str) -> str:
                     out.append(f"/*! \\verbatim {said[0]} \\endverbatim */")
                 else:
                     out.append(f"/*! \\verbatim {said[0]}")
-                    out += said[1:-1] + [f"{said[-1]} \\endverbatim */"]
+                    out += [*said[1:-1], f"{said[-1]} \\endverbatim */"]
             else:
                 out += [""] * len(said)
         else:
@@ -109,8 +117,11 @@ def head_of(path: Path) -> "tuple[str, list[str]]":
         if found is None:
             break
         lines.append(found[1])
-    first, _, rest = "\n".join(lines).partition("\n\n") if "\n\n" in "\n".join(lines) else (
-        "\n".join(lines), "", "")
+    first, _, rest = (
+        "\n".join(lines).partition("\n\n")
+        if "\n\n" in "\n".join(lines)
+        else ("\n".join(lines), "", "")
+    )
     title = " ".join(first.split("\n")).partition(": ")[2]
     return title, rest.split("\n")
 
@@ -177,7 +188,9 @@ def plain(code: str) -> str:
     code = re.sub(r" '(?=\d)", "'", code)
     code = re.sub(r"< (?=\S)", "<", re.sub(r"(?<=\S) >", ">", code))
     code = re.sub(r" ([*&]+)(?=\.\.\.|\s*[\w,)>=]|$)", r"\1 ", code)
-    code = re.sub(r"([*&]) +(?=[,)>])", r"\1", code).replace("& ...", "&... ").replace("opyard::", "")
+    code = (
+        re.sub(r"([*&]) +(?=[,)>])", r"\1", code).replace("& ...", "&... ").replace("opyard::", "")
+    )
     return re.sub(r"(?<=[\w>)\]])=(?=[\w{\"-])", " = ", re.sub(r" {2,}", " ", code)).rstrip()
 
 
@@ -188,13 +201,17 @@ def declaration_of(member: ElementTree.Element, of: str = "") -> str:
     template = member.find("templateparamlist")
     if template is not None:
         for one in template.findall("param"):
-            said = " ".join(filter(None, [text_of(one.find("type")), text_of(one.find("declname"))]))
+            said = " ".join(
+                filter(None, [text_of(one.find("type")), text_of(one.find("declname"))])
+            )
             default = text_of(one.find("defval"))
             parameters.append(said + (f" = {default}" if default else ""))
     head = f"template <{', '.join(parameters)}>\n" if parameters else ""
     if kind == "define":
         given = [text_of(one.find("defname")) for one in member.findall("param")]
-        return f"#define {name}" + (f"({', '.join(given)})" if member.find("param") is not None else "")
+        return f"#define {name}" + (
+            f"({', '.join(given)})" if member.find("param") is not None else ""
+        )
     if kind == "enum":
         values = [text_of(one.find("name")) for one in member.findall("enumvalue")]
         word = "enum class" if member.get("strong") == "yes" else "enum"
@@ -281,7 +298,9 @@ class Reference:
         found = [
             member
             for section in compound.findall("sectiondef")
-            if (section.get("kind") or "").startswith(("public", "protected", "user-defined", "friend"))
+            if (section.get("kind") or "").startswith(
+                ("public", "protected", "user-defined", "friend")
+            )
             for member in section.findall("memberdef")
             if member.get("prot") != "private" and member.get("kind") != "friend"
         ]
@@ -305,7 +324,12 @@ class Reference:
             )
             head = f"template <{', '.join(given)}>\n"
         out = [f"{'#' * level} {escaped(name)}", ""]
-        out += ["```cpp", f"{head}{kind} {name}" + (f" : {', '.join(bases)}" if bases else ""), "```", ""]
+        out += [
+            "```cpp",
+            f"{head}{kind} {name}" + (f" : {', '.join(bases)}" if bases else ""),
+            "```",
+            "",
+        ]
         out += [as_markdown(comment_in(element)), ""]
         full = text_of(element.find("compoundname"))
         out += self.declarations([(0, member) for member in self.members(element)], full)
@@ -315,7 +339,9 @@ class Reference:
                 out += self.entry(compound, min(level + 1, 6))
         return out
 
-    def declarations(self, members: "list[tuple[int, ElementTree.Element]]", of: str = "") -> "list[str]":
+    def declarations(
+        self, members: "list[tuple[int, ElementTree.Element]]", of: str = ""
+    ) -> "list[str]":
         """Members that are written without a line between them, under one comment."""
         out: list[str] = []
         group: list[str] = []
@@ -339,7 +365,9 @@ class Reference:
                     flush()
                 declared = declaration_of(member, of)
                 beside = len(declared) + len(comment[0]) < 96
-                group.append(f"{declared}  // {comment[0]}" if beside else f"// {comment[0]}\n{declared}")
+                group.append(
+                    f"{declared}  // {comment[0]}" if beside else f"// {comment[0]}\n{declared}"
+                )
                 last = line
                 continue
             if comment or line > last + 3 or said:
@@ -397,10 +425,14 @@ def section(reference: Reference, path: Path, level: int = 2) -> str:
         name = text_of(element.find("name"))
         if (element.get("kind") == "define" and name.startswith("OPYARD_DETAIL")) or not name:
             continue
-        if re.fullmatch(rf"typedef (struct|union|enum) {name} {name}", text_of(element.find("definition"))):
-            if any(text_of(one.find("compoundname")) == name for _, one in reference.names(include)):
+        if re.fullmatch(
+            rf"typedef (struct|union|enum) {name} {name}", text_of(element.find("definition"))
+        ):
+            if any(
+                text_of(one.find("compoundname")) == name for _, one in reference.names(include)
+            ):
                 continue  # C's second name of what is shown as a struct
-        if name not in names and (line > last + 3 or comment_in(element)) or len(names) > 5:
+        if (name not in names and (line > last + 3 or comment_in(element))) or len(names) > 5:
             flush()
         group.append((line, element))
         names.append(name)

@@ -2,8 +2,8 @@
 
     pages.py <folder> <names.json> <help.json>
 
-Copies docs/ and the documents that conf.py names, turns links that leave docs/ into links within
-the site, and writes the reference and the navigation. names.json is of python_names.py, help.json of
+Copies docs/ and the documents that conf.py names, turns links that leave docs/ into links in the
+site, and writes the reference and the navigation. names.json is of python_names.py, help.json of
 tools/docs.
 """
 
@@ -38,7 +38,7 @@ folder `detail`, or in a namespace of that name, may change with any version.
 INDEX_OF_C = """# C
 
 What C programs, and extension modules of CPython, include. The guides on
-[libraries in C](../guides/c_plugins.md) and [C functions](../guides/c_functions.md) show how it is used.
+[libraries in C](../guides/c_plugins.md) and [C functions](../guides/c_functions.md) show its use.
 
 """
 INDEX_OF_LAYERS = """# Layers
@@ -111,7 +111,9 @@ def navigation(pages: "set[str]") -> str:
             shown += sorted(
                 page
                 for page in pages
-                if fnmatch.fnmatch(page, name) and page not in named and page.count("/") == name.count("/")
+                if fnmatch.fnmatch(page, name)
+                and page not in named
+                and page.count("/") == name.count("/")
             )
         shown = [name for name in shown if name in pages or fail(f"NAVIGATION: there is no {name}")]
         if shown:
@@ -143,7 +145,10 @@ def main(folder: Path, names: Path, helps: Path) -> None:
         found = [page for page in made if page.startswith(prefix)]
         order = [f"{prefix}c_api.md", f"{prefix}python.md", f"{prefix}opyard.md"]
         found.sort(key=lambda page: (order.index(page) if page in order else 9, page))
-        return [os.path.relpath(page, os.path.dirname(prefix.rstrip("/"))).removesuffix(".md") for page in found]
+        return [
+            os.path.relpath(page, os.path.dirname(prefix.rstrip("/"))).removesuffix(".md")
+            for page in found
+        ]
 
     for index, text in {
         "reference/python.md": INDEX_OF_PYTHON,

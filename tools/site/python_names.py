@@ -1,7 +1,7 @@
 """tools/site/python_names.py: the public names of the package, as JSON on standard output.
 
 Run by the Python that imports the built package, with the standard library alone. Docstrings and
-signatures are asked of the objects; what is written in C++ has its signatures from the stubs (.pyi).
+signatures are asked of the objects; those of functions in C++ have signatures in the stubs.
 PyTorch is not imported.
 """
 
@@ -55,7 +55,9 @@ def read_stubs() -> "tuple[Stubs, dict[str, str]]":
                 signatures.setdefault(prefix + node.name, []).append(plain(text))
             elif isinstance(node, ast.ClassDef):
                 visit(node.body, f"{node.name}.")
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and (doc := ast.get_docstring(node)):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and (
+                doc := ast.get_docstring(node)
+            ):
                 said.setdefault(prefix + node.name, doc)
 
     for path in stub_files():
@@ -130,7 +132,9 @@ class Names:
             said = inspect.cleandoc(said)
             # The signature that pybind11 or CPython's __text_signature__ put first.
             said = re.sub(r"\A\w+\(.*\)(?: -> .*)?\n+(?:--\n+)?", "", said)
-            if not said.startswith(("Initialize self", "partial(", "Enum where", "Create a collection")):
+            if not said.startswith(
+                ("Initialize self", "partial(", "Enum where", "Create a collection")
+            ):
                 return said
         return self.stub_docs.get(name, "")
 
@@ -145,12 +149,14 @@ class Names:
                 given = self.signatures(thing, full)
                 if kind == "property" and not (given and given[0].startswith(":")):
                     given = self.property_type(thing)
-                found.append({
-                    "name": name,
-                    "kind": kind,
-                    "signatures": given,
-                    "doc": self.doc(thing, full) if not name.startswith("__") else "",
-                })
+                found.append(
+                    {
+                        "name": name,
+                        "kind": kind,
+                        "signatures": given,
+                        "doc": self.doc(thing, full) if not name.startswith("__") else "",
+                    }
+                )
         return [one for one in found if one["doc"] or not str(one["name"]).startswith("__")]
 
     @staticmethod
@@ -192,13 +198,18 @@ class Names:
                 entry["doc"] = (thing.__doc__ or "").partition("\n")[0]
                 entry["of"] = thing.__name__
             else:
-                entry |= {"doc": self.doc(thing, public), "signatures": self.signatures(thing, public)}
+                entry |= {
+                    "doc": self.doc(thing, public),
+                    "signatures": self.signatures(thing, public),
+                }
                 if kind == "class":
                     entry["bases"] = [
                         base.__name__ for base in thing.__bases__ if base is not object
                     ]
                     entry["members"] = self.members(thing)
-                    if (made := self.stubs.get(f"{public}.__init__") or self.stubs.get(f"{public}.__new__")):
+                    if made := self.stubs.get(f"{public}.__init__") or self.stubs.get(
+                        f"{public}.__new__"
+                    ):
                         entry["signatures"] = [one.partition(" -> ")[0] for one in made]
             entries.append(entry)
         return {"name": name, "doc": inspect.cleandoc(module.__doc__ or ""), "names": entries}

@@ -1,4 +1,4 @@
-"""tools/site/python_pages.py: the reference of the Python package, of what python_names.py found."""
+"""tools/site/python_pages.py: the reference of the package, of what python_names.py found."""
 
 import re
 import textwrap
@@ -16,7 +16,9 @@ def as_markdown(doc: str) -> str:
             code.pop()
         if code:
             text = textwrap.dedent("\n".join(code))
-            python = re.search(r"^(?:import|from|with|def|class|@|>>>|print\()|[\w.\]]+ = |\w\(", text, re.M)
+            python = re.search(
+                r"^(?:import|from|with|def|class|@|>>>|print\()|[\w.\]]+ = |\w\(", text, re.M
+            )
             out.extend(["", "```python" if python else "```text", *text.split("\n"), "```", ""])
             code.clear()
 
@@ -43,7 +45,7 @@ def as_markdown(doc: str) -> str:
 def escaped_doc(line: str) -> str:
     """Lists stay lists."""
     mark = re.match(r"[-*] ", line)
-    return (mark.group() if mark else "") + escaped(line[mark.end():] if mark else line)
+    return (mark.group() if mark else "") + escaped(line[mark.end() :] if mark else line)
 
 
 def signature(name: str, given: str, kind: str) -> str:
@@ -103,12 +105,17 @@ def page(module: dict) -> str:
         for one in modules:
             said = as_markdown(one["doc"]).replace("\n", " ")
             known = re.fullmatch(r"opyard\.[a-z]\w*", one["of"])
-            shown = f"[{name}.{one['name']}]({one['of']}.md)" if known else f"`{name}.{one['name']}`"
+            shown = (
+                f"[{name}.{one['name']}]({one['of']}.md)" if known else f"`{name}.{one['name']}`"
+            )
             out.append(f"| {shown} | {said} |")
         out.append("")
     if values:
         out += ["| value | type | |", "| --- | --- | --- |"]
-        out += [f"| `{one['name']}` | `{one['type']}` | `{one['value']}` |".replace("``", "") for one in values]
+        out += [
+            f"| `{one['name']}` | `{one['type']}` | `{one['value']}` |".replace("``", "")
+            for one in values
+        ]
         out.append("")
     for one in sorted(rest, key=lambda one: (one["name"].lower(), one["name"])):
         out += entry_of(name, one)

@@ -81,7 +81,9 @@ def test_the_kernel_of_the_readme_takes_no_other_dtype(twice):
         twice(BASE.astype(np.float64))
 
 
-def test_the_programs_of_the_readme_print_what_their_comments_say(twice, tmp_path, monkeypatch, capsys):
+def test_the_programs_of_the_readme_print_what_their_comments_say(
+    twice, tmp_path, monkeypatch, capsys
+):
     """With the library of the fixture: the wheel's test compiles its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(opyard, "load_library", lambda path: None)

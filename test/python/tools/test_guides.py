@@ -1,12 +1,14 @@
-"""test_guides.py: the programs of the guides in docs/guides run as they are there.
+"""test_guides.py: the programs of docs/guides and docs/tutorials run as they are there.
 
 The C blocks of a guide become one library, lib<name>.so after the file that the text calls
 `<name>.c`; its C++ blocks, if they register something, one named after the namespace. The Python
 blocks are run beside it as one program. C++ blocks with a main() are a program of its own: it gets
 the library of operators as its argument, and the Python blocks as the module that the text calls
-`<name>.py`. Suspect the guide.
+`<name>.py`. A Python block that begins with "python needs torch" is left out where that cannot be
+imported. Suspect the guide.
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -20,10 +22,19 @@ from built import ROOT, build_folder, libpython
 pytestmark = pytest.mark.once
 
 GUIDES = ROOT / "docs" / "guides"
+TUTORIALS = ROOT / "docs" / "tutorials"
 
 
 def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def python_blocks(text):
+    """The program of a page, without the blocks that need what is not installed."""
+    found = re.findall(r"^```python(?: needs (\w+))?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return "\n".join(
+        block for needs, block in found if not needs or importlib.util.find_spec(needs)
+    )
 
 
 # What a program of a guide links besides libopyard.so, and what it prints at its end.
@@ -47,7 +58,7 @@ def run_program(guide, text, in_cpp, folder):
     assert "int main(" in in_cpp
     (folder / "main.cpp").write_text(in_cpp, "utf-8")
     for module in set(re.findall(r"`(\w+)\.py`", text)):
-        (folder / f"{module}.py").write_text("\n".join(blocks(text, "python")), "utf-8")
+        (folder / f"{module}.py").write_text(python_blocks(text), "utf-8")
     libraries, printed = PROGRAMS[guide]
     linked = [Path(_build_info.library), *(build_folder() / name for name in libraries)]
     subprocess.run(
@@ -74,7 +85,11 @@ def run_program(guide, text, in_cpp, folder):
     assert printed in done.stdout
 
 
-@pytest.mark.parametrize("guide", sorted(GUIDES.glob("*.md")), ids=lambda guide: guide.stem)
+@pytest.mark.parametrize(
+    "guide",
+    sorted([*GUIDES.glob("*.md"), *TUTORIALS.glob("*.md")]),
+    ids=lambda guide: guide.stem,
+)
 def test_the_programs_of_a_guide_work(guide, tmp_path):
     from opyard import _build_info
 
@@ -121,7 +136,7 @@ def test_the_programs_of_a_guide_work(guide, tmp_path):
     elif in_cpp:
         run_program(guide.stem, text, in_cpp, tmp_path)
     program = tmp_path / "program.py"
-    program.write_text("\n".join(blocks(text, "python")), "utf-8")
+    program.write_text(python_blocks(text), "utf-8")
     done = subprocess.run(
         [sys.executable, program],
         cwd=tmp_path,
@@ -140,7 +155,8 @@ def test_the_page_of_operators_is_as_the_tool_writes_it():
     assert done.returncode == 0, "run tools/python tools/operators_page.py\n" + done.stderr
 
 
-def test_the_page_of_readers_lists_every_guide_once():
-    text = (GUIDES.parent / "README.md").read_text("utf-8")
-    listed = re.findall(r"\(guides/(\w+)\.md\)", text)
-    assert sorted(listed) == sorted(guide.stem for guide in GUIDES.glob("*.md"))
+@pytest.mark.parametrize("folder", [GUIDES, TUTORIALS], ids=lambda folder: folder.name)
+def test_the_page_of_readers_lists_every_guide_once(folder):
+    text = (folder.parent / "README.md").read_text("utf-8")
+    listed = re.findall(rf"\({folder.name}/(\w+)\.md\)", text)
+    assert sorted(listed) == sorted(page.stem for page in folder.glob("*.md"))
