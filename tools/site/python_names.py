@@ -77,7 +77,7 @@ def plain(text: str) -> str:
     text = re.sub(r"\bself: [\w\[\], ]+?(?=[,)])", "self", text)
     text = re.sub(r"\(self(?:, /)?(?:, )?", "(", text)
     text = re.sub(r"\((?:cls|type)(?:, )", "(", text)
-    return re.sub(r"<object object at 0x[0-9a-f]+>|<[\w.]+ object at 0x[0-9a-f]+>", "...", text)
+    return re.sub(r"<[\w. ]+ at 0x[0-9a-f]+>", "...", text)
 
 
 def annotation(given: object) -> str:
@@ -143,7 +143,11 @@ class Names:
         for name, thing in vars(cls).items():
             if name.startswith("_") and name not in ("__call__", "__enter__", "__getitem__"):
                 continue
+            if self.is_said_by_a_base(cls, name) or inspect.ismemberdescriptor(thing):
+                continue
             kind = self.kind(thing)
+            if isinstance(thing, staticmethod | classmethod):
+                thing = getattr(cls, name)
             if kind in ("function", "property"):
                 full = f"{cls.__name__}.{name}"
                 given = self.signatures(thing, full)
@@ -158,6 +162,13 @@ class Names:
                     }
                 )
         return [one for one in found if one["doc"] or not str(one["name"]).startswith("__")]
+
+    @staticmethod
+    def is_said_by_a_base(cls: type, name: str) -> bool:
+        """Whether it says nothing of itself, and is explained where it is inherited from."""
+        if getattr(vars(cls)[name], "__doc__", None):
+            return False
+        return any(getattr(vars(base).get(name), "__doc__", None) for base in cls.__mro__[1:])
 
     @staticmethod
     def property_type(thing: object) -> "list[str]":
