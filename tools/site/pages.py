@@ -130,7 +130,9 @@ def main(folder: Path, names: Path, helps: Path) -> None:
     for path in sorted(DOCS.rglob("*.md")):
         source = f"docs/{path.relative_to(DOCS)}"
         target = site_name(source)
-        made[target] = with_links(path.read_text("utf-8"), source, target)
+        made[target] = with_links(path.read_text("utf-8"), source, target).replace(
+            "```graph", "```text"
+        )
     for source, target in conf.DOCUMENTS.items():
         made[target] = with_links((conf.ROOT / source).read_text("utf-8"), source, target)
     work = folder.parent / "doxygen"

@@ -116,12 +116,13 @@ class Names:
 
     def signatures(self, thing: object, name: str) -> "list[str]":
         """One, or one an overload; none if no one knows it."""
-        if name in self.stubs:
+        in_python = inspect.isfunction(inspect.unwrap(getattr(thing, "__func__", thing)))
+        if name in self.stubs and not in_python:
             return self.stubs[name]
         try:
             return [signature_of(thing)]
         except (TypeError, ValueError):
-            return []
+            return self.stubs.get(name, [])
 
     def doc(self, thing: object, name: str) -> str:
         """Its own docstring; not that of its type or of a base."""
@@ -131,8 +132,8 @@ class Names:
         if isinstance(said, str) and said != getattr(type(thing), "__doc__", None):
             said = inspect.cleandoc(said)
             # The signature that pybind11 or CPython's __text_signature__ put first.
-            said = re.sub(r"\A\w+\(.*\)(?: -> .*)?\n+(?:--\n+)?", "", said)
-            if not said.startswith(
+            said = re.sub(r"\A\w+\(.*\)(?: -> .*)?(?:\n+|\Z)(?:--\n+)?", "", said)
+            if said and not said.startswith(
                 ("Initialize self", "partial(", "Enum where", "Create a collection")
             ):
                 return said
@@ -218,6 +219,10 @@ class Names:
                         base.__name__ for base in thing.__bases__ if base is not object
                     ]
                     entry["members"] = self.members(thing)
+                    entry["signatures"] = [
+                        str(one).removesuffix(" -> None")
+                        for one in entry["signatures"]  # type: ignore[attr-defined]
+                    ]
                     if made := self.stubs.get(f"{public}.__init__") or self.stubs.get(
                         f"{public}.__new__"
                     ):
