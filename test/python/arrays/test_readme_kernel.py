@@ -89,9 +89,9 @@ def test_the_programs_of_the_readme_print_what_their_comments_say(
     monkeypatch.setattr(opyard, "load_library", lambda path: None)
     python = "\n".join(blocks("python"))
     exec(compile(python, "README.md", "exec"), {"__name__": "readme"})
-    printed = capsys.readouterr().out.replace("tensor(", "")
+    printed = capsys.readouterr().out
     for shown in re.findall(r"#.*?(\[[\d., ]+\])", python):
-        assert shown in printed
+        assert shown.replace(" ", "") in printed.replace(" ", "")
     table = printed[printed.rindex("Name") :]
     assert "demo::twice" in table and "aten::mul.Tensor" in table
 
