@@ -116,13 +116,30 @@ class Names:
 
     def signatures(self, thing: object, name: str) -> "list[str]":
         """One, or one an overload; none if no one knows it."""
-        in_python = inspect.isfunction(inspect.unwrap(getattr(thing, "__func__", thing)))
+        in_python = self.is_in_python(thing)
         if name in self.stubs and not in_python:
             return self.stubs[name]
         try:
             return [signature_of(thing)]
         except (TypeError, ValueError):
             return self.stubs.get(name, [])
+
+    @staticmethod
+    def is_in_python(thing: object) -> bool:
+        """Whether Python knows its signature: a stub of the same name is of something else."""
+        if inspect.isclass(thing):
+            makers = (
+                vars(base).get(name) for base in thing.__mro__ for name in ("__init__", "__new__")
+            )
+            return any(inspect.isfunction(getattr(maker, "__func__", maker)) for maker in makers)
+        return inspect.isfunction(inspect.unwrap(getattr(thing, "__func__", thing)))
+
+    def made_by(self, cls: type, name: str) -> "list[str]":
+        """What a call of a class takes."""
+        given = self.signatures(cls, name)
+        if not self.is_in_python(cls):
+            given = self.stubs.get(f"{name}.__init__") or self.stubs.get(f"{name}.__new__") or given
+        return [re.sub(r"\) -> [^)]*$", ")", one) for one in given]
 
     def doc(self, thing: object, name: str) -> str:
         """Its own docstring; not that of its type or of a base."""
@@ -219,14 +236,7 @@ class Names:
                         base.__name__ for base in thing.__bases__ if base is not object
                     ]
                     entry["members"] = self.members(thing)
-                    entry["signatures"] = [
-                        str(one).removesuffix(" -> None")
-                        for one in entry["signatures"]  # type: ignore[attr-defined]
-                    ]
-                    if made := self.stubs.get(f"{public}.__init__") or self.stubs.get(
-                        f"{public}.__new__"
-                    ):
-                        entry["signatures"] = [one.partition(" -> ")[0] for one in made]
+                    entry["signatures"] = self.made_by(thing, public)
             entries.append(entry)
         return {"name": name, "doc": inspect.cleandoc(module.__doc__ or ""), "names": entries}
 

@@ -2,8 +2,22 @@
 
 import re
 import textwrap
+from pathlib import Path
 
 from headers import escaped
+
+
+EXAMPLES = Path(__file__).with_name("examples.txt")
+
+
+def examples(text: str) -> "dict[str, str]":
+    """The example of each name, of a text in which "== names" begins one."""
+    found = {}
+    for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]:
+        names, _, code = part.partition("\n")
+        for name in names.split():
+            found[name] = code.strip() + "\n"
+    return found
 
 
 def as_markdown(doc: str) -> str:
@@ -79,7 +93,7 @@ def declaration(prefix: str, entry: dict) -> str:
     return "\n".join(["```python", *(lines or [prefix + entry["name"]]), "```"])
 
 
-def entry_of(module: str, entry: dict) -> "list[str]":
+def entry_of(module: str, entry: dict, example_of: "dict[str, str]") -> "list[str]":
     name, kind = entry["name"], entry["kind"]
     out = [f"## {escaped(name)}", ""]
     prefix = f"class {module}." if kind == "class" else f"{module}."
@@ -87,6 +101,8 @@ def entry_of(module: str, entry: dict) -> "list[str]":
     if bases := [base for base in entry.get("bases", []) if not base.startswith("_")]:
         out += ["Base: " + ", ".join(f"`{base}`" for base in bases) + ".", ""]
     out += [as_markdown(entry["doc"]), ""]
+    if example := example_of.get(f"{module}.{name}"):
+        out += ["```python", example.rstrip(), "```", ""]
     for member in entry.get("members", []):
         out += [f"### {escaped(name)}.{escaped(member['name'])}", "", declaration("", member), ""]
         out += [as_markdown(member["doc"]), ""]
@@ -95,6 +111,7 @@ def entry_of(module: str, entry: dict) -> "list[str]":
 
 def page(module: dict) -> str:
     name = module["name"]
+    example_of = examples(EXAMPLES.read_text("utf-8"))
     out = [f"# {name}", "", as_markdown(module["doc"]), ""]
     entries = module["names"]
     modules = [one for one in entries if one["kind"] == "module"]
@@ -118,7 +135,7 @@ def page(module: dict) -> str:
         ]
         out.append("")
     for one in sorted(rest, key=lambda one: (one["name"].lower(), one["name"])):
-        out += entry_of(name, one)
+        out += entry_of(name, one, example_of)
     return "\n".join(out) + "\n"
 
 

@@ -5,6 +5,7 @@ docstring, header or page that is named.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -102,6 +103,74 @@ def test_no_signature_shows_an_address_or_a_private_module(modules):
         for signature in entry.get("signatures", []):
             assert " at 0x" not in signature, name
             assert "opyard._" not in signature, name
+
+
+# Examples.
+
+EXAMPLES = python_pages.examples((SITE / "examples.txt").read_text("utf-8"))
+# Modules whose names need something else: a standard, a device, PyTorch, JAX.
+ELSEWHERE = ("opyard.array_api.", "opyard.gpu_trace.", "opyard.torch.", "opyard.jax.")
+# Names without an example yet; the list only gets shorter.
+WITHOUT = set(
+    """
+    opyard.SymBool opyard.SymFloat opyard.SymInt opyard.autograd.add_pullback
+    opyard.autograd.check_formulas_at_registration opyard.autograd.create_eval
+    opyard.autograd.queue_callback opyard.dispatch.LayerGap opyard.dispatch.ModeKey
+    opyard.dispatch.PythonDispatcher opyard.dispatch.disabled_dispatch
+    opyard.dispatch.enable_python_dispatcher opyard.dispatch.get_mode
+    opyard.dispatch.no_python_dispatcher opyard.dispatch.register_backend
+    opyard.dispatch.register_layer opyard.dispatch.rename_backend
+    opyard.dispatch.set_report_error_callback opyard.jit.GraphBuilder opyard.jit.InstructionTime
+    opyard.jit.create_python_op opyard.jit.from_exported opyard.jit.parse_expression
+    opyard.jit.times opyard.library.EffectType opyard.library.effect_of
+    opyard.library.fallthrough_kernel opyard.library.get_ctx opyard.library.load_plugins
+    opyard.library.register_effect opyard.library.register_opyard_dispatch
+    opyard.library.register_vmap
+""".split()
+)
+
+
+RUN = """
+import json, os, sys, tempfile, traceback
+failed = {}
+for code in json.load(sys.stdin):
+    os.chdir(tempfile.mkdtemp(dir=sys.argv[1]))
+    try:
+        import opyard
+        exec(compile(code, "example", "exec"), {"opyard": opyard, "__name__": "example"})
+    except BaseException:
+        failed[code] = traceback.format_exc()
+json.dump(failed, open(os.path.join(sys.argv[1], "failed.json"), "w"))
+"""
+
+
+def test_every_example_runs(tmp_path):
+    codes = sorted(set(EXAMPLES.values()))
+    assert len(codes) > 70
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        input=json.dumps(codes),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    failed = json.loads((tmp_path / "failed.json").read_text("utf-8"))
+    assert not failed, "\n".join(code + error for code, error in failed.items())
+
+
+def test_every_public_name_has_an_example(modules):
+    names = {
+        f"{module['name']}.{entry['name']}"
+        for module in modules.values()
+        for entry in module["names"]
+        if entry["kind"] in ("function", "class")
+        and not re.search(r"^ {2,}\S", entry["doc"], re.MULTILINE)
+    }
+    names = {name for name in names if not name.startswith(ELSEWHERE)}
+    assert names - set(EXAMPLES) == WITHOUT
 
 
 # C and C++.
