@@ -6,7 +6,6 @@ from pathlib import Path
 
 from headers import escaped
 
-
 EXAMPLES = Path(__file__).with_name("examples.txt")
 
 

@@ -142,7 +142,8 @@ def variables_of(folders, suffixes):
 def test_every_variable_that_the_product_reads_is_on_the_page():
     read = variables_of(SHIPPED, {".cpp", ".h", ".c", ".py", ".def", ".in"})
     assert len(read) > 9
-    assert {row[0] for row in rows(page("environment"), "variable | read | values | what it does")} == set(read)
+    table = rows(page("environment"), "variable | read | values | what it does")
+    assert {row[0] for row in table} == set(read)
 
 
 def test_every_variable_that_the_tools_read_is_on_the_page():
@@ -151,7 +152,8 @@ def test_every_variable_that_the_tools_read_is_on_the_page():
         if path.is_file():
             read |= set(re.findall(r"\$\{(OPYARD_\w+)", path.read_text("utf-8")))
     read = {name for name in read if name.startswith("OPYARD_")}
-    assert {row[0] for row in rows(page("environment"), "variable | read by | what it does")} == read
+    table = rows(page("environment"), "variable | read by | what it does")
+    assert {row[0] for row in table} == read
 
 
 def test_no_other_page_names_a_variable_that_nothing_reads():
