@@ -22,6 +22,12 @@ sys.path.insert(0, str(SITE))
 import headers  # noqa: E402
 import python_pages  # noqa: E402
 
+
+def with_our_path():
+    """The environment of a program that imports what the tests import."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 # Links.
 
 
@@ -59,7 +65,10 @@ def test_the_links_of_a_page_lead_somewhere(page):
 @pytest.fixture(scope="module")
 def modules():
     done = subprocess.run(
-        [sys.executable, str(SITE / "python_names.py")], capture_output=True, text=True
+        [sys.executable, str(SITE / "python_names.py")],
+        env=with_our_path(),
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return {module["name"]: module for module in json.loads(done.stdout)}
@@ -150,7 +159,7 @@ def test_every_example_runs(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(tmp_path)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=with_our_path(),
         input=json.dumps(codes),
         capture_output=True,
         text=True,
