@@ -4,6 +4,7 @@ The C++ blocks become one plugin, lib<namespace>.so, in an empty folder; the Pyt
 there as one program.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -26,4 +27,21 @@ def test_the_examples_of_the_readme_work(wheel_python, build_info, tmp_path):
     flags = run("pkg-config", "--cflags", "--libs", "opyard", cwd=tmp_path, **found).split()
     command = ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     run(*command, "plugin.cpp", "-o", f"lib{namespace}.so", *flags, cwd=tmp_path)
-    assert run(wheel_python, "program.py", cwd=tmp_path), "the example prints what it computes"
+    printed = run(wheel_python, "program.py", cwd=tmp_path)
+    for shown in re.findall(r"#.*?(\[[\d., ]+\])", python):  # what the comments promise
+        assert shown.replace(" ", "") in printed.replace(" ", "")
+    assert "demo::twice" in printed.partition("Self CPU")[2], "the table of the profile"
+    assert (tmp_path / "profile.html").stat().st_size > 10_000
+
+
+def test_the_first_program_needs_nothing_but_the_wheel(wheel_python, tmp_path):
+    (tmp_path / "program.py").write_text(blocks("python")[0])
+    assert "[18., 45.]" in run(wheel_python, "program.py", cwd=tmp_path)
+
+
+def test_the_command_that_compiles_the_kernel_is_right(wheel_python, tmp_path):
+    [command] = [line for line in blocks("sh") if line.startswith("c++ ")]
+    (tmp_path / "demo.cpp").write_text("\n".join(blocks("cpp")))
+    path = f"{wheel_python.parent}:{os.environ['PATH']}"
+    run("bash", "-c", command, cwd=tmp_path, PATH=path)
+    assert (tmp_path / "libdemo.so").exists()

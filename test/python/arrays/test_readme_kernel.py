@@ -21,9 +21,13 @@ np = pytest.importorskip("numpy")
 README = ROOT / "README.md"
 
 
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+
+
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory):
-    [block] = re.findall(r"^```cpp\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    [block] = blocks("cpp")
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("there is no C++ compiler here")
@@ -75,3 +79,25 @@ def test_the_kernel_of_the_readme_is_not_given_a_reversed_array(twice):
 def test_the_kernel_of_the_readme_takes_no_other_dtype(twice):
     with pytest.raises(TypeError, match="float64"):
         twice(BASE.astype(np.float64))
+
+
+def test_the_programs_of_the_readme_print_what_their_comments_say(
+    twice, tmp_path, monkeypatch, capsys
+):
+    """With the library of the fixture: the wheel's test compiles its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(opyard, "load_library", lambda path: None)
+    python = "\n".join(blocks("python"))
+    exec(compile(python, "README.md", "exec"), {"__name__": "readme"})
+    printed = capsys.readouterr().out
+    for shown in re.findall(r"#.*?(\[[\d., ]+\])", python):
+        assert shown.replace(" ", "") in printed.replace(" ", "")
+    table = printed[printed.rindex("Name") :]
+    assert "demo::twice" in table and "aten::mul.Tensor" in table
+
+
+def test_every_tool_that_the_readme_names_is_there():
+    named = set(re.findall(r"\b(tools/\w+)", README.read_text("utf-8")))
+    assert {"tools/wheel", "tools/demo", "tools/test", "tools/docs"} <= named
+    for tool in named:
+        assert (ROOT / tool).is_file() or (ROOT / f"{tool}.py").is_file(), tool

@@ -40,6 +40,58 @@ def test_the_journeys_and_the_changes_are_there():
     assert len(rows) >= 20
 
 
+# A step of a journey, and a text of the first file that it names.
+STEPS = {
+    (1, 4): "the highest key names the slot",
+    (3, 3): "PyObject* call_boxed(PyObject* self",
+    (3, 5): "bool CallPlan::push_all(",
+    (5, 6): "void throw_python_error(",
+    (6, 3): "void dispatch_to_handlers(",
+    (7, 2): "GraphPtr parse_graph(",
+    (7, 3): "void lint(",
+    (7, 7): "void Code::run(",
+    (8, 8): "void write_chrome(",
+    (10, 4): "Tensor add_tensor(",
+}
+
+
+@pytest.mark.parametrize(("journey", "step"), STEPS)
+def test_the_first_file_of_a_step_does_what_the_step_says(journey, step):
+    text = (ROOT / PAGES[0]).read_text("utf-8")
+    part = text.partition(f"\n## {journey}. ")[2].partition("\n## ")[0]
+    said = re.search(rf"^{step}\. (.*?)(?=^\d+\. |\Z)", part, re.MULTILINE | re.DOTALL)[1]
+    first = re.search(rf"`((?:{FOLDERS})/[\w./]*\.\w+)`", said)[1]
+    assert STEPS[journey, step] in (ROOT / first).read_text("utf-8")
+
+
+NOT_YET = re.compile(r"^ *[-*]? *Not here yet: (.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def not_yet():
+    pages = [*ROOT.glob("*/README.md"), *(ROOT / "docs").rglob("*.md")]
+    return [
+        (path, part.strip())
+        for path in pages
+        for said in NOT_YET.findall(path.read_text("utf-8"))
+        for part in re.split(r";\s", said)
+    ]
+
+
+@pytest.mark.parametrize(("path", "said"), not_yet(), ids=lambda value: str(value)[-20:])
+def test_what_a_page_calls_not_here_yet_raises(path, said):
+    import opyard
+
+    calls = re.findall(r"`(opyard\.[^`]*\))`", said)
+    assert calls, f"{path}: name a call that raises: {said}"
+    for call in calls:
+        with pytest.raises((NotImplementedError, ValueError, RuntimeError, TypeError)):
+            eval(call, {"opyard": opyard})
+
+
+def test_there_is_something_that_is_not_here_yet():
+    assert any(path.parent.name == "kernels" for path, _ in not_yet())
+
+
 # A change of the table, and a text of the lines that have to be changed for it.
 LEADS_THERE = {
     "how a default is filled in, how names are bound": "stack.push(*default_value)",
@@ -79,7 +131,7 @@ def test_every_room_is_on_the_page_of_layers_in_its_order():
     assert layers == lists["LAYERS"]
 
 
-def test_the_readme_leads_to_both_on_its_first_screen():
-    screen = "\n".join((ROOT / "README.md").read_text("utf-8").split("\n")[:40])
+def test_the_page_of_readers_leads_to_both():
+    text = (ROOT / "docs" / "README.md").read_text("utf-8")
     for page in PAGES[:2]:
-        assert f"({page})" in screen
+        assert f"({page.removeprefix('docs/')})" in text

@@ -1,8 +1,8 @@
 // opyard/registry/dispatch_log.h: the dispatch log: one line for each call of the process.
 //
-// " [call] op=[demo::scaled_add], key=[AutogradCPU]"
-// "  [redispatch] op=[demo::scaled_add], key=[CPU]"
-// "   [callBoxed] op=[demo::mul], key=[CPU]"
+//   [call] op=[demo::scaled_add], key=[AutogradCPU]
+//    [redispatch] op=[demo::scaled_add], key=[CPU]
+//     [callBoxed] op=[demo::mul], key=[CPU]
 //
 // One line a kernel on the standard error stream, with as many spaces in front as calls it is deep.
 // Keys that fall through do not show. The environment variable OPYARD_DISPATCH_LOG=1 does
