@@ -19,13 +19,6 @@
 namespace opyard::python {
 namespace {
 
-// `arrays` is the owner.
-void borrow_to(Stack& stack, TensorImpl* array) {
-  Tensor borrowed(CountedPtr<TensorImpl>::steal(array));
-  stack.borrow(borrowed);
-  static_cast<void>(borrowed.release_impl());
-}
-
 // Whether an operator takes the number: an int past 64 bits is told by the refusal of the call.
 bool fits_64_bits(PyObject* number) noexcept {
   if (!PyLong_Check(number)) return true;
@@ -38,22 +31,6 @@ bool is_int_like(const Runtime& runtime, PyObject* object) noexcept {
   if (PyBool_Check(object)) return false;
   if (PyLong_Check(object) || is_symbolic(runtime, object, SymKind::Int)) return true;
   return PyIndex_Check(object) != 0 && PySequence_Check(object) == 0 && !is_tensor(runtime, object);
-}
-
-// Whether converting an object may run code of Python's, as __index__ or __dlpack__.
-bool may_run_code(const Runtime& runtime, PyObject* object) noexcept {
-  PyTypeObject* const type = Py_TYPE(object);
-  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
-      type == &PyUnicode_Type || object == Py_None || is_tensor(runtime, object)) {
-    return false;
-  }
-  if (type != &PyList_Type && type != &PyTuple_Type) return true;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-    PyObject* const item = PySequence_Fast_GET_ITEM(object, i);
-    const bool is_nested = PyList_CheckExact(item) || PyTuple_CheckExact(item);
-    if (is_nested || may_run_code(runtime, item)) return true;
-  }
-  return false;
 }
 
 // The tensor that a number beside it promotes with: of the highest category, or null. A condition

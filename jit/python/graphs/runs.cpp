@@ -1,7 +1,8 @@
 // graphs/runs.cpp: entering a run from Python: graph(*args), code(*args), stages of a state.
 //
 // Arguments are converted by the types of the graph's inputs as an operator's are by its schema, so
-// arrays of other libraries are tensors here, too. One output comes as itself, several as a tuple.
+// arrays of other libraries are tensors here, too, and outputs come back as arrays of their kind.
+// One output comes as itself, several as a tuple.
 //
 // [Entering] A run is a call path. These functions are slots and method descriptors of the types,
 // which CPython calls without pybind11 in between, and opyard._C converts (PythonTable::call_run).
@@ -20,18 +21,8 @@ using Values = std::vector<opyard::Value>;
 
 StageTypes types_of(const jit::Code& code, std::size_t stage, std::size_t first) {
   const jit::Graph& graph = code.graph();
-  StageTypes types;
-  for (std::size_t index = first; index < first + code.input_count(stage); ++index) {
-    types.inputs.push_back(graph.inputs()[index]->type());
-    types.labels.push_back("input %" + graph.inputs()[index]->printed_name());
-  }
-  for (const std::string& label : types.labels) types.names.push_back(label.c_str());
-  for (std::size_t index = 0; index < graph.outputs().size(); ++index) {
-    if (std::size_t(graph.output_stage(index)) == stage) {
-      types.outputs.push_back(graph.outputs()[index]->type());
-    }
-  }
-  return types;
+  return stage_types(graph, first, code.input_count(stage), stage,
+                     [&](std::size_t i) { return graph.inputs()[first + i]->printed_name(); });
 }
 
 template <typename T>

@@ -38,16 +38,24 @@ class AliasBuilder {
   static constexpr std::uint32_t kNone = Aliases::kNone;
 
  public:
-  AliasBuilder(Aliases& to, const Graph& graph) : to_(to), graph_(graph) {
+  // Whether inputs belong to [Outside]; if they are apart, so is what a function without a schema
+  // gets, and it writes nothing.
+  enum class Inputs : bool { Outside, Apart };
+
+  AliasBuilder(Aliases& to, const Graph& graph, Inputs inputs = Inputs::Outside)
+      : to_(to), graph_(graph), inputs_(inputs) {
     to_.sets_.push_back({.parent = kOutside, .contents = kOutside, .escapes = true});
   }
 
   void run() {
-    for (const Value* const input : graph_.inputs()) join_outside(input);
+    for (const Value* const input : graph_.inputs()) {
+      if (inputs_ == Inputs::Outside) join_outside(input);
+    }
     block(graph_.block());
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Value* const output = graph_.outputs()[i];
-      if (graph_.output_stage(i) < graph_.stage()) join_outside(output);
+      const bool is_of_earlier = graph_.output_stage(i) < graph_.stage();
+      if (is_of_earlier && inputs_ == Inputs::Outside) join_outside(output);
       escape(output);
     }
     for (const auto& [node, sets] : to_.writes_) {
@@ -159,10 +167,24 @@ class AliasBuilder {
 
   // May keep, write and give back all that it can reach.
   void unknown(const Node* node) {
+    if (inputs_ == Inputs::Apart) return subgraph(node);
     for (const Value* const input : node->inputs()) join_outside(input);
     for (const Value* const output : node->outputs()) join_outside(output);
     to_.writes_[node].push_back(kOutside);
     to_.effects_[node] = true;
+  }
+
+  // What the graph of a fork, or of a group, writes of what it gets.
+  void subgraph(const Node* node) {
+    const Graph* const graph = detail::find_subgraph(*node);
+    if (graph == nullptr) return;
+    const std::vector<bool> written = find_written_inputs(*graph);
+    for (std::size_t i = 0; i < std::min(written.size(), node->inputs().size()); ++i) {
+      if (!written[i] || set_of(node->inputs()[i]) == kNone) continue;
+      for (const std::uint32_t set : to_.sets_of(node->inputs()[i])) {
+        to_.writes_[node].push_back(set);
+      }
+    }
   }
 
   using Bound = std::vector<std::pair<std::string_view, std::uint32_t>>;
@@ -243,8 +265,22 @@ class AliasBuilder {
 
   Aliases& to_;
   const Graph& graph_;
+  const Inputs inputs_;
 };
 
 Aliases::Aliases(const Graph& graph) { AliasBuilder(*this, graph).run(); }
+
+std::vector<bool> find_written_inputs(const Graph& graph) {
+  Aliases aliases;
+  AliasBuilder(aliases, graph, AliasBuilder::Inputs::Apart).run();
+  std::vector<bool> written;
+  for (const Value* const input : graph.inputs()) {
+    const std::vector<std::uint32_t> sets = aliases.sets_of(input);
+    written.push_back(std::any_of(sets.begin(), sets.end(), [&](std::uint32_t set) {
+      return aliases.sets_[set].written && !aliases.is_outside(set);
+    }));
+  }
+  return written;
+}
 
 }  // namespace opyard::jit

@@ -4,6 +4,16 @@
 #include <algorithm>
 
 namespace opyard::jit {
+namespace {
+
+bool has_forks_in(const Block* block) {
+  return std::any_of(block->nodes().begin(), block->nodes().end(), [](const Node* node) {
+    return node->kind() == prim::fork ||
+           std::any_of(node->blocks().begin(), node->blocks().end(), has_forks_in);
+  });
+}
+
+}  // namespace
 
 std::uint32_t Aliases::find(std::uint32_t set) const {
   while (sets_[set].parent != set) set = sets_[set].parent;
@@ -70,5 +80,7 @@ bool Aliases::writes(const Node* node) const {
                        [&](const Node* inner) { return writes(inner); });
   });
 }
+
+bool has_forks(const Graph& graph) { return has_forks_in(graph.block()); }
 
 }  // namespace opyard::jit

@@ -48,6 +48,9 @@ py::dict load_tensors(const std::string& path, bool mapped) {
 // What opyard.jit.Model holds.
 struct SharedModel {
   jit::Model model;
+  // Of what is passed, for the graph as it was at the last call.
+  std::shared_ptr<const graphs::StageTypes> types = nullptr;
+  std::uint64_t version = 0;
 };
 
 std::vector<std::string> names_of_inputs(const SharedModel& self) {
@@ -62,25 +65,31 @@ std::vector<std::string> names_of_inputs(const SharedModel& self) {
   return names;
 }
 
-py::list run(SharedModel& self, const py::list& inputs) {
-  const auto all = self.model.graph->inputs();
-  const std::vector<std::string> names = names_of_inputs(self);
-  std::vector<opyard::Value> values;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (i >= names.size()) {  // one too many, which the model refuses
-      values.emplace_back();
-      continue;
-    }
-    values.push_back(require_value(table(), *all[self.model.state.size() + i]->type(),
-                                   py::object(inputs[i]).ptr(), ("input %" + names[i]).c_str()));
+std::shared_ptr<const graphs::StageTypes> types_of(SharedModel& self) {
+  const jit::Graph& graph = *self.model.graph;
+  if (self.types == nullptr || self.version != graph.version()) {
+    const std::vector<std::string> names = names_of_inputs(self);
+    self.types = std::make_shared<const graphs::StageTypes>(graphs::stage_types(
+        graph, self.model.state.size(), names.size(), 0, [&](std::size_t i) { return names[i]; }));
+    self.version = graph.version();
   }
-  const std::vector<opyard::Value> outputs = jit::run_model(self.model, values);
-  py::list results;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    results.append(
-        take_result(to_object(table(), *self.model.graph->outputs()[i]->type(), outputs[i])));
-  }
-  return results;
+  return self.types;
+}
+
+void run_with(void* context, std::span<const opyard::Value> inputs,
+              std::span<opyard::Value> outputs) {
+  std::vector<opyard::Value> given = jit::run_model(*static_cast<jit::Model*>(context), inputs);
+  std::move(given.begin(), given.end(), outputs.begin());
+}
+
+// Flat inputs to flat outputs.
+py::tuple run(SharedModel& self, const py::tuple& inputs) {
+  const auto types = types_of(self);  // another call may look anew meanwhile
+  const py::object result = take_result(graphs::call_run(
+      table(), *types, &run_with, &self.model, PySequence_Fast_ITEMS(inputs.ptr()), inputs.size()));
+  if (types->outputs.empty()) return py::tuple();
+  return types->outputs.size() == 1 ? py::make_tuple(result)
+                                    : py::reinterpret_borrow<py::tuple>(result);
 }
 
 py::list state_of(const SharedModel& self) {

@@ -50,14 +50,17 @@
 
 namespace opyard {
 
-inline constexpr std::uint32_t kPythonTableVersion = 1;
+inline constexpr std::uint32_t kPythonTableVersion = 2;
 
 // What a call from Python runs that is no operator, such as a graph: see PythonTable::call_run.
 // Made by the caller; everything that it points to outlives the call.
 struct PythonRun {
-  const TypePtr* inputs;     // their types, in order,
-  const char* const* names;  // and what they are called in messages
+  const char* name;             // what runs, in messages
+  const TypePtr* inputs;        // their types, in order,
+  const char* const* names;     // what they are called in messages,
+  const std::uint8_t* written;  // and whether the run writes to them; null: to none
   std::size_t input_count;
+  bool outlives_call;  // whether it may use inputs on other threads once it has returned
   const TypePtr* outputs;
   std::size_t output_count;
   // Runs it: `inputs` are borrowed, `outputs` has room for output_count values. As many inputs as
@@ -130,8 +133,9 @@ struct PythonTable {
   // ---- Calls. With the GIL held.
 
   // Converts positional arguments by the types of the inputs as an operator's are, runs, and gives
-  // the outputs: None, the one, or a tuple of them. A whole call from Python, so begin_call is not
-  // needed. Null with an exception set.
+  // the outputs: None, the one, or a tuple of them. Arrays of other libraries among the arguments
+  // are given back, and give their kind to the outputs, as in an operator's call. A whole call from
+  // Python, so begin_call is not needed. Null with an exception set.
   PyObject* (*call_run)(const PythonTable* self, const PythonRun* run, PyObject* const* args,
                         std::size_t count);
 };

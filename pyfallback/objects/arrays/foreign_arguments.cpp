@@ -127,9 +127,10 @@ ForeignArguments::Item& ForeignArguments::take(Runtime& runtime, const ForeignKi
     taken = take_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(copy.get())), copy.get());
     make_read_only(taken);
   } else {
-    taken.exported = export_array(runtime, kind, object, written_);
+    if (!outlives_call_) taken.exported = export_array(runtime, kind, object, written_);
     if (taken.exported == nullptr) taken = take_or_refuse(runtime, kind, object);
   }
+  if (outlives_call_) taken = {nullptr, settle(std::move(taken))};
   TensorImpl* tensor = nullptr;
   if (taken.exported != nullptr) {
     taken.exported->hold_array(true);

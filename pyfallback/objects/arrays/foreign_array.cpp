@@ -41,6 +41,14 @@ ExportedOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObje
   }
 }
 
+Tensor settle(ExportedOrTaken&& taken) {
+  if (taken.exported == nullptr) return std::move(taken.tensor);
+  Tensor tensor(CountedPtr<TensorImpl>::share(&taken.exported->tensor.tensor()));
+  taken.exported->hold_array(false);
+  end_export(*taken.exported);
+  return tensor;
+}
+
 Owned copy_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object, bool written,
                      GradMode& mode) {
   if (__builtin_expect(kind.beyond == nullptr, 1)) return {};
@@ -70,13 +78,7 @@ bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arg
   GradMode mode;
   const Owned copy = copy_or_refuse(runtime, kind, object, false, mode);
   PyObject* const array = copy ? copy.get() : object;
-  ExportedOrTaken taken = take_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(array)), array);
-  if (taken.exported != nullptr) {
-    taken.tensor = Tensor(CountedPtr<TensorImpl>::share(&taken.exported->tensor.tensor()));
-    taken.exported->hold_array(false);
-    end_export(*taken.exported);
-  }
-  value = std::move(taken.tensor);
+  value = settle(take_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(array)), array));
   return true;
 }
 

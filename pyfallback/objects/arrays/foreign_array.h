@@ -9,7 +9,7 @@
 //
 // Everything with the GIL held. What is known of types is cached: objects/arrays/foreign_kind.h.
 //
-// Depends on: objects/values/refusals.h, schema/schema.h, tensor/tensor.h.
+// Depends on: objects/values/refusals.h, schema/schema.h, tensor/tensor.h, value/stack.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -20,6 +20,7 @@
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/schema/schema.h"
 #include "opyard/tensor/tensor.h"
+#include "opyard/value/stack.h"
 
 namespace opyard::python {
 
@@ -48,6 +49,9 @@ class ForeignArguments {
   // The argument that is bound now is written to.
   void set_written(bool written) noexcept { written_ = written; }
   bool written() const noexcept { return written_; }
+  // What is called may use its arguments on other threads once it has returned: each array gets an
+  // owner now. Not asked by export_of_known_type().
+  void set_outlives_call(bool outlives) noexcept { outlives_call_ = outlives; }
 
   // The tensor that stands for an array which is not written to and can be exported as it is
   // (objects/arrays/exported_array.h), where its type is known and it is given for the first time;
@@ -98,10 +102,18 @@ class ForeignArguments {
   bool written_ = false;
   bool any_written_ = false;
   bool code_ran_ = false;
+  bool outlives_call_ = false;
   GradMode grad_mode_;
   PyObject* first_ = nullptr;   // of the arrays in the order of the schema; borrowed from items_
   SmallVector<Item, 4> items_;  // owners of both
 };
+
+// Pushes the tensor of an array that the arguments of a call hold.
+inline void borrow_to(Stack& stack, TensorImpl* array) {
+  Tensor borrowed(CountedPtr<TensorImpl>::steal(array));
+  stack.borrow(borrowed);
+  static_cast<void>(borrowed.release_impl());
+}
 
 // Whether an object is an array of another library.
 bool is_foreign_array(Runtime& runtime, PyObject* object);
@@ -114,6 +126,9 @@ bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arg
 // An array of this kind as a tensor that owns what it needs: the export of a struct, or a tensor as
 // from_dlpack() makes it. Throws as to_value() does, from within a call of C++ as well.
 ExportedOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object);
+
+// The same as a tensor of its own, which outlives the call.
+Tensor settle(ExportedOrTaken&& taken);
 
 // The copy that is read in place of an array that is more than memory, or null; see
 // objects/arrays/beyond_memory.h. Throws likewise.

@@ -52,6 +52,9 @@ bool needs_conversion(const Runtime& runtime, const Type& type, PyObject* object
 // Whether there are such objects for this type.
 bool may_need_conversion(const Type& type) noexcept;
 
+// Whether converting an object may run code of Python's, as __index__ or __dlpack__.
+bool may_run_code(const Runtime& runtime, PyObject* object) noexcept;
+
 // The Python object for a value of this type. With the GIL held.
 Owned to_python(Runtime& runtime, const Type& type, const Value& value);
 

@@ -81,4 +81,19 @@ bool needs_conversion(const Runtime& runtime, const Type& type, PyObject* object
   return changes != nullptr && changes(runtime, type, object);
 }
 
+bool may_run_code(const Runtime& runtime, PyObject* object) noexcept {
+  PyTypeObject* const type = Py_TYPE(object);
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
+      type == &PyUnicode_Type || object == Py_None || is_tensor(runtime, object)) {
+    return false;
+  }
+  if (type != &PyList_Type && type != &PyTuple_Type) return true;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(object, i);
+    const bool is_nested = PyList_CheckExact(item) || PyTuple_CheckExact(item);
+    if (is_nested || may_run_code(runtime, item)) return true;
+  }
+  return false;
+}
+
 }  // namespace opyard::python

@@ -13,8 +13,11 @@
 
 namespace opyard::python {
 
+class ForeignArguments;
+
 // Raises BadArgument, "<what> must be of type <type>, not …", and what the conversion itself
-// raises. With the GIL held.
-Value require_value(Runtime& runtime, const Type& type, PyObject* object, const char* what);
+// raises. `arrays` as for to_value(). With the GIL held.
+Value require_value(Runtime& runtime, const Type& type, PyObject* object, const char* what,
+                    ForeignArguments* arrays = nullptr);
 
 }  // namespace opyard::python

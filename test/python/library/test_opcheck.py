@@ -342,3 +342,17 @@ def test_F32_strided_arguments_keep_their_strides_in_the_fake_call(define):
     f = define("f(Tensor x) -> Tensor", CPU=lambda x: x.clone(), Meta=fake)
     opcheck(f, (opyard.tensor([[1, 2, 3], [4, 5, 6]]).T,), raise_exception=False)
     assert seen == [((3, 2), (1, 3), "meta")]
+
+
+def test_formulas_are_checked_before_aten_was_ever_used(run_program):
+    done = run_program(
+        "import opyard\n"
+        "lib = opyard.library.Library('checked', 'DEF')\n"
+        "lib.define('negated(Tensor x) -> Tensor')\n"
+        "lib.impl('negated', lambda x: opyard.ops.aten.neg(x), 'CPU')\n"
+        "lib.derivative('negated', {'x': '-grad'})\n"
+        "opyard.library.opcheck('checked::negated', (opyard.tensor([1.0]),),"
+        " test_utils='test_autograd_registration')\n"
+        "print('checked')\n"
+    )
+    assert done.stdout == "checked\n", done.stderr

@@ -41,8 +41,8 @@ def check(model):
     before = model.state_dict()["calls"].item()
     outputs = model(X, SCALE)
     scores, total, rows = expected(model)
-    np.testing.assert_allclose(outputs["scores"].numpy(), scores, rtol=1e-5)
-    np.testing.assert_allclose(outputs["rest"][0].numpy(), total, rtol=1e-5)
+    np.testing.assert_allclose(outputs["scores"], scores, rtol=1e-5)
+    np.testing.assert_allclose(outputs["rest"][0], total, rtol=1e-5)
     assert list(outputs) == ["scores", "rest"] and outputs["rest"][1] == rows
     assert model.state_dict()["calls"].item() == before + 1
 
@@ -90,7 +90,7 @@ def test_X32_a_program_of_cpp_trains_what_was_exported_without_python(tmp_path):
     accuracy = float(done.stdout.split()[-1])
     assert len(losses) == 8 and losses[-1] < 0.3 < losses[0] and accuracy > 0.9, done.stdout
     trained = jit.load(tmp_path / "trained")
-    assert (trained(images).argmax(1).numpy() == labels).mean() == pytest.approx(accuracy, abs=1e-3)
+    assert (trained(images).argmax(1) == labels).mean() == pytest.approx(accuracy, abs=1e-3)
     # The same steps by eager autograd: one function of a whole graph gives the same gradients.
     model = jit.load(source)
     parameters = [parameter.requires_grad_() for parameter in model.parameters()]
@@ -269,4 +269,4 @@ def test_X32_networks_that_pytorch_exports_here_give_what_it_gives(name):
     convert = lambda v: tuple(map(convert, v)) if isinstance(v, tuple) else v.numpy()  # noqa: E731
     got = model(*convert(inputs))
     for ours, theirs in zip(leaves(got), leaves(wanted), strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-5, atol=1e-5)

@@ -54,7 +54,7 @@ def files(tmp_path):
     np.save(tmp_path / "scale.npy", np.array([2.0], np.float32))
     model = opyard.jit.load(MODEL)
     outputs = model(X, {"scale": np.array([2.0], np.float32)})
-    np.save(tmp_path / "scores.npy", outputs["scores"].numpy())
+    np.save(tmp_path / "scores.npy", outputs["scores"])
     return tmp_path
 
 

@@ -18,9 +18,12 @@ namespace opyard {
 using Self = const PythonTable*;
 using Scope = PythonScope*;
 
-static_assert(kPythonTableVersion == 1, "write down the layout of the new version");
+static_assert(kPythonTableVersion == 2, "write down the layout of the new version");
 static_assert(sizeof(PythonTable) == 168);
 static_assert(sizeof(PythonScope) == 32);
+static_assert(sizeof(PythonRun) == 80 && offsetof(PythonRun, input_count) == 32);
+static_assert(offsetof(PythonRun, outlives_call) == 40 && offsetof(PythonRun, outputs) == 48);
+static_assert(offsetof(PythonRun, run) == 64 && offsetof(PythonRun, context) == 72);
 static_assert(std::is_standard_layout_v<PythonTable> && std::is_trivial_v<PythonTable>);
 
 OPYARD_TABLE_AT(0, version, std::uint32_t);

@@ -14,7 +14,7 @@
 //
 // [Meta] For a result on meta sizes and dtypes are looked at and nothing is done, so a kernel of
 // these loops gives its results' sizes and dtypes there, also symbolic sizes. for_each gives
-// elements away, and raises.
+// elements away, and raises. A kernel that reads sizes itself asks has_symbolic_sizes() first.
 //
 // Depends on: tensor/accessor.h.
 #pragma once
@@ -156,6 +156,12 @@ void for_each_typed(Types<T>, F& f, const Tensor& x) {
 }
 
 }  // namespace detail
+
+// Whether a tensor is on meta and its sizes are no numbers yet, as while a program is compiled for
+// many sizes: reading them raises. empty_like() takes them as they are, and so do operators.
+inline bool has_symbolic_sizes(const Tensor& x) {
+  return x.defined() && x.impl()->has_policy(TensorImpl::kSymbolic);
+}
 
 // Writes f(inputs…) to each element of the result. Raises BadShape for an input that does not
 // broadcast to the result's sizes.

@@ -53,6 +53,8 @@ class OPYARD_API Aliases {
 
  private:
   friend class AliasBuilder;
+  friend std::vector<bool> find_written_inputs(const Graph& graph);
+  Aliases() = default;
   static constexpr std::uint32_t kOutside = 0;  // see [Outside]
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   struct Set {
@@ -68,5 +70,12 @@ class OPYARD_API Aliases {
   std::unordered_map<const Node*, std::vector<std::uint32_t>> writes_;
   std::unordered_map<const Node*, bool> effects_;
 };
+
+// Of each input, whether a node writes to it by its schema, itself or through a view, in blocks and
+// forks included. Nothing is said of what a function without a schema does, and of a value that may
+// be an input or something outside of the graph.
+OPYARD_API std::vector<bool> find_written_inputs(const Graph& graph);
+// Whether a node begins a fork, which may run on once the graph has run.
+OPYARD_API bool has_forks(const Graph& graph);
 
 }  // namespace opyard::jit

@@ -39,7 +39,7 @@ class TracedFunction:
         self._outputs = outputs
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        tensors, shape = _flatten_inputs(args, kwargs)
+        tensors, shape = _flatten_inputs(args, kwargs, _input_array)
         difference = self._inputs.difference(shape)
         if difference is not None:
             raise TypeError(f"{self.__name__}: was traced with other arguments: {difference}")
@@ -65,11 +65,27 @@ def _input_tensor(item: object, path: str) -> _C.Tensor:
     return tensor
 
 
+_PROTOCOLS = ("__dlpack__", "__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
+
+
+def _input_array(item: object, path: str) -> object:
+    """An array as it is, for a code, which gives results of its kind."""
+    if any(hasattr(type(item), name) for name in _PROTOCOLS):
+        return item
+    try:
+        with memoryview(item):  # type: ignore[arg-type]
+            return item
+    except TypeError:
+        return _input_tensor(item, path)
+
+
 def _flatten_inputs(
-    args: Sequence[object], kwargs: Mapping[str, object]
-) -> tuple[list[_C.Tensor], Shape]:
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    as_tensor: Callable[[object, str], object] = _input_tensor,
+) -> tuple[list, Shape]:
     inputs = tuple(args) if not kwargs else (*args, dict(sorted(kwargs.items())))
-    return flatten(inputs, "the arguments", _input_tensor)
+    return flatten(inputs, "the arguments", as_tensor)
 
 
 def _refuse_output(item: object, path: str) -> _C.Tensor:

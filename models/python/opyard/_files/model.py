@@ -83,6 +83,8 @@ class Model:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Runs with inputs nested as when it was exported, and gives outputs nested so.
 
+        Arrays of other libraries are taken, and give their kind to the outputs, as in a call of an
+        operator.
         Raises TypeError and ValueError, naming the input, for one of another kind, dtype or size,
         and for a size out of the range that the model was exported for.
         """
@@ -95,10 +97,10 @@ class Model:
             positional, named = self._input_tree["tuple"]
             _flatten(positional, args, "the inputs", flat)
             _flatten(named, kwargs, "the inputs by name", flat)
-        outputs = self._model.run(flat)
+        outputs = self._model.run(tuple(flat))
         if self._output_tree is not None:
             return _build(self._output_tree, iter(outputs))
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
 
     @property
     def example_inputs(self) -> tuple[tuple, dict[str, Any]] | None:

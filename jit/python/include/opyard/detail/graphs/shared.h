@@ -5,7 +5,7 @@
 // [Life] A node, value or block lives in its graph's memory, so each Python object of one keeps a
 // share of the graph. Two objects of one node are equal and have the same hash.
 //
-// Depends on: opyard/python.h, jit/code.h.
+// Depends on: opyard/python.h, jit/aliases.h, jit/code.h.
 #pragma once
 
 #include "opyard/detail/bind/extension.h"
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "opyard/jit/aliases.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/graph.h"
 #include "opyard/python.h"
@@ -45,8 +46,32 @@ struct StageTypes {
   std::vector<TypePtr> inputs;
   std::vector<std::string> labels;
   std::vector<const char*> names;  // the labels
+  std::vector<std::uint8_t> written;
+  bool has_forks = false;
   std::vector<TypePtr> outputs;
 };
+
+// Of `count` inputs of a graph from the `first` on, which a stage takes that gives these outputs.
+// `label` names an input by its number there.
+template <typename Label>
+StageTypes stage_types(const jit::Graph& graph, std::size_t first, std::size_t count,
+                       std::size_t stage, const Label& label) {
+  const std::vector<bool> written = jit::find_written_inputs(graph);
+  StageTypes types;
+  for (std::size_t i = 0; i < count; ++i) {
+    types.inputs.push_back(graph.inputs()[first + i]->type());
+    types.labels.push_back("input %" + label(i));
+    types.written.push_back(written[first + i] ? 1 : 0);
+  }
+  for (const std::string& each : types.labels) types.names.push_back(each.c_str());
+  types.has_forks = jit::has_forks(graph);
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    if (std::size_t(graph.output_stage(i)) == stage) {
+      types.outputs.push_back(graph.outputs()[i]->type());
+    }
+  }
+  return types;
+}
 
 using Run = void (*)(void* context, std::span<const opyard::Value> inputs,
                      std::span<opyard::Value> outputs);
@@ -54,9 +79,12 @@ using Run = void (*)(void* context, std::span<const opyard::Value> inputs,
 // Enters a run with the arguments of a call, and gives its results as objects.
 inline PyObject* call_run(const PythonTable& known, const StageTypes& types, Run run, void* context,
                           PyObject* const* args, std::size_t count) {
-  const PythonRun description = {types.inputs.data(),
+  const PythonRun description = {"graph",
+                                 types.inputs.data(),
                                  types.names.data(),
+                                 types.written.data(),
                                  types.inputs.size(),
+                                 types.has_forks,
                                  types.outputs.data(),
                                  types.outputs.size(),
                                  run,

@@ -1,0 +1,5 @@
+"""The operators of fastbox as functions of JAX: fastbox.jax.published["rotary"](x, cos, sin)."""
+
+import opyard
+
+published = opyard.jax.publish("fastbox")
