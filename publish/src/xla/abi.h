@@ -135,21 +135,13 @@ struct TypeRegisterArgs {
 
 enum class Stage : int { Instantiate = 0, Prepare = 1, Initialize = 2, Execute = 3 };
 
-struct StateSetArgs {
+struct StateArgs {
   std::size_t bytes;
   Extension* extensions;
   Context* context;
-  Stage stage;
+  Stage stage;  // in which the state was made
   TypeId* id;
-  void* state;
-};
-
-struct StateGetArgs {
-  std::size_t bytes;
-  Extension* extensions;
-  Context* context;
-  TypeId* id;
-  void* state;
+  void* state;  // given, or got
 };
 
 // ---- XLA's functions, as far as the last that is used here
@@ -166,8 +158,8 @@ struct Api {
   FfiError* (*get_stream)(void*);
   FfiError* (*register_type)(TypeRegisterArgs*);
   FfiError* (*get_context)(void*);
-  FfiError* (*set_state)(StateSetArgs*);
-  FfiError* (*get_state)(StateGetArgs*);
+  FfiError* (*set_state)(StateArgs*);
+  FfiError* (*get_state)(StateArgs*);
 };
 
 // ---- Calls

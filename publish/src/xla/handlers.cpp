@@ -62,6 +62,15 @@ FfiError* at_border(const Api& api, const Body& body) {
 // The one call by which XLA asks for the version. It registers the type of what sites keep as well,
 // which has to be known before a handler that makes one.
 FfiError* tell_metadata(const CallFrame& frame, bool makes_site) {
+  const Version& version = frame.api->version;
+  if (version.major != kMajorVersion || version.minor < kMinorVersion) {
+    return at_border(*frame.api, [&]() -> FfiError* {
+      fail(ErrorKind::Unsupported,
+           fmt::format("Opyard's custom calls are of version {}.{} of XLA's FFI, and this XLA has "
+                       "version {}.{}",
+                       kMajorVersion, kMinorVersion, version.major, version.minor));
+    });
+  }
   if (site_type.number == 0) {
     constexpr std::string_view kName = "opyard_call_site";
     TypeRegisterArgs registered{sizeof(TypeRegisterArgs), nullptr, {kName.data(), kName.size()},
@@ -73,6 +82,10 @@ FfiError* tell_metadata(const CallFrame& frame, bool makes_site) {
   metadata.traits = 0;
   metadata.state = makes_site ? site_type : TypeId{0};
   return nullptr;
+}
+
+StateArgs state_args(const CallFrame& frame, CallSite* site) {
+  return {sizeof(StateArgs), nullptr, frame.context, Stage::Instantiate, &site_type, site};
 }
 
 bool asks_for_metadata(const CallFrame& frame) {
@@ -106,8 +119,7 @@ OPYARD_API FfiError* opyard_xla_instantiate(CallFrame* frame) {
     auto site = std::make_unique<CallSite>(CallText{attribute(attributes, "declaration"),
                                                     attribute(attributes, "arguments"),
                                                     attribute(attributes, "given")});
-    StateSetArgs kept{sizeof(StateSetArgs), nullptr,    frame->context,
-                      Stage::Instantiate,   &site_type, site.get()};
+    StateArgs kept = state_args(*frame, site.get());
     FfiError* const error = frame->api->set_state(&kept);
     if (error == nullptr) static_cast<void>(site.release());  // XLA has it
     return error;
@@ -116,7 +128,7 @@ OPYARD_API FfiError* opyard_xla_instantiate(CallFrame* frame) {
 
 OPYARD_API FfiError* opyard_xla_execute(CallFrame* frame) {
   if (asks_for_metadata(*frame)) return tell_metadata(*frame, false);
-  StateGetArgs kept{sizeof(StateGetArgs), nullptr, frame->context, &site_type, nullptr};
+  StateArgs kept = state_args(*frame, nullptr);
   if (FfiError* const error = frame->api->get_state(&kept)) return error;
   return at_border(*frame->api, [&]() -> FfiError* {
     static_cast<const CallSite*>(kept.state)->run(frame->arguments, frame->results);

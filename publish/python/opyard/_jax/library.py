@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _build_info
 
-_OLDEST = (0, 9)
+_OLDEST = (0, 10)
 TARGET = "opyard_call"
 
 
