@@ -63,6 +63,9 @@ if TYPE_CHECKING:
         testing,
     )
     from . import (
+        jax as jax,
+    )
+    from . import (
         torch as torch,
     )
     from ._autograd.modes import (
@@ -96,7 +99,7 @@ if TYPE_CHECKING:
     from ._tensor.random import manual_seed
     from ._tensor.symbolic import SymBool, SymFloat, SymInt
 
-# Without bool and torch: a star import must not take the others of that name away.
+# Without bool, jax and torch: a star import must not take the others of that name away.
 __all__ = [
     "Generator",
     "Layout",
@@ -206,6 +209,7 @@ _SUBMODULES = frozenset(
         "dispatch",
         "futures",
         "gpu_trace",
+        "jax",
         "jit",
         "library",
         "memory",
