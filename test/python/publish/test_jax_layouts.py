@@ -148,4 +148,4 @@ def test_layouts_are_those_of_the_installed_jaxlib(tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(lines) > 120
     # A wrong one is noticed.
-    assert compiled(tmp_path, ["sizeof(Buffer) == sizeof(XLA_FFI_Attrs)"]).returncode != 0
+    assert compiled(tmp_path, ["sizeof(Text) == sizeof(XLA_FFI_Buffer)"]).returncode != 0

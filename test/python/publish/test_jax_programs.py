@@ -110,18 +110,19 @@ def test_elements_of_each_type_that_both_have(dtype):
 
 
 def test_results_of_64_bits_are_halved_while_JAX_has_none(library, ns):
-    with opyard.jax.publish(["aten::argmax", "aten::arange", "aten::to.dtype"]) as made:
+    define(library, "wide(Tensor x, ScalarType dtype) -> Tensor", lambda x, dtype: x.to(dtype))
+    with opyard.jax.publish(["aten::argmax", f"{ns}::wide"]) as made:
         x = jnp.array([0.5, -0.0, 3.25, 2.0])
         at = jax.jit(made["aten::argmax"])(x)
         assert at == 2 and at.dtype == jnp.int32
-        wide = jax.jit(lambda x: made["to.dtype"](x, opyard.float64))(x)
+        wide = jax.jit(lambda x: made[f"{ns}::wide"](x, opyard.float64))(x)
         assert wide.dtype == jnp.float32 and wide.tolist() == x.tolist()
-        both = jax.jit(lambda x: made["to.dtype"](x, opyard.complex128))(x)
+        both = jax.jit(lambda x: made[f"{ns}::wide"](x, opyard.complex128))(x)
         assert both.dtype == jnp.complex64 and both.tolist() == x.tolist()
         with jax.enable_x64(True):
             at = jax.jit(made["aten::argmax"])(jnp.asarray(x, jnp.float64))
             assert at == 2 and at.dtype == jnp.int64
-            wide = made["to.dtype"](jnp.arange(3), opyard.float64)
+            wide = made[f"{ns}::wide"](jnp.arange(3), opyard.float64)
             assert wide.dtype == jnp.float64
 
 

@@ -189,7 +189,7 @@ def test_undo_takes_functions_and_programs_back_and_they_can_come_again(publishe
     with pytest.raises(RuntimeError, match="published into JAX, and is no more"):
         function(x)
     for compiled in (program, gradient):
-        with pytest.raises(jax.errors.JaxRuntimeError, match="published into JAX, and is no more"):
+        with pytest.raises(ValueError, match="published into JAX, and is no more"):
             jax.block_until_ready(compiled(x))
     with opyard.jax.publish(ns) as again:
         np.testing.assert_array_equal(program(x), x * 2)
@@ -208,7 +208,7 @@ def test_what_is_undefined_here_is_taken_back_there(library, ns):
             programs[-1](x)
         assert len(made) == 0
         for program in programs:
-            with pytest.raises(jax.errors.JaxRuntimeError, match="is no more"):
+            with pytest.raises(ValueError, match="is no more"):
                 jax.block_until_ready(program(x))
 
 

@@ -20,11 +20,12 @@ def differentiable(
 ) -> Callable[..., Any]:
     """`call`, of a Site and arrays, with a gradient; without `backward` that raises, and says why."""
     jax = operator.jax
+    made = jax.custom_vjp(call, nondiff_argnums=(0,))
 
     def forward(site: Site, *given: Any) -> tuple[Any, Any]:
         arrays = [one.value for one in given]
         wanted = [one.perturbed for one in given]
-        result = call(site, *arrays)
+        result = made(site, *arrays)  # for the gradient of a gradient
         is_smooth = any(_is_inexact(jax, one) for one in jax.tree_util.tree_leaves(result))
         if not is_smooth or not any(wanted):
             return result, None
@@ -37,7 +38,6 @@ def differentiable(
             return (None,) * _count(site)
         return backward.run(site, saved, cotangents)
 
-    made = jax.custom_vjp(call, nondiff_argnums=(0,))
     made.defvjp(forward, run_backward, symbolic_zeros=True)
     function: Callable[..., Any] = made
     return function

@@ -63,7 +63,8 @@ class Function:
 
         @call.def_vmap
         def run(size: int, batched: Sequence[bool], *arrays: Any) -> Any:
-            flags = [flag or False for flag in site.joined(batched)]
+            given = zip(site.joined(batched), site.letters, strict=True)
+            flags = [False if letters == "-" else flag for flag, letters in given]
             results = rule(size, flags, *site.joined(arrays))
             return results, jax.tree_util.tree_map(lambda _: True, results)
 
@@ -148,7 +149,8 @@ class Published(Publication):
         if of_backwards not in self._backwards:
             self._backwards[of_backwards] = Library(of_backwards, "FRAGMENT")
         library = self._backwards[of_backwards]
-        name = f"{base}_backward" + (f".{overload}" if overload else "")
+        # Not an overload of one name: the backwards of overloads may take the same values.
+        name = f"{base}__{overload}_backward" if overload else f"{base}_backward"
         library.define(backward.declaration(name, optional=True))
 
         def kernel(*values: Any) -> "list[_C.Tensor]":
