@@ -21,7 +21,7 @@ PLACES = LAYERS + SLICES
 # What a layer may do without the ones between.
 NEEDS_ONLY = {
     "profiler": ["dispatcher"],
-    "publish": ["dispatcher"],
+    "publish": ["dispatcher", "jit", "autograd"],
     "profiler/python": ["dispatcher", "profiler", "pyfallback"],
 }
 # The folders of a layer, with the same order.

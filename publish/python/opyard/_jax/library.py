@@ -3,6 +3,7 @@
 import ctypes
 import importlib
 import os.path
+from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -44,7 +45,16 @@ def _handlers() -> Any:
             f"opyard.jax needs the library {_build_info.xla}, which is not there: this build of "
             "Opyard was made without it, or its files were moved"
         )
-    return ctypes.CDLL(_build_info.xla)
+    handlers = ctypes.CDLL(_build_info.xla)
+    handlers.opyard_xla_implement_backward.argtypes = (
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        ctypes.POINTER(ctypes.c_void_p),
+    )
+    handlers.opyard_xla_drop.argtypes = (ctypes.c_void_p,)
+    handlers.opyard_xla_drop.restype = None
+    handlers.opyard_last_error.restype = ctypes.c_char_p
+    return handlers
 
 
 @cache
@@ -70,5 +80,20 @@ def register_target(jax: Any) -> None:
 
 def allow(declaration: str, is_on: bool) -> None:
     """Says whether programs of XLA may call the operator of this declaration."""
-    if _handlers().opyard_xla_publish(declaration.encode(), int(is_on)) != 0:
-        raise MemoryError(f"opyard.jax: no memory to publish {declaration}")
+    _check(_handlers().opyard_xla_publish(declaration.encode(), int(is_on)))
+
+
+def implement_backward(op: str, backward: str) -> Callable[[], None]:
+    """Makes the derivative of an operator the kernel of another one, until the result is called."""
+    handlers = _handlers()
+    registered = ctypes.c_void_p()
+    status = handlers.opyard_xla_implement_backward(
+        op.encode(), backward.encode(), ctypes.byref(registered)
+    )
+    _check(status)
+    return lambda: handlers.opyard_xla_drop(registered)
+
+
+def _check(status: int) -> None:
+    if status != 0:
+        raise RuntimeError(f"opyard.jax: {_handlers().opyard_last_error().decode()}")

@@ -13,7 +13,7 @@ from .._publish.publication import Publication
 from .._publish.schemas import gives_tensors, has_tensors
 from .calls import Operator, Site
 from .gradients import BackwardCall, differentiable
-from .library import allow, register_target, require_jax
+from .library import allow, implement_backward, register_target, require_jax
 from .schemas import check_schema
 
 # A rule for jax.vmap: (size, batched, *arguments) -> results.
@@ -89,6 +89,7 @@ class Published(Publication):
         self._jax = jax
         self._declarations: list[str] = []
         self._backwards: dict[str, Library] = {}  # by the namespace that they are of
+        self._dropping: list[Callable[[], None]] = []  # what unregisters their kernels
 
     def register_vmap(self, name: str, rule: Rule) -> None:
         """Says how jax.vmap calls an operator: at once, and not for each element of the batch.
@@ -104,6 +105,8 @@ class Published(Publication):
     def _take_back(self) -> None:
         for declaration in self._declarations:
             allow(declaration, False)
+        while self._dropping:
+            self._dropping.pop()()
         while self._backwards:
             self._backwards.popitem()[1]._destroy()
 
@@ -152,15 +155,23 @@ class Published(Publication):
         # Not an overload of one name: the backwards of overloads may take the same values.
         name = f"{base}__{overload}_backward" if overload else f"{base}_backward"
         library.define(backward.declaration(name, optional=True))
-
-        def kernel(*values: Any) -> "list[_C.Tensor]":
-            *given, wanted = values
-            return backward.run(given, wanted)
-
-        library.impl(name, kernel, "CompositeExplicitAutograd")
+        if backward.is_by_derivative:
+            self._dropping.append(implement_backward(op.name(), f"{of_backwards}::{name}"))
+        else:
+            library.impl(name, _again(backward), "CompositeExplicitAutograd")
         defined = _ops.overload_of(f"{of_backwards}::{name}")
         self._allow(defined)
         return BackwardCall(operator, backward, Operator(self._jax, defined)), ""
+
+
+def _again(backward: Backward) -> Callable[..., "list[_C.Tensor]"]:
+    """The kernel of a backward in which the operator runs again, see _publish/gradients.py."""
+
+    def kernel(*values: Any) -> "list[_C.Tensor]":
+        *given, wanted = values
+        return backward.run(given, wanted)
+
+    return kernel
 
 
 def publish(what: Any) -> Published:
