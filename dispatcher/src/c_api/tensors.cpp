@@ -86,9 +86,8 @@ int opyard_tensor_view(const opyard_tensor* pointer, bool write, DLTensor* view)
 }
 
 int opyard_loan_create(opyard_loan** loan) {
-  return border([&] {
-    *require(loan, "the place of the loan") = reinterpret_cast<opyard_loan*>(new Loan);
-  });
+  return border(
+      [&] { *require(loan, "the place of the loan") = reinterpret_cast<opyard_loan*>(new Loan); });
 }
 
 void opyard_loan_destroy(opyard_loan* loan) { delete reinterpret_cast<Loan*>(loan); }

@@ -233,6 +233,7 @@ bool ExportedTensor::clean() noexcept {
 void ExportedTensor::move_to_copy(Storage& storage) {
   // A second storage has the memory, and the first one only looks at it.
   Storage* const second = storage.second_.get();
+  if (storage.is_unshared() && second == nullptr) return;
   Storage& owner = second != nullptr ? *second : storage;
   const void* const lent = std::exchange(storage.data_, nullptr);
   owner.data_ = nullptr;

@@ -51,29 +51,31 @@ void Loan::end() {
   if (__builtin_expect(tensor_.take_back(), 1)) return;
   const CountedPtr<Storage> kept = tensor_.tensor().storage();
   tensor_.release();
-  if (!kept->is_unshared()) ExportedTensor::move_to_copy(*kept);
+  ExportedTensor::move_to_copy(*kept);
 }
 
 void Loan::end_other() {
   const CountedPtr<Storage> kept = other_.impl()->storage();
   other_ = Tensor();
-  if (!kept->is_unshared()) ExportedTensor::move_to_copy(*kept);
+  ExportedTensor::move_to_copy(*kept);
 }
 
 void copy_into(const dlpack::DLTensor& array, const Tensor& from) {
-  OPYARD_CHECK(from.defined(), BadValue, "an undefined tensor was given where a result was expected");
+  OPYARD_CHECK(from.defined(), BadValue,
+               "an undefined tensor was given where a result was expected");
   dlpack::DLTensor view;
   view_as_dlpack(from, view);
   const bool is_same_type =
       view.dtype.code == array.dtype.code && view.dtype.bits == array.dtype.bits;
-  const bool is_same_shape =
-      view.ndim == array.ndim && (view.ndim == 0 || array.shape != nullptr) &&
-      std::equal(view.shape, view.shape + view.ndim, array.shape);
+  const bool is_same_shape = view.ndim == array.ndim &&
+                             (view.ndim == 0 || array.shape != nullptr) &&
+                             std::equal(view.shape, view.shape + view.ndim, array.shape);
   const bool is_plain = is_same_type && is_same_shape && array.strides == nullptr &&
                         from.is_contiguous() && array.device.device_type == dlpack::kCPU;
   if (is_plain && array.dtype.lanes == 1 && array.data != nullptr) {
     const std::size_t bytes = std::size_t(from.numel()) * item_size(from.dtype());
-    if (bytes != 0) std::memcpy(static_cast<std::byte*>(array.data) + array.byte_offset, from.raw(), bytes);
+    if (bytes != 0)
+      std::memcpy(static_cast<std::byte*>(array.data) + array.byte_offset, from.raw(), bytes);
     return;
   }
   Loan loan;

@@ -66,9 +66,8 @@ dlpack::DLDataType type_of(DType dtype) {
 }
 
 [[noreturn]] void refuse(const Tensor& result, const Buffer& array) {
-  fail(ErrorKind::BadReturn,
-       fmt::format("a result is {}, and what its kernel for Meta said was {}", describe(result),
-                   shown(array)));
+  fail(ErrorKind::BadReturn, fmt::format("a result is {}, and what its kernel for Meta said was {}",
+                                         describe(result), shown(array)));
 }
 
 template <typename To, typename From>
@@ -77,7 +76,8 @@ void narrow(void* to, const Tensor& from) {
   auto* const written = static_cast<To*>(to);
   for (std::int64_t i = 0; i < from.numel(); ++i) {
     if constexpr (requires { read[i].real(); }) {
-      written[i] = To(typename To::value_type(read[i].real()), typename To::value_type(read[i].imag()));
+      written[i] =
+          To(typename To::value_type(read[i].real()), typename To::value_type(read[i].imag()));
     } else {
       written[i] = To(read[i]);
     }

@@ -90,8 +90,9 @@ OPYARD_API int opyard_xla_implement_backward(const char* op, const char* backwar
   return int(guarded([&] {
     auto run = std::make_unique<Backward>(require_operator(op));
     const OperatorName name = require_operator(backward).name();
-    auto library = std::make_unique<Library>(LibraryKind::Impl, std::string(name.name_space()),
-                                             DispatchKey::CompositeExplicitAutograd, __FILE__, __LINE__);
+    auto library =
+        std::make_unique<Library>(LibraryKind::Impl, std::string(name.name_space()),
+                                  DispatchKey::CompositeExplicitAutograd, __FILE__, __LINE__);
     Kernel kernel = Kernel::with_context(run_backward, run.get(), destroy_backward);
     static_cast<void>(run.release());  // the kernel has it
     library->implement(backward, std::nullopt, std::move(kernel), false);

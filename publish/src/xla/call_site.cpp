@@ -141,8 +141,8 @@ CallSite::CallSite(const CallText& text) : publication_(&publication_of(text.dec
   const Schema& schema = op_->schema();
   const Schema given = parse_schema(fmt::format("given({}) -> ()", text.given));
   if (slots_.size() != schema.arguments.size()) {
-    fail(ErrorKind::BadValue, fmt::format("{}: a program hands {} arguments over", op_->declaration(),
-                                          slots_.size()));
+    fail(ErrorKind::BadValue,
+         fmt::format("{}: a program hands {} arguments over", op_->declaration(), slots_.size()));
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].part != Part::Constant) continue;

@@ -73,8 +73,8 @@ FfiError* tell_metadata(const CallFrame& frame, bool makes_site) {
   }
   if (site_type.number == 0) {
     constexpr std::string_view kName = "opyard_call_site";
-    TypeRegisterArgs registered{sizeof(TypeRegisterArgs), nullptr, {kName.data(), kName.size()},
-                                &site_type,               &kSiteInfo};
+    TypeRegisterArgs registered{
+        sizeof(TypeRegisterArgs), nullptr, {kName.data(), kName.size()}, &site_type, &kSiteInfo};
     if (FfiError* const error = frame.api->register_type(&registered)) return error;
   }
   Metadata& metadata = *reinterpret_cast<MetadataExtension*>(frame.extensions)->metadata;
@@ -101,8 +101,9 @@ std::string_view attribute(const Attributes& attributes, std::string_view name) 
     const auto& text = *static_cast<const Text*>(attributes.values[i]);
     return {text.begin, text.size};
   }
-  fail(ErrorKind::BadValue,
-       fmt::format("a call of opyard_call has no text '{}'; make it by opyard.jax.publish()", name));
+  fail(
+      ErrorKind::BadValue,
+      fmt::format("a call of opyard_call has no text '{}'; make it by opyard.jax.publish()", name));
 }
 
 }  // namespace
@@ -138,9 +139,8 @@ OPYARD_API FfiError* opyard_xla_execute(CallFrame* frame) {
 
 // Whether programs may call an operator, by its declaration. Gives a status.
 OPYARD_API int opyard_xla_publish(const char* declaration, int is_on) {
-  return int(opyard::guarded([&] {
-    publication_of(declaration).is_on.store(is_on != 0, std::memory_order_release);
-  }));
+  return int(opyard::guarded(
+      [&] { publication_of(declaration).is_on.store(is_on != 0, std::memory_order_release); }));
 }
 
 }  // extern "C"

@@ -134,12 +134,16 @@ TEST_F(Loans, WhatAKernelKeepsHasACopyWhenTheLoanEnds) {
   }
 }
 
+// What the tape keeps with a storage, and a second storage that is for it.
+struct History final : Counted {};
+
 TEST_F(Loans, ASecondStorageIsMovedAsWell) {
   Array x{{2}, {3, 4}};
   const DLTensor array = x.view();
   Loan loan;
   {
     const Tensor lent = loan.begin(reinterpret_cast<const dlpack::DLTensor&>(array), true);
+    lent.impl()->storage()->gradient_state().set(make_counted<History>());
     kept = Tensor(make_counted<TensorImpl>(lent.impl()->storage()->second(), DType::Float32,
                                            lent.sizes(), lent.strides(), 0, lent.keys()));
   }

@@ -93,7 +93,9 @@ def test_a_backward_in_python_serves_JAX_too(library, ns):
 def test_what_has_no_gradient_says_so(published, ns):
     x = jnp.ones(3)
     assert set(published.without_gradient) == {f"{ns}::plain", f"{ns}::clip_"}
-    with pytest.raises(TypeError, match=rf"{ns}::plain\(\) has no gradient in JAX: it has no deriv"):
+    with pytest.raises(
+        TypeError, match=rf"{ns}::plain\(\) has no gradient in JAX: it has no deriv"
+    ):
         jax.grad(lambda x: published["plain"](x).sum())(x)
     with pytest.raises(TypeError, match="it writes to its arguments"):
         jax.grad(lambda x: published["clip_"](x, 0.0, 1.0).sum())(x)
@@ -101,12 +103,12 @@ def test_what_has_no_gradient_says_so(published, ns):
 
 
 def test_integers_have_no_gradient_and_stop_none(library, ns):
-    define(library, "rows(Tensor x, Tensor at) -> Tensor", lambda x, at: aten.index_select(x, 0, at))
+    define(
+        library, "rows(Tensor x, Tensor at) -> Tensor", lambda x, at: aten.index_select(x, 0, at)
+    )
     library.derivative("rows", {"x": "index_add(zeros_like(x), 0, at, grad)"})
     define(library, "best(Tensor x) -> Tensor", lambda x: aten.argmax(x))
-    define(
-        library, "top(Tensor x) -> (Tensor, Tensor)", lambda x: (aten.amax(x), aten.argmax(x))
-    )
+    define(library, "top(Tensor x) -> (Tensor, Tensor)", lambda x: (aten.amax(x), aten.argmax(x)))
     library.derivative("top", {"x": "grad0 * eq(x, result0)"})
     with opyard.jax.publish(ns) as made:
         x, at = jnp.arange(6.0).reshape(3, 2), jnp.array([2, 2])

@@ -66,8 +66,14 @@ PARTS = {
         ),
     ),
     "Buffers": (
-        ("XLA_FFI_Args", "bytes=struct_size extensions=extension_start count=size kinds=types buffers=args"),
-        ("XLA_FFI_Rets", "bytes=struct_size extensions=extension_start count=size kinds=types buffers=rets"),
+        (
+            "XLA_FFI_Args",
+            "bytes=struct_size extensions=extension_start count=size kinds=types buffers=args",
+        ),
+        (
+            "XLA_FFI_Rets",
+            "bytes=struct_size extensions=extension_start count=size kinds=types buffers=rets",
+        ),
     ),
     "Api": (
         (

@@ -42,7 +42,9 @@ def test_X33_wrong_sizes_are_errors_while_tracing_in_our_words():
 
 def test_tracing_runs_no_kernel(library, ns):
     calls = []
-    define(library, "told(Tensor x) -> Tensor", lambda x: (calls.append(x.device), aten.mul(x, 2))[1])
+    define(
+        library, "told(Tensor x) -> Tensor", lambda x: (calls.append(x.device), aten.mul(x, 2))[1]
+    )
     with opyard.jax.publish(ns) as made:
         shaped = jax.eval_shape(made["told"], jax.ShapeDtypeStruct((1 << 40, 3), jnp.float16))
         assert (shaped.shape, shaped.dtype) == ((1 << 40, 3), jnp.float16)

@@ -65,9 +65,7 @@ def test_a_call_without_arrays_makes_some(published):
 
 
 def test_results_that_are_a_list(library, ns):
-    define(
-        library, "halves(Tensor x, int n=2) -> Tensor[]", lambda x, n=2: list(aten.chunk(x, n))
-    )
+    define(library, "halves(Tensor x, int n=2) -> Tensor[]", lambda x, n=2: list(aten.chunk(x, n)))
     with opyard.jax.publish(ns) as made:
         parts = both_ways(lambda x: made["halves"](x, n=3), jnp.arange(6))
         assert [part.tolist() for part in parts] == [[0, 1], [2, 3], [4, 5]]
@@ -154,9 +152,9 @@ def test_wrong_arguments_are_errors_in_our_words(published, ns):
         published["silu_mul"](x)
     with pytest.raises(TypeError, match=r"argument 'scale' is float, which has to be known"):
         jax.jit(lambda x, s: published["silu_mul"](x, x, scale=s))(x, 2.0)
-    assert jax.jit(
-        lambda x, s: published["silu_mul"](x, x, scale=s), static_argnums=1
-    )(x, 2.0).shape == (3,)
+    assert jax.jit(lambda x, s: published["silu_mul"](x, x, scale=s), static_argnums=1)(
+        x, 2.0
+    ).shape == (3,)
     with pytest.raises(TypeError, match=r"argument 'x' has elements of float8_e5m2"):
         published["twice"](jnp.ones(2, jnp.float8_e5m2))
     with pytest.raises(TypeError, match="scale"):
@@ -223,7 +221,9 @@ def test_it_stays_when_nobody_keeps_the_result(published_ops, ns):
 def test_operators_of_aten_are_functions_of_JAX(ns):
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((3, 4), np.float32), rng.standard_normal((4, 2), np.float32)
-    with opyard.jax.publish(["aten::mm", "aten::softmax.int", "aten::argmax", "aten::sort"]) as made:
+    with opyard.jax.publish(
+        ["aten::mm", "aten::softmax.int", "aten::argmax", "aten::sort"]
+    ) as made:
         np.testing.assert_allclose(both_ways(made["aten::mm"], a, b), a @ b, rtol=1e-5)
         np.testing.assert_allclose(
             both_ways(lambda x: made["softmax.int"](x, 1), a), jax.nn.softmax(a, 1), rtol=1e-5

@@ -49,6 +49,8 @@ def test_without_its_library_it_says_which_file(monkeypatch):
     fake.__version__ = "1.0"
     monkeypatch.setitem(sys.modules, "jax", fake)
     monkeypatch.setattr(_build_info, "xla", "/nowhere/libopyard_xla.so")
-    monkeypatch.setattr(library, "_handlers", library._handlers.__wrapped__)  # loaded before, perhaps
+    monkeypatch.setattr(
+        library, "_handlers", library._handlers.__wrapped__
+    )  # loaded before, perhaps
     with pytest.raises(ImportError, match="needs the library /nowhere/libopyard_xla.so, which is"):
         opyard.jax.publish("aten")

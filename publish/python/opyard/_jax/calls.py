@@ -83,9 +83,7 @@ class Operator:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(
-                f"{self.name}(): {error}.\nDeclaration: {self._declaration}"
-            ) from error
+            raise TypeError(f"{self.name}(): {error}.\nDeclaration: {self._declaration}") from error
         bound.apply_defaults()
         return [bound.arguments[argument.name] for argument in self.arguments]
 
@@ -137,11 +135,7 @@ class Operator:
             **{a.name: v for v, a in zip(values, self.arguments, strict=True) if a.kwarg_only},
         )
         several = result if len(self.results) > 1 else (result,)
-        new = [
-            one
-            for one, place in zip(several, self.results, strict=False)
-            if place is None
-        ]
+        new = [one for one, place in zip(several, self.results, strict=False) if place is None]
         return [metas[site.first(number)] for number in self.written] + new
 
     def arranged(self, made: "list[Any]") -> Any:

@@ -25,9 +25,7 @@ def require_jax() -> Any:
         ) from error
     version = getattr(jax, "__version__", None)
     if not isinstance(jax, ModuleType) or version is None:
-        raise ImportError(
-            f"opyard.jax: the module jax that is imported here, {jax!r}, is not JAX"
-        )
+        raise ImportError(f"opyard.jax: the module jax that is imported here, {jax!r}, is not JAX")
     numbers = tuple(int(part) for part in str(version).split(".")[:2])
     if numbers < _OLDEST:
         raise ImportError(
