@@ -4,7 +4,7 @@
 
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
     python-3.X      test/python on each CPython found, two at once; pytest's XML
-    citizens        test/python/publish and its guide, where the frameworks are that operators are published into
+    citizens        test/python/publish and its guide, where the frameworks are installed
     consumer        test/consumer against the installed wheel; pytest's XML
     headers         compiles each public header alone
     instructions    what each hot path costs, under callgrind, against what is written down

@@ -12,7 +12,7 @@
 // A function that can fail gives an opyard_status and leaves the reason to opyard_last_error()
 // (opyard/ffi/c_error.h); what it would have written through its last pointer is then untouched.
 // No exception leaves any of them. A null pointer that has to lead somewhere is a BadArgument.
-// Every function may be called on any thread; a stack, a loan and a library are used by one at a time.
+// Every function may be called on any thread; a stack, a loan and a library by one at a time.
 //
 //   static int twice(void* context, const opyard_operator* op, uint64_t keys, opyard_stack* stack) {
 //     return opyard_push_int(stack, 2 * opyard_get(stack, 0).as.integer);
@@ -218,8 +218,8 @@ OPYARD_API uint64_t opyard_tensor_keys(const opyard_tensor* tensor);
 //   opyard_call_into(op, stack, &result, 1);
 //   opyard_loan_end(loan);
 //
-// If a kernel has kept the tensor, or a view of it, the end of the loan gives what is kept a copy of
-// the elements; so nothing leads to the memory then. A loan is used by one thread at a time.
+// If a kernel has kept the tensor, or a view of it, the end of the loan gives what is kept a copy
+// of the elements; so nothing leads to the memory then. A loan is used by one thread at a time.
 typedef struct opyard_loan opyard_loan;
 
 OPYARD_API int opyard_loan_create(opyard_loan** loan);

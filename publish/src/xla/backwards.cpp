@@ -1,8 +1,8 @@
 // xla/backwards.cpp: the derivative of an operator as the kernel of another one.
 //
-// opyard.jax defines `<name>_backward` by the declaration of _publish/gradients.py: the gradients, the
-// arguments and the results that the derivative uses, in order, and which gradients are wanted. Here
-// is its kernel, so that programs of XLA run formulas without Python.
+// opyard.jax defines `<name>_backward` by the declaration of _publish/gradients.py: the gradients,
+// the arguments and the results that the derivative uses, and which gradients are wanted. Here is
+// its kernel, so that programs of XLA run formulas without Python.
 #include <memory>
 #include <string>
 

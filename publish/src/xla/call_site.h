@@ -7,7 +7,7 @@
 //                   t  the next array that the program hands in
 //                   w  the same, and the operator writes it: a result of the call holds its elements
 //                   -  no array; the value is in `given`
-//   given         the values that are no arrays, as a list of arguments: "float by=3.0, Tensor? bias=None"
+//   given         what is no array, as a list of arguments: "float by=3.0, Tensor? bias=None"
 //
 // The results of the call are first what it writes, in the order of the arguments, then what the
 // operator gives and that is no argument, lists spread out.

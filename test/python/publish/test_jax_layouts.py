@@ -1,4 +1,4 @@
-"""test_jax_layouts.py: the layouts of XLA's FFI, declared here, are those of the jaxlib that is installed.
+"""test_jax_layouts.py: the layouts of XLA's FFI, as declared here, are those of jaxlib.
 
 Suspect publish/src/xla/abi.h. A line that fails says what a newer XLA has changed.
 """
@@ -78,7 +78,8 @@ PARTS = {
     "Api": (
         (
             "XLA_FFI_Api",
-            "bytes=struct_size extensions=extension_start version=api_version internal=internal_api "
+            "bytes=struct_size extensions=extension_start version=api_version "
+            "internal=internal_api "
             "create_error=XLA_FFI_Error_Create register_type=XLA_FFI_Type_Register "
             "set_state=XLA_FFI_State_Set get_state=XLA_FFI_State_Get",
         ),

@@ -234,7 +234,7 @@ def test_vmap_by_a_rule_of_the_operator(published, ns):
 
 
 def test_kernels_in_python_run_while_threads_call_programs(library, ns):
-    """A program of XLA runs without the GIL, in its threads or the caller's; the kernel takes it."""
+    """A program runs without the GIL, in threads of XLA or the caller's; the kernel takes it."""
     define(library, "slow(Tensor x, int n) -> Tensor", lambda x, n: aten.add(x, sum(range(n))))
     with opyard.jax.publish(ns) as made:
         program = jax.jit(

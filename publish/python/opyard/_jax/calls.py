@@ -1,7 +1,7 @@
 """Calls: the arguments of an operator as arrays of JAX and constants of the program.
 
-What XLA gets of a call is said in publish/src/xla/call_site.h. Opyard's kernel for Meta says what the
-results are like while JAX traces, so that wrong sizes raise there.
+What XLA gets of a call is said in publish/src/xla/call_site.h. Opyard's kernel for Meta says what
+the results are like while JAX traces, so that wrong sizes raise there.
 """
 
 import inspect

@@ -1,8 +1,8 @@
 """Gradients: jax.custom_vjp with an operator's derivative.
 
 The backward is an operator as well, of the namespace opyard_jax_<ns>, which programs call as they
-call others; _publish/gradients.py says what it takes. It is told which gradients are wanted. One that
-is zero, because nothing depends on a result, is None.
+call others; _publish/gradients.py says what it takes. It is told which gradients are wanted. One
+that is zero, because nothing depends on a result, is None.
 
 [Conjugates] For complex numbers a cotangent of JAX is the conjugate of a gradient here.
 """
@@ -18,7 +18,7 @@ from .calls import Operator, Site
 def differentiable(
     operator: Operator, call: Callable[..., Any], backward: "BackwardCall | None", why: str
 ) -> Callable[..., Any]:
-    """`call`, of a Site and arrays, with a gradient; without `backward` that raises, and says why."""
+    """`call`, of a Site and arrays, with a gradient; without `backward` that raises, saying why."""
     jax = operator.jax
     made = jax.custom_vjp(call, nondiff_argnums=(0,))
 

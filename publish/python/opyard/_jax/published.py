@@ -82,7 +82,7 @@ class Published(Publication):
     """
 
     _place = "JAX from {}::"
-    _all: "ClassVar[dict[str, Publication]]" = {}
+    _all: ClassVar[dict[str, Publication]] = {}
 
     def __init__(self, jax: Any, namespace: str) -> None:
         super().__init__(namespace)
@@ -183,9 +183,9 @@ def publish(what: Any) -> Published:
 
     A function takes arrays where the schema has tensors, and constants elsewhere. It can be called
     in jax.jit, whose programs call the kernel for the CPU without Python; Opyard's kernel for Meta
-    says what its results are like; its gradient is the operator's derivative; jax.vmap calls it once
-    for each element of the batch, or by register_vmap(). What an operator writes to an argument is a
-    result, and the argument stays as it was.
+    says what its results are like; its gradient is the operator's derivative; jax.vmap calls it
+    once for each element of the batch, or by register_vmap(). What an operator writes to an
+    argument is a result, and the argument stays as it was.
 
     What JAX cannot have is refused, and stands with the reason in the result's `refused`. Raises
     ImportError without JAX, LookupError for what is not defined, ValueError if nothing could be

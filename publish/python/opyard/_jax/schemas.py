@@ -14,7 +14,7 @@ _DATA_DEPENDENT = ("dynamic_output_shape", "data_dependent_output")
 
 
 def check_schema(op: "_C.OpOverload") -> None:
-    """Raises Refusal for what JAX, whose arrays never change and are known by sizes, cannot have."""
+    """Raises Refusal for what JAX cannot have: its arrays never change, and have known sizes."""
     schema = op._schema
     refuse_open_ends(op)
     if "inplace_view" in op.tags:

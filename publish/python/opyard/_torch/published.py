@@ -32,7 +32,7 @@ class Published(Publication):
     """
 
     _place = "torch.ops.{}"
-    _all: "ClassVar[dict[str, Publication]]" = {}
+    _all: ClassVar[dict[str, Publication]] = {}
 
     def __init__(self, torch: Any, namespace: str, taken: "frozenset[str]") -> None:
         super().__init__(namespace)
