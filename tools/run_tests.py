@@ -4,7 +4,7 @@
 
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
     python-3.X      test/python on each CPython found, two at once; pytest's XML
-    citizens        test/python/publish and its guide, where the frameworks are installed
+    citizens        test/python/publish, where the frameworks are that operators are published into
     consumer        test/consumer against the installed wheel; pytest's XML
     headers         compiles each public header alone
     instructions    what each hot path costs, under callgrind, against what is written down
@@ -195,8 +195,6 @@ def citizens() -> Tally:
     say("== citizens")
     command = [venv("frameworks"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [f"--junitxml={xml}", "--show-capture=no", str(ROOT / "test/python/publish")]
-    guide = "test_the_programs_of_a_guide_work[publishing]"
-    command += [f"{ROOT / 'test/python/tools/test_guides.py'}::{guide}"]
     code, seconds, _ = execute(command, environment, shown=True)
     tally = Tally("citizens", seconds=seconds)
     tally.read([xml] if xml.exists() else [])

@@ -13,8 +13,8 @@
 // operator gives and that is no argument, lists spread out.
 //
 // They are read once, when XLA loads the program. A run allocates nothing for what it hands over:
-// arrays are lent (tensor/loan.h), and the loans are kept from run to run; if several threads run the
-// same call at once, all but one make loans of their own.
+// arrays are lent (tensor/loan.h), and the loans are kept from run to run; if several threads run
+// the same call at once, all but one make loans of their own.
 #pragma once
 
 #include <atomic>

@@ -2,8 +2,8 @@
 //
 // XLA knows one target, "opyard_call", for all operators. For each call site of a program it calls
 // `instantiate` once, which reads the attributes and leaves a CallSite; and `execute` for each run,
-// on any thread, without the GIL. Nothing is thrown into XLA but the unwinding of a thread that Python
-// ends.
+// on any thread, without the GIL. Nothing is thrown into XLA but the unwinding of a thread that
+// Python ends.
 #include <fmt/format.h>
 
 #include <algorithm>
