@@ -2,8 +2,8 @@
 //
 // XLA calls a handler with a CallFrame and reads what it gives back; both sides know these structs
 // by their layout. They are declared here after XLA's documentation of version 0.3, so that nothing
-// of XLA is needed to build. test/python/publish/test_jax_layouts.py compiles this header beside the
-// one of the jaxlib that is installed, and compares sizes, offsets and numbers.
+// of XLA is needed to build. test/python/publish/test_jax_layouts.py compiles this header beside
+// that of the jaxlib which is installed, and compares sizes, offsets and numbers.
 //
 // Every struct begins with its size, by which one side sees what the other knows. `extensions` is
 // null but for the one call that asks a handler for its version.
