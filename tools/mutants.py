@@ -43,6 +43,7 @@ COPIED += [
     "models",
     "profiler",
     "programs",
+    "publish",
     "pyfallback",
     "subprojects",
     "test",

@@ -65,6 +65,9 @@ if TYPE_CHECKING:
         testing,
     )
     from . import (
+        jax as jax,
+    )
+    from . import (
         torch as torch,
     )
     from ._autograd.modes import (
@@ -98,7 +101,7 @@ if TYPE_CHECKING:
     from ._tensor.random import manual_seed
     from ._tensor.symbolic import SymBool, SymFloat, SymInt
 
-# Without bool and torch: a star import must not take the others of that name away.
+# Without bool, jax and torch: a star import must not take the others of that name away.
 __all__ = [
     "Generator",
     "Layout",
@@ -211,6 +214,7 @@ _SUBMODULES = frozenset(
         "dispatch",
         "futures",
         "gpu_trace",
+        "jax",
         "jit",
         "library",
         "memory",

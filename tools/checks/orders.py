@@ -3,7 +3,16 @@
 from pathlib import Path
 
 # Lowest first: a file includes from its own place and from those before it.
-LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
+LAYERS = [
+    "dispatcher",
+    "jit",
+    "models",
+    "autograd",
+    "profiler",
+    "kernels",
+    "publish",
+    "pyfallback",
+]
 # What they have of Python, in <layer>/python: above the plugin, of which it sees what is public.
 SLICES = [
     f"{layer}/python" for layer in ("jit", "models", "autograd", "profiler", "kernels", "publish")
@@ -12,6 +21,7 @@ PLACES = LAYERS + SLICES
 # What a layer may do without the ones between.
 NEEDS_ONLY = {
     "profiler": ["dispatcher"],
+    "publish": ["dispatcher", "jit", "autograd"],
     "profiler/python": ["dispatcher", "profiler", "pyfallback"],
 }
 # The folders of a layer, with the same order.
@@ -80,7 +90,9 @@ PACKAGE_ROOMS = [
     "_files",
     "_jit",
     "_profile",
+    "_publish",
     "_torch",
+    "_jax",
     "_array_api",
 ]
 # Whose modules the rooms are, lowest first. Not the order of the layers: what compiles graphs for

@@ -12,7 +12,7 @@
 // A function that can fail gives an opyard_status and leaves the reason to opyard_last_error()
 // (opyard/ffi/c_error.h); what it would have written through its last pointer is then untouched.
 // No exception leaves any of them. A null pointer that has to lead somewhere is a BadArgument.
-// Every function may be called on any thread; a stack and a library are used by one at a time.
+// Every function may be called on any thread; a stack, a loan and a library by one at a time.
 //
 //   static int twice(void* context, const opyard_operator* op, uint64_t keys, opyard_stack* stack) {
 //     return opyard_push_int(stack, 2 * opyard_get(stack, 0).as.integer);
@@ -210,6 +210,30 @@ OPYARD_API int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* 
 // The keys that it adds to a call.
 OPYARD_API uint64_t opyard_tensor_keys(const opyard_tensor* tensor);
 
+// Memory of the caller, lent to a call as a tensor. A loan keeps its tensor from call to call, so
+// that nothing is allocated for an argument.
+//
+//   opyard_loan_begin(loan, &array, true, &tensor);     tensor is borrowed, until the loan ends
+//   opyard_push_tensor(stack, tensor);
+//   opyard_call_into(op, stack, &result, 1);
+//   opyard_loan_end(loan);
+//
+// If a kernel has kept the tensor, or a view of it, the end of the loan gives what is kept a copy
+// of the elements; so nothing leads to the memory then. A loan is used by one thread at a time.
+typedef struct opyard_loan opyard_loan;
+
+OPYARD_API int opyard_loan_create(opyard_loan** loan);
+// Ends it before. Null is allowed.
+OPYARD_API void opyard_loan_destroy(opyard_loan* loan);
+// `array`, which is on cpu, is read only now; null strides are row-major order. Its elements are
+// written to only if it is not `read_only`: an operator's argument that it writes, such as `out`.
+// Raises what from_dlpack() of opyard/tensor/dlpack.h raises, BadValue if the loan has begun.
+OPYARD_API int opyard_loan_begin(opyard_loan* loan, const DLTensor* array, bool read_only,
+                                 opyard_tensor** tensor);
+// OutOfMemory if what is kept needs a copy; the loan has ended, and that has no elements. No value
+// of the caller's is the tensor any more. Nothing if the loan has not begun.
+OPYARD_API int opyard_loan_end(opyard_loan* loan);
+
 // Devices of a backend, "PrivateUse1"; copies; and the end of what a device has to do. As
 // register_device(), copy_elements() and synchronise() of the current stream in
 // opyard/tensor/device_functions.h.
@@ -266,6 +290,13 @@ OPYARD_API int opyard_push_defaults(const opyard_operator* op, opyard_stack* sta
 OPYARD_API int opyard_call(const opyard_operator* op, opyard_stack* stack);
 OPYARD_API int opyard_redispatch(const opyard_operator* op, uint64_t keys, opyard_stack* stack);
 OPYARD_API int opyard_call_at(const opyard_operator* op, const char* key, opyard_stack* stack);
+
+// A call whose results are tensors, copied into memory of the caller: `results` has one for each,
+// of its sizes and element type, on cpu. They leave the stack. To have no copy, lend the memory to
+// an argument that the operator writes, such as `out`. BadArgument for another number of results or
+// what is no tensor, BadShape for other sizes, and what opyard_loan_begin() raises for the memory.
+OPYARD_API int opyard_call_into(const opyard_operator* op, opyard_stack* stack,
+                                const DLTensor* results, size_t count);
 
 // ---- Libraries and kernels
 

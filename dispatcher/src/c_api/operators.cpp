@@ -4,6 +4,7 @@
 #include "c_api/pointers.h"
 #include "c_api/stack.h"
 #include "opyard/registry/registry.h"
+#include "opyard/tensor/loan.h"
 
 namespace opyard::c_api {
 namespace {
@@ -20,6 +21,18 @@ int call_with(const opyard_operator* pointer, opyard_stack* stack, const Call& c
     stack->sank_to(stack->size() - arguments);
     call(op, stack->values);
   });
+}
+
+// The results, which a call left on top of the stack, in memory of the caller.
+void copy_results(const Operator& op, std::span<const Value> values, const DLTensor* results) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_tensor() || !values[i].tensor_unchecked().defined()) {
+      fail(ErrorKind::BadArgument,
+           fmt::format("{}: result {} is no tensor, so there is nothing to copy; use opyard_call()",
+                       to_string(op.name()), i));
+    }
+    copy_into(as_dlpack(results + i, "the memory of the results"), values[i].tensor_unchecked());
+  }
 }
 
 }  // namespace
@@ -85,6 +98,26 @@ int opyard_redispatch(const opyard_operator* op, uint64_t keys, opyard_stack* st
 int opyard_call_at(const opyard_operator* op, const char* key, opyard_stack* stack) {
   return call_with(op, stack, [&](const Operator& o, Stack& values) {
     o.call_boxed_at(parse_dispatch_key(require(key, "a key's name")), values);
+  });
+}
+
+int opyard_call_into(const opyard_operator* op, opyard_stack* stack, const DLTensor* results,
+                     size_t count) {
+  return call_with(op, stack, [&](const Operator& o, Stack& values) {
+    const std::size_t before = values.size() - o.schema().arguments.size();
+    o.call_boxed(values);
+    const std::size_t given = values.size() - before;
+    try {
+      if (given != count) {
+        fail(ErrorKind::BadArgument, fmt::format("{} gives {} results, and there is memory for {}",
+                                                 to_string(o.name()), given, count));
+      }
+      copy_results(o, values.top(count), results);
+    } catch (...) {
+      values.truncate(before);
+      throw;
+    }
+    values.truncate(before);
   });
 }
 

@@ -4,10 +4,11 @@
 //   opyard_error*       an ErrorObject, seen as Counted
 //   opyard_operator*    an Operator
 //   opyard_library*     a Library
+//   opyard_loan*        a Loan
 //   opyard_stack*       a window over a Stack: c_api/stack.h
 //   opyard_value        the kind and the payload of a Value, without an owner
 //
-// Depends on: opyard/c_api.h, registry/operator.h, registry/library.h.
+// Depends on: opyard/c_api.h, registry/operator.h, registry/library.h, tensor/dlpack.h.
 #pragma once
 
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "opyard/c_api.h"
 #include "opyard/registry/library.h"
 #include "opyard/registry/operator.h"
+#include "opyard/tensor/dlpack.h"
 
 namespace opyard::c_api {
 
@@ -54,6 +56,11 @@ inline TensorImpl* impl_of(const opyard_tensor* tensor) noexcept {
 // With an owner of its own; undefined for null.
 inline Tensor tensor_of(const opyard_tensor* tensor) {
   return tensor == nullptr ? Tensor() : Tensor(CountedPtr<TensorImpl>::share(impl_of(tensor)));
+}
+
+// The structs of DLPack are declared twice, for C and for C++.
+inline const dlpack::DLTensor& as_dlpack(const DLTensor* array, const char* what) {
+  return *reinterpret_cast<const dlpack::DLTensor*>(require(array, what));
 }
 
 // A value as C sees it.

@@ -4,6 +4,7 @@
 #include "c_api/pointers.h"
 #include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/dlpack.h"
+#include "opyard/tensor/loan.h"
 
 namespace opyard::c_api {
 namespace {
@@ -30,6 +31,8 @@ DLDataType dl_type_of(DType dtype) {
   }
   return {};
 }
+
+Loan& loan_of(opyard_loan* loan) { return *reinterpret_cast<Loan*>(require(loan, "a loan")); }
 
 }  // namespace
 }  // namespace opyard::c_api
@@ -80,6 +83,26 @@ int opyard_tensor_view(const opyard_tensor* pointer, bool write, DLTensor* view)
              const_cast<std::int64_t*>(tensor.strides().data()),
              0};
   });
+}
+
+int opyard_loan_create(opyard_loan** loan) {
+  return border(
+      [&] { *require(loan, "the place of the loan") = reinterpret_cast<opyard_loan*>(new Loan); });
+}
+
+void opyard_loan_destroy(opyard_loan* loan) { delete reinterpret_cast<Loan*>(loan); }
+
+int opyard_loan_begin(opyard_loan* loan, const DLTensor* array, bool read_only,
+                      opyard_tensor** tensor) {
+  return border([&] {
+    require(tensor, "the place of the tensor");
+    // The loan keeps the tensor; what is given here is borrowed.
+    *tensor = pointer_of(loan_of(loan).begin(as_dlpack(array, "an array"), read_only).impl().get());
+  });
+}
+
+int opyard_loan_end(opyard_loan* loan) {
+  return border([&] { loan_of(loan).end(); });
 }
 
 int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* device) {

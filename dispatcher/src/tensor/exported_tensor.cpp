@@ -11,6 +11,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 #include <memory>
 
 #include "opyard/keys/gradient_mode.h"
@@ -67,7 +68,9 @@ class ExportedStorage final : public Storage {
 // Only storages of an ExportedTensor are ever unresolved.
 void Storage::ask_exporter() const { static_cast<const ExportedStorage*>(this)->ask(); }
 
-ExportedTensor::ExportedTensor(Exporter& exporter) {
+ExportedTensor::ExportedTensor(Exporter& exporter) : tensor_(nullptr) { renew(exporter); }
+
+void ExportedTensor::renew(Exporter& exporter) {
   const std::int64_t none = 0;
   tensor_ = new TensorImpl(make_counted<ExportedStorage>(exporter), DType::UInt8, {&none, 1},
                            {&none, 1}, 0, keys_on(Device{}));
@@ -225,6 +228,26 @@ bool ExportedTensor::clean() noexcept {
   tensor_->marks_ = 0;
   tensor_->detached_group_ = 0;
   return true;
+}
+
+void ExportedTensor::move_to_copy(Storage& storage) {
+  // A second storage has the memory, and the first one only looks at it.
+  Storage* const second = storage.second_.get();
+  if (storage.is_unshared() && second == nullptr) return;
+  Storage& owner = second != nullptr ? *second : storage;
+  const void* const lent = std::exchange(storage.data_, nullptr);
+  owner.data_ = nullptr;
+  if (lent == nullptr) return;
+  CountedPtr<Storage> copy = Storage::allocate(storage.bytes_, Device{});
+  std::memcpy(copy->data(), lent, storage.bytes_);
+  storage.data_ = owner.data_ = copy->data();
+  owner.context_ = copy.release();
+  owner.deleter_ = [](void* context) {
+    CountedPtr<Storage>::steal(static_cast<Storage*>(context)).reset();
+  };
+  for (Storage* const one : {&storage, &owner}) {
+    one->access_.store(MemoryAccess::Writable, std::memory_order_release);
+  }
 }
 
 void ExportedTensor::release() noexcept {

@@ -26,6 +26,7 @@ PUBLIC = {
         unload_library where zeros
     """,
     "opyard.torch": "Adopted Published adopt publish",
+    "opyard.jax": "Published publish",
     "opyard.array_api": """
         __array_api_version__ __array_namespace_info__ abs acos acosh add all any arange argmax
         argmin argsort asarray asin asinh astype atan atan2 atanh bitwise_and bitwise_invert

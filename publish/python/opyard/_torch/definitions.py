@@ -7,7 +7,7 @@ is an error then, and the operator can be published again.
 
 from typing import Any
 
-from .schemas import Refusal
+from .._publish.schemas import Refusal
 
 # By namespace, and by name of the operator.
 _libraries: dict[str, Any] = {}

@@ -1,202 +1,13 @@
-"""Gradients: an operator's backward as one more operator of PyTorch.
+"""Gradients: the backward of an operator as one more operator of PyTorch.
 
-[Backward] `<name>_backward` takes the gradients of the results, the arguments and results that
-the derivative uses, and for each argument with a gradient whether it is wanted; it gives those that
-are, one after the other, and as many for a list of tensors as the list has. So a compiler sees an
-operator with a schema, and none of the formula's steps.
-
-[Again] An operator without a derivative whose kernel is made of other operators has the gradient
-of these: it runs again under Opyard's tape in its backward. One that draws random numbers does not.
+What it takes and gives, and how it runs, is in _publish/gradients.py.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import _C, _gradients
-from .._autograd import runs
-from .._autograd.modes import enable_grad
-from .._core import ops as _ops
-from .._dispatch.modes import DispatchMode
-from .library import OTHER_CLASSES, other_value
-
-_CONTIGUOUS = 0  # the number of that memory format
-_TENSORS = ("Tensor", "Tensor?", "Tensor[]", "Tensor?[]")
-
-
-def plain_type(type_: object) -> str:
-    """A type without the marks of aliases, and lists without their length."""
-    return re.sub(r"\[\d+\]", "[]", re.sub(r"\([a-z!*|> -]*\)", "", str(type_)))
-
-
-def _spread(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-def _places(numbers: list[int], count: int, first: int) -> list[int]:
-    """For each of `count` numbers its place in `numbers`, counted from `first`; -1 without one."""
-    return [first + numbers.index(n) if n in numbers else -1 for n in range(count)]
-
-
-def _tensor_of(value: Any) -> Any:
-    """An array of another library as a Tensor on its memory, anything else as it is."""
-    return _C.from_dlpack(value) if hasattr(type(value), "__dlpack__") else value
-
-
-class _RefusesRandomNumbers(DispatchMode):
-    """A call that runs again must draw nothing: it would draw other numbers."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self._name = name
-
-    def __opyard_dispatch__(
-        self, op: "_C.OpOverload", types: Any, args: tuple = (), kwargs: "dict | None" = None
-    ) -> Any:
-        if "nondeterministic_seeded" in op.tags:
-            raise RuntimeError(
-                f"Trying to backward through {self._name}: it calls {op.name()}, which draws "
-                "random numbers, and other ones when it runs again; give it a derivative"
-            )
-        return op(*args, **(kwargs or {}))
-
-
-class Backward:
-    """The backward of an operator: what it takes, and how it runs.
-
-    `arguments`, `results` and `gradients` are the numbers of what it takes, `gives` those of the
-    arguments whose gradients it gives, `missing` those of which the derivative says nothing.
-    """
-
-    def __init__(self, torch: Any, op: "_C.OpOverload") -> None:
-        self.op = op
-        self._torch = torch
-        self._arguments = op._schema.arguments
-        self._results = op._schema.returns
-        self._call = _gradients.derivative_call(op)
-        self._tensors = [
-            number
-            for number, argument in enumerate(self._arguments)
-            if plain_type(argument.type) in _TENSORS
-        ]
-        self._has_call = bool(self._call)
-        if self._has_call:
-            use = self._call.use()
-            self.arguments = sorted({*use.arguments, *use.gives})
-            self.results, self.gradients = use.results, use.gradients
-            self.gives, self.missing = use.gives, use.missing
-        else:
-            self.arguments = list(range(len(self._arguments)))
-            self.results, self.gradients = [], list(range(len(self._results)))
-            self.gives, self.missing = self._tensors, []
-        # For each gradient of a result, argument and result its place among the values of run().
-        gradients, arguments = len(self.gradients), len(self.arguments)
-        self._gradient_at = _places(self.gradients, len(self._results), 0)
-        self._argument_at = _places(self.arguments, len(self._arguments), gradients)
-        self._result_at = _places(self.results, len(self._results), gradients + arguments)
-        self._flags = [False] * len(self._arguments)
-        # Places of values whose classes are others in PyTorch.
-        self._others = [
-            gradients + place
-            for place, number in enumerate(self.arguments)
-            if str(self._arguments[number].real_type).strip("?") in OTHER_CLASSES
-        ]
-
-    @property
-    def is_by_derivative(self) -> bool:
-        """Whether the operator has a derivative; else see [Again]."""
-        return self._has_call
-
-    def declaration(self, name: str) -> str:
-        """Its schema, under `name`: all arguments can be given by position."""
-        used = {argument.name for argument in self._arguments}
-        takes = [self._result("grad", number, used) for number in self.gradients]
-        for number in self.arguments:
-            argument = self._arguments[number]
-            takes.append(f"{plain_type(argument.real_type)} {argument.name}")
-        takes += [self._result("result", number, used) for number in self.results]
-        wanted = "wanted"
-        while wanted in used:
-            wanted += "_"
-        return f"{name}({', '.join([*takes, f'bool[] {wanted}'])}) -> Tensor[]"
-
-    def _result(self, what: str, number: int, used: set[str]) -> str:
-        name = what if len(self._results) == 1 else f"{what}{number}"
-        while name in used:
-            name += "_"
-        return f"{plain_type(self._results[number].real_type)} {name}"
-
-    def refuse_missing(self, number: int) -> None:
-        """Raises for an argument that requires a gradient and of which the derivative is silent."""
-        raise RuntimeError(
-            f"{self.op.name()}: its derivative has no formula for its argument "
-            f"'{self._arguments[number].name}', which requires a gradient"
-        )
-
-    def run(self, values: Sequence[Any], wanted: Sequence[bool]) -> "list[_C.Tensor]":
-        """The gradients that are wanted, of tensors that can have one.
-
-        `values` are in the order of the declaration, tensors of either library; `wanted` is one
-        for each of `gives`. Each result is contiguous, on memory of its own.
-        """
-        values = [*values, None]  # the last is for what is not used
-        for at in self._others:
-            values[at] = other_value(self._torch, values[at])
-        arguments = [values[at] for at in self._argument_at]
-        given: list[Any] = []
-        for at in self._gradient_at:
-            given += _spread(values[at])
-        if not self._has_call:
-            asked = {number for number, is_one in zip(self.gives, wanted, strict=True) if is_one}
-            return self._again(arguments, tuple(given), asked)
-        flags = self._flags.copy()
-        for number, is_wanted in zip(self.gives, wanted, strict=True):
-            flags[number] = is_wanted
-        results = tuple([values[at] for at in self._result_at])
-        made = self._call(tuple(arguments), results, tuple(given), flags)
-        return [gradient for gradient in made if gradient is not None]
-
-    def _again(self, arguments: list, given: tuple, asked: set[int]) -> "list[_C.Tensor]":
-        """See [Again]."""
-        leaves: list[_C.Tensor] = []
-
-        def leaf(value: Any) -> Any:
-            tensor = _tensor_of(value)
-            if isinstance(tensor, _C.Tensor) and (
-                tensor.dtype.is_floating_point or tensor.dtype.is_complex
-            ):
-                tensor = _gradients.detached(tensor).requires_grad_()
-                leaves.append(tensor)
-            return tensor
-
-        again = []
-        for number, value in enumerate(arguments):
-            make = leaf if number in asked else _tensor_of
-            several = isinstance(value, list | tuple)
-            again.append([make(one) for one in value] if several else make(value))
-        with enable_grad(), _RefusesRandomNumbers(self.op.name()):
-            results = self.op(
-                *(v for v, a in zip(again, self._arguments, strict=True) if not a.kwarg_only),
-                **{a.name: v for v, a in zip(again, self._arguments, strict=True) if a.kwarg_only},
-            )
-        whole = results if len(self._results) > 1 else (results,)
-        flat = [one for result in whole for one in _spread(result)]
-        pairs = [
-            (result, _tensor_of(gradient))
-            for result, gradient in zip(flat, given, strict=True)
-            if isinstance(result, _C.Tensor) and result.requires_grad and gradient is not None
-        ]
-        made: Sequence[_C.Tensor | None] = [None] * len(leaves)
-        if pairs and leaves:
-            roots, gradients = zip(*pairs, strict=True)
-            made = runs.grad(roots, leaves, gradients, allow_unused=True)
-        aten = _ops.ops.aten
-        return [
-            aten.zeros(list(leaf.shape), dtype=leaf.dtype)
-            if gradient is None
-            else aten.clone(gradient, memory_format=_CONTIGUOUS)
-            for leaf, gradient in zip(leaves, made, strict=True)
-        ]
+from .._publish.gradients import Backward
+from .._publish.schemas import spread
 
 
 def backward_kernel(torch: Any, backward: Backward) -> Callable[..., Any]:
@@ -222,7 +33,7 @@ def backward_fake(torch: Any, backward: Backward) -> Callable[..., Any]:
             torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
             for place, is_wanted in zip(places, wanted, strict=True)
             if is_wanted
-            for tensor in _spread(given[place])
+            for tensor in spread(given[place])
             if _has_gradient(torch, tensor)
         ]
 
@@ -256,7 +67,7 @@ def autograd_of(
         # Where tensors are is said by what is in their place: one, or as many as a list has.
         plan: list[Any] = []
         for value in values:
-            several = _spread(value)
+            several = spread(value)
             if any(isinstance(one, torch.Tensor) for one in several):
                 at = [_take(torch, one, tensors) for one in several]
                 plan.append((at if isinstance(value, list | tuple) else at[0], True))
@@ -288,7 +99,7 @@ def autograd_of(
             if not is_wanted:
                 continue
             value = values[first + backward.arguments.index(number)]
-            got = [next(made) if _has_gradient(torch, one) else None for one in _spread(value)]
+            got = [next(made) if _has_gradient(torch, one) else None for one in spread(value)]
             result[place_in[number]] = got if isinstance(value, list | tuple) else got[0]
         return tuple(result)
 

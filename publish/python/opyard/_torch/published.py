@@ -1,19 +1,19 @@
 """publish(): operators of Opyard as operators of torch.library."""
 
-import atexit
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from .. import _C, _bind
-from .._core import ops as _ops
-from .._core.queries import RegistrationHandle, on_registration
+from .._publish.gradients import Backward, why_no_gradient
+from .._publish.operators import operators_of
+from .._publish.publication import Publication
+from .._publish.schemas import Refusal, gives_tensors, has_tensors
 from .batching import sequential
 from .definitions import define, is_of_others
-from .gradients import Backward, autograd_of, backward_fake, backward_kernel
+from .gradients import autograd_of, backward_fake, backward_kernel
 from .library import OTHER_CLASSES, other_value, require_torch
 from .meta import fake_kernel
-from .schemas import Refusal, declaration_for, torch_tags, written_arguments
+from .schemas import declaration_for, torch_tags, written_arguments
 from .taping import autograd_kernel, reading_kernel, takes_lists, untaped_kernel
 
 # The backends of PyTorch that Opyard knows by the same name: a call with tensors of one goes to the
@@ -23,76 +23,22 @@ _BACKENDS = ("CPU", "CUDA", "XLA", "PrivateUse1")
 # A call without tensors has no backend to go by.
 _ANY_BACKEND = ("CompositeExplicitAutograd",)
 
-# Publications by the name of each operator in PyTorch, until they are undone.
-_published: "dict[str, Published]" = {}
 
-
-class Published:
+class Published(Publication):
     """What a publish() did: a mapping of names in PyTorch to what calls the operators there.
 
     An operator that writes to arguments has no results in PyTorch; what is here for it gives these
     arguments back. `refused` says of each operator that is not published why.
     """
 
+    _place = "torch.ops.{}"
+    _all: ClassVar[dict[str, Publication]] = {}
+
     def __init__(self, torch: Any, namespace: str, taken: "frozenset[str]") -> None:
-        self.namespace = namespace
+        super().__init__(namespace)
         self._taken = taken  # names that operators will have here
         self._torch = torch
         self._library: Any = torch.library.Library(namespace, "IMPL")
-        self._calls: dict[str, Callable[..., Any]] = {}
-        self._refused: dict[str, str] = {}
-        self._without_gradient: dict[str, str] = {}
-        self._listener: RegistrationHandle | None = None
-
-    @property
-    def refused(self) -> Mapping[str, str]:
-        """The operators that are not published, with the reasons."""
-        return MappingProxyType(self._refused)
-
-    @property
-    def without_gradient(self) -> Mapping[str, str]:
-        """The published operators whose backward raises, with the reasons."""
-        return MappingProxyType(self._without_gradient)
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        """What calls "ns::name", "ns::name.overload", or the same without the namespace."""
-        full = name if "::" in name else f"{self.namespace}::{name}"
-        if full in self._calls:
-            return self._calls[full]
-        why = next(
-            (
-                why
-                for op, why in self._refused.items()
-                if op.endswith(f"::{name.rpartition('::')[2]}")
-            ),
-            "",
-        )
-        raise KeyError(f"{full} is not published here{': ' + why if why else ''}")
-
-    def __iter__(self) -> Any:
-        return iter(self._calls)
-
-    def __len__(self) -> int:
-        return len(self._calls)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._calls
-
-    def __repr__(self) -> str:
-        lines = [f"{len(self)} operators published into torch.ops.{self.namespace}"]
-        lines += [f"  {name}" for name in list(self)[:20]]
-        if len(self) > 20:
-            lines.append(f"  and {len(self) - 20} more")
-        if self._refused:
-            lines.append(f"{len(self._refused)} refused")
-            lines += [f"  {name}: {why}" for name, why in list(self._refused.items())[:20]]
-        return "\n".join(lines)
-
-    def __enter__(self) -> "Published":
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        self.undo()
 
     def undo(self) -> None:
         """Takes all kernels back: calls raise from then on, also those of compiled programs.
@@ -100,31 +46,22 @@ class Published:
         PyTorch keeps the schemas, and objects of Python that it made of them, until the process
         ends.
         """
-        if self._library is None:
-            return
-        library, self._library = self._library, None
-        self._stop_listening()
-        for name in list(self._calls):
-            if _published.get(name) is self:
-                del _published[name]
-        self._calls.clear()
-        library._destroy()
+        super().undo()
 
-    def _stop_listening(self) -> None:
-        if self._listener is not None:
-            self._listener.remove()
+    def _take_back(self) -> None:
+        library, self._library = self._library, None
+        library._destroy()
 
     def _add(self, op: "_C.OpOverload") -> None:
         """Publishes one operator. Raises Refusal."""
         torch, library = self._torch, self._library
         base = op.name().partition("::")[2]
         name = f"{self.namespace}::{base}"
-        if name in _published:
-            raise Refusal(f"it is published as {name} already: undo() that first")
+        self._refuse_twice(name)
         if is_of_others(torch, name):
             raise Refusal(f"PyTorch has an operator {name}: publish into another namespace, by to=")
         writes = op._schema.is_mutable
-        is_taped = not writes and _gives_tensors(op) and _has_tensors(op)
+        is_taped = not writes and gives_tensors(op) and has_tensors(op)
         backward_base = self._backward_name(op, base) if is_taped else ""
         define(torch, self.namespace, declaration_for(torch, op, base), torch_tags(torch, op))
         kernel = _kernel_of(torch, op)
@@ -134,25 +71,24 @@ class Published:
         call = _overload(torch, name)
         if is_taped and not _has_named_tensors(op):
             self._differentiate(op, backward_base, name)
-        elif is_taped or (writes and _has_tensors(op)):
+        elif is_taped or (writes and has_tensors(op)):
             why = _NO_WRITES if writes else _NO_NAMES
             if is_taped:
                 self._without_gradient[name] = why
             refusing = untaped_kernel(torch, op, call, why)
             library.impl(base, refusing, "Autograd", with_keyset=True)
-        elif _has_tensors(op):
+        elif has_tensors(op):
             library.impl(base, reading_kernel(torch, call), "Autograd", with_keyset=True)
         if not _has_named_tensors(op):  # which torch.library does not take there
             batched = sequential(torch, call, name, _written_places(op))
             torch.library.register_vmap(name, batched, lib=library)
-        self._calls[name] = _giving_back(op, call) if writes else call
-        _published[name] = self
+        self._know(name, _giving_back(op, call) if writes else call)
 
     def _differentiate(self, op: "_C.OpOverload", base: str, name: str) -> None:
         torch, library = self._torch, self._library
         try:
-            backward = Backward(torch, op)
-            why = _no_gradient(op, backward)
+            backward = Backward(op, OTHER_CLASSES, lambda value: other_value(torch, value))
+            why = why_no_gradient(op, backward)
         except ValueError as error:  # a formula with a fault
             why = str(error)
         if why:
@@ -193,15 +129,6 @@ class Published:
                 return name
         raise Refusal(f"PyTorch has operators {base}_backward and {base}_gradient already")
 
-    def _listen(self, operators: set[str]) -> None:
-        """What is undefined here is taken back there."""
-
-        def on_undefined(op: "_C.OpOverload") -> None:
-            if op.name() in operators:
-                self.undo()
-
-        self._listener = on_registration(on_undefined=on_undefined)
-
 
 def _overload(torch: Any, name: str) -> Any:
     """The operator "ns::name" or "ns::name.overload" of PyTorch."""
@@ -214,16 +141,8 @@ _NO_WRITES = "PyTorch has no gradient for operators of libraries that write"
 _NO_NAMES = "PyTorch has no gradient for operators of libraries with tensors that are given by name"
 
 
-def _gives_tensors(op: "_C.OpOverload") -> bool:
-    return any("Tensor" in str(result.type) for result in op._schema.returns)
-
-
 def _written_places(op: "_C.OpOverload") -> tuple[int, ...]:
     return tuple(n for n, argument in enumerate(op._schema.arguments) if argument.is_write)
-
-
-def _has_tensors(op: "_C.OpOverload") -> bool:
-    return any("Tensor" in str(argument.type) for argument in op._schema.arguments)
 
 
 def _is_by_tensors(op: "_C.OpOverload") -> bool:
@@ -301,61 +220,11 @@ def _giving_back(op: "_C.OpOverload", call: Any) -> Callable[..., Any]:
     return called
 
 
-def _no_gradient(op: "_C.OpOverload", backward: Backward) -> str:
-    """Why an operator that gives new tensors has no gradient in PyTorch; "" if it has one."""
-    if backward.is_by_derivative:
-        return ""
-    if "nondeterministic_seeded" in op.tags:
-        return "it draws random numbers, and has no derivative of its own"
-    is_composed = any(map(op.has_kernel_for_dispatch_key, _COMPOSED))
-    if not is_composed or op.has_kernel_for_dispatch_key("CPU"):
-        return "it has no derivative: give it one by derivative() or register_autograd()"
-    return ""
-
-
-_COMPOSED = ("CompositeImplicitAutograd", "Autograd", "AutogradCPU")
-
-
 def _refusing(name: str, why: str) -> Callable[..., Any]:
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise RuntimeError(f"Trying to backward through {name}: {why}")
 
     return backward
-
-
-def _operators(what: Any) -> "list[_C.OpOverload]":
-    """The operators of a namespace, or those that are named."""
-    if isinstance(what, str) and "::" not in what:
-        if what == "aten":
-            _ops.load_aten()
-        else:
-            _ops.load_for(f"{what}::")
-        names = [name for name in _bind.operator_names() if name.startswith(f"{what}::")]
-        if not names:
-            raise LookupError(f"no operator {what}::… is defined; is its library loaded?")
-        return [_ops.overload_of(name) for name in names]
-    if isinstance(what, Iterable) and not isinstance(what, str):
-        return [op for one in what for op in _operators(one)]
-    if isinstance(what, _C.OpOverloadPacket):
-        return [getattr(what, overload) for overload in _ops.overload_names(what)]
-    if isinstance(what, str) and "." not in what:
-        return _operators(_ops.require_packet(what))
-    return [_ops.operator_of(what)]
-
-
-_at_exit_is_known = False
-
-
-def _know_exit() -> None:
-    """At the end of the process nothing is taken back: PyTorch may be gone."""
-    global _at_exit_is_known
-    _at_exit_is_known = True
-
-    def stop_listening() -> None:
-        for made in set(_published.values()):
-            made._stop_listening()
-
-    atexit.register(stop_listening)
 
 
 def publish(what: Any, *, to: "str | None" = None) -> Published:
@@ -375,7 +244,7 @@ def publish(what: Any, *, to: "str | None" = None) -> Published:
     could be published.
     """
     torch = require_torch()
-    operators = list(dict.fromkeys(_operators(what)))
+    operators = operators_of(what)
     namespaces = {op.namespace for op in operators}
     if to is None and len(namespaces) > 1:
         raise ValueError(
@@ -384,21 +253,5 @@ def publish(what: Any, *, to: "str | None" = None) -> Published:
         )
     taken = frozenset(op.name().partition("::")[2] for op in operators)
     made = Published(torch, to or namespaces.pop(), taken)
-    for op in operators:
-        try:
-            made._add(op)
-        except Refusal as refusal:
-            made._refused[op.name()] = str(refusal)
-        except BaseException:
-            made.undo()
-            raise
-    if not made:
-        made.undo()
-        raise ValueError(
-            "publish: no operator could be published\n"
-            + "\n".join(f"  {name}: {why}" for name, why in made._refused.items())
-        )
-    if not _at_exit_is_known:
-        _know_exit()
-    made._listen({op.name() for op in operators if op.name() not in made._refused})
+    made._add_all(operators)
     return made

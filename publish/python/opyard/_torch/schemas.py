@@ -3,13 +3,7 @@
 from typing import Any
 
 from .. import _C
-
-
-class Refusal(Exception):
-    """Why an operator is not published; its text is a reason for a user."""
-
-
-_NOT_CARRIED = ("Future", "Capsule", "Storage", "RRef", "Await", "PyObject")
+from .._publish.schemas import Refusal, refuse_open_ends
 
 
 def declaration_for(torch: Any, op: "_C.OpOverload", name: str) -> str:
@@ -19,8 +13,7 @@ def declaration_for(torch: Any, op: "_C.OpOverload", name: str) -> str:
     operators has none that are their arguments. Raises Refusal.
     """
     schema = op._schema
-    if schema.is_vararg or schema.is_varret:
-        raise Refusal("it takes or gives any number of values (...)")
+    refuse_open_ends(op)
     if "inplace_view" in op.tags:
         raise Refusal(
             "it changes the sizes of an argument, and torch.library has no such operators"
@@ -29,9 +22,6 @@ def declaration_for(torch: Any, op: "_C.OpOverload", name: str) -> str:
     if not written and schema.has_any_alias_info:
         raise Refusal("its result is a view of an argument, and torch.library has no views")
     kept = [r for r in schema.returns if not (r.alias_info is not None and r.alias_info.is_write)]
-    for one in (*schema.arguments, *schema.returns):
-        if any(word in str(one.type) for word in _NOT_CARRIED):
-            raise Refusal(f"values of the type {one.type} do not go from one library to the other")
     if written and kept:
         raise Refusal(f"it writes to {written[0]} and gives results that are new")
     declaration: str = op.declaration

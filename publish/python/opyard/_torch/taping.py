@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
-from .gradients import Backward
+from .._publish.gradients import Backward
 
 
 class PlainCalls:

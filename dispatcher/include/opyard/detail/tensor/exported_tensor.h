@@ -88,6 +88,11 @@ class OPYARD_API ExportedTensor {
   // Lets go of the tensor, which others own; there is none in here any more.
   void release() noexcept;
   explicit operator bool() const noexcept { return tensor_ != nullptr; }
+  // Another tensor after release(). Raises std::bad_alloc.
+  void renew(Exporter& exporter);
+  // Gives a storage on borrowed memory a copy of the elements, of which it is an owner, unless the
+  // caller is all that has it. Raises std::bad_alloc; then it has no elements.
+  static void move_to_copy(Storage& storage);
 
   // [Changing] This class fills tensors in that are there already, so what changes any other one is
   // here as well. Only tensor/resize.h calls it.

@@ -1,0 +1,1 @@
+"""What opyard.jax is made of."""

@@ -1,0 +1,1 @@
+"""What publishing into each framework has in common."""
