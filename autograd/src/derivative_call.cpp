@@ -171,29 +171,30 @@ std::vector<std::size_t> all_of(std::size_t count) {
   return all;
 }
 
-}  // namespace
+// Those of one result, of a list one for each element.
+void add_gradients(const Value& value, const Value& result, Gradients& gradients) {
+  if (value.is_list()) {
+    for (const Value& item : value.items_unchecked()) add_gradients(item, {}, gradients);
+  } else if (value.is_tensor()) {
+    gradients.push_back(value.tensor_unchecked());
+  } else {
+    gradients.resize(gradients.size() + (result.is_list() ? result.items_unchecked().size() : 1));
+  }
+}
 
-DerivativeCall::DerivativeCall(const Operator& op) : plan_(make_plan(op, nullptr)) {}
-DerivativeCall::DerivativeCall(DerivativeCall&&) noexcept = default;
-DerivativeCall& DerivativeCall::operator=(DerivativeCall&&) noexcept = default;
-DerivativeCall::~DerivativeCall() = default;
-
-DerivativeCall::operator bool() const noexcept { return plan_->custom || plan_->formulas; }
-const Operator& DerivativeCall::op() const noexcept { return *plan_->op; }
-
-DerivativeUse DerivativeCall::use() const {
-  const Schema& schema = plan_->op->schema();
+DerivativeUse use_of(const Plan& plan) {
+  const Schema& schema = plan.op->schema();
   DerivativeUse use;
-  if (plan_->custom) {
+  if (plan.custom) {
     use.arguments = all_of(schema.arguments.size());
     use.results = all_of(schema.results.size());
     use.gradients = use.results;
-    for (const auto& [argument, is_list] : plan_->tensors) use.gives.push_back(argument);
+    for (const auto& [argument, is_list] : plan.tensors) use.gives.push_back(argument);
     return use;
   }
-  if (!plan_->formulas) return use;
+  if (!plan.formulas) return use;
   std::set<std::size_t> arguments, results, gradients;
-  for (const Source& source : plan_->formulas->sources) {
+  for (const Source& source : plan.formulas->sources) {
     switch (source.kind) {
       case Source::Kind::Gradient:
         gradients.insert(source.index);
@@ -215,9 +216,12 @@ DerivativeUse DerivativeCall::use() const {
     // The sizes of the first result are what those of the argument are compared with.
     if (source.kind == Source::Kind::OtherSizes) results.insert(0);
   }
-  for (const auto& [argument, is_list] : plan_->tensors) {
-    const int code = plan_->formulas->code_of[argument];
-    if (code >= 0) use.gives.push_back(argument);
+  for (const auto& [argument, is_list] : plan.tensors) {
+    const int code = plan.formulas->code_of[argument];
+    if (code >= 0) {
+      use.gives.push_back(argument);
+      arguments.insert(argument);
+    }
     if (code == FormulaSet::kNoFormula) use.missing.push_back(argument);
   }
   use.arguments.assign(arguments.begin(), arguments.end());
@@ -225,6 +229,18 @@ DerivativeUse DerivativeCall::use() const {
   use.gradients.assign(gradients.begin(), gradients.end());
   return use;
 }
+
+}  // namespace
+
+DerivativeCall::DerivativeCall(const Operator& op)
+    : plan_(make_plan(op, nullptr)), use_(use_of(*plan_)) {}
+DerivativeCall::DerivativeCall(DerivativeCall&&) noexcept = default;
+DerivativeCall& DerivativeCall::operator=(DerivativeCall&&) noexcept = default;
+DerivativeCall::~DerivativeCall() = default;
+
+DerivativeCall::operator bool() const noexcept { return plan_->custom || plan_->formulas; }
+const Operator& DerivativeCall::op() const noexcept { return *plan_->op; }
+const DerivativeUse& DerivativeCall::use() const noexcept { return use_; }
 
 Gradients DerivativeCall::run(std::span<const Value> arguments, std::span<const Value> results,
                               Gradients gradients, const std::vector<bool>& wanted) const {
@@ -242,6 +258,35 @@ Gradients DerivativeCall::run(std::span<const Value> arguments, std::span<const 
   }
   const GradientModeGuard off(GradientMode::NoGradients);
   return UntapedCall(*plan_, arguments, results, wanted).run(std::move(gradients));
+}
+
+Value DerivativeCall::run(std::span<const Value> values) const {
+  const Schema& schema = plan_->op->schema();
+  const auto& [arguments, results, gradients, gives, missing] = use_;
+  const std::size_t count = gradients.size() + arguments.size() + results.size() + 1;
+  if (values.size() != count || !values.back().is_list() ||
+      values.back().items_unchecked().size() != gives.size()) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("the derivative of {} takes {} values and {} answers to what is wanted, and "
+                     "got {} values",
+                     to_string(plan_->op->name()), count - 1, gives.size(), values.size()));
+  }
+  std::vector<Value> given(schema.arguments.size()), got(schema.results.size());
+  std::vector<Value> of_results(schema.results.size());
+  auto next = values.begin();
+  for (const std::size_t i : gradients) of_results[i] = *next++;
+  for (const std::size_t i : arguments) given[i] = *next++;
+  for (const std::size_t i : results) got[i] = *next++;
+  Gradients flat;
+  for (std::size_t i = 0; i < got.size(); ++i) add_gradients(of_results[i], got[i], flat);
+  std::vector<bool> wanted(given.size());
+  const std::span<const Value> flags = next->items_unchecked();
+  for (std::size_t i = 0; i < flags.size(); ++i) wanted[gives[i]] = flags[i].to_bool();
+  std::vector<Value> made;
+  for (Tensor& gradient : run(given, got, std::move(flat), wanted)) {
+    if (gradient.defined()) made.emplace_back(std::move(gradient));
+  }
+  return Value::list(std::move(made));
 }
 
 }  // namespace opyard::autograd

@@ -18,7 +18,7 @@ struct Plan;
 
 // What a derivative uses of a call, as numbers of arguments and results.
 struct DerivativeUse {
-  std::vector<std::size_t> arguments;  // it reads them, or asks them something
+  std::vector<std::size_t> arguments;  // it reads them, asks them something, or gives their gradient
   std::vector<std::size_t> results;
   std::vector<std::size_t> gradients;  // of results
   std::vector<std::size_t> gives;      // arguments whose gradient it gives
@@ -36,7 +36,7 @@ class OPYARD_API DerivativeCall {
   // Whether the operator has one.
   explicit operator bool() const noexcept;
   const Operator& op() const noexcept;
-  DerivativeUse use() const;
+  const DerivativeUse& use() const noexcept;
 
   // A gradient for each tensor of each argument that takes tensors, in order, as many for a list as
   // it is long: of the tensor's sizes, dtype and device, contiguous, and on memory of its own;
@@ -48,8 +48,14 @@ class OPYARD_API DerivativeCall {
   Gradients run(std::span<const Value> arguments, std::span<const Value> results,
                 Gradients gradients, const std::vector<bool>& wanted) const;
 
+  // The same of what it uses, in the order of use(): the gradients of results, arguments, results,
+  // and last a list that says for each of `gives` whether it is wanted. A list of those that are
+  // defined.
+  Value run(std::span<const Value> values) const;
+
  private:
   CountedPtr<Plan> plan_;
+  DerivativeUse use_;
 };
 
 }  // namespace opyard::autograd

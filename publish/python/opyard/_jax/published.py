@@ -158,20 +158,10 @@ class Published(Publication):
         if backward.is_by_derivative:
             self._dropping.append(implement_backward(op.name(), f"{of_backwards}::{name}"))
         else:
-            library.impl(name, _again(backward), "CompositeExplicitAutograd")
+            library.impl(name, backward.run, "CompositeExplicitAutograd")
         defined = _ops.overload_of(f"{of_backwards}::{name}")
         self._allow(defined)
         return BackwardCall(operator, backward, Operator(self._jax, defined)), ""
-
-
-def _again(backward: Backward) -> Callable[..., "list[_C.Tensor]"]:
-    """The kernel of a backward in which the operator runs again, see _publish/gradients.py."""
-
-    def kernel(*values: Any) -> "list[_C.Tensor]":
-        *given, wanted = values
-        return backward.run(given, wanted)
-
-    return kernel
 
 
 def publish(what: Any) -> Published:

@@ -22,11 +22,6 @@ from .schemas import TENSORS, plain_type, spread
 _CONTIGUOUS = 0  # the number of that memory format
 
 
-def _places(numbers: list[int], count: int, first: int) -> list[int]:
-    """For each of `count` numbers its place in `numbers`, counted from `first`; -1 without one."""
-    return [first + numbers.index(n) if n in numbers else -1 for n in range(count)]
-
-
 def _tensor_of(value: Any) -> Any:
     """An array of another library as a Tensor on its memory, anything else as it is."""
     return _C.from_dlpack(value) if hasattr(type(value), "__dlpack__") else value
@@ -62,10 +57,13 @@ class Backward:
         op: "_C.OpOverload",
         other_classes: Sequence[str] = (),
         other_value: "Callable[[Any], Any]" = lambda value: value,
+        as_theirs: "Callable[[_C.Tensor], Any]" = lambda tensor: tensor,
     ) -> None:
         """Values of the types `other_classes` come as classes of the framework's own, and
-        `other_value` makes ours of them. Raises ValueError for a formula with a fault."""
+        `other_value` makes ours of them; `as_theirs` makes a tensor of the framework. Raises
+        ValueError for a formula with a fault."""
         self.op = op
+        self._as_theirs = as_theirs
         self._other_value = other_value
         self._arguments = op._schema.arguments
         self._results = op._schema.returns
@@ -78,19 +76,13 @@ class Backward:
         self._has_call = bool(self._call)
         if self._has_call:
             use = self._call.use()
-            self.arguments = sorted({*use.arguments, *use.gives})
-            self.results, self.gradients = use.results, use.gradients
+            self.arguments, self.results, self.gradients = use.arguments, use.results, use.gradients
             self.gives, self.missing = use.gives, use.missing
         else:
             self.arguments = list(range(len(self._arguments)))
             self.results, self.gradients = [], list(range(len(self._results)))
             self.gives, self.missing = self._tensors, []
-        # For each gradient of a result, argument and result its place among the values of run().
-        gradients, arguments = len(self.gradients), len(self.arguments)
-        self._gradient_at = _places(self.gradients, len(self._results), 0)
-        self._argument_at = _places(self.arguments, len(self._arguments), gradients)
-        self._result_at = _places(self.results, len(self._results), gradients + arguments)
-        self._flags = [False] * len(self._arguments)
+        gradients = len(self.gradients)
         # Places of values whose classes are others in the framework.
         self._others = [
             gradients + place
@@ -135,31 +127,27 @@ class Backward:
             f"'{self._arguments[number].name}', which requires a gradient"
         )
 
-    def run(self, values: Sequence[Any], wanted: Sequence[bool]) -> "list[_C.Tensor]":
+    def run(self, *values: Any) -> "list[Any]":
         """The gradients that are wanted, of tensors that can have one.
 
-        `values` are in the order of the declaration, tensors of either library; `wanted` is one
-        for each of `gives`. Each result is contiguous, on memory of its own.
+        `values` are in the order of the declaration, the last one says for each of `gives` whether
+        it is wanted. Tensors of the framework give gradients of its kind. Each is contiguous, on
+        memory of its own.
         """
-        values = [*values, None]  # the last is for what is not used
-        for at in self._others:
-            values[at] = self._other_value(values[at])
-        arguments = [values[at] for at in self._argument_at]
-        given: list[Any] = []
-        for at in self._gradient_at:
-            given += spread(values[at])
-        if not self._has_call:
-            asked = {number for number, is_one in zip(self.gives, wanted, strict=True) if is_one}
-            return self._again(arguments, tuple(given), asked)
-        flags = self._flags.copy()
-        for number, is_wanted in zip(self.gives, wanted, strict=True):
-            flags[number] = is_wanted
-        results = tuple([values[at] for at in self._result_at])
-        made = self._call(tuple(arguments), results, tuple(given), flags)
-        return [gradient for gradient in made if gradient is not None]
+        if self._others:
+            given = list(values)
+            for at in self._others:
+                given[at] = self._other_value(given[at])
+            values = tuple(given)
+        return self._call(*values) if self._has_call else self._again(*values)
 
-    def _again(self, arguments: list, given: tuple, asked: set[int]) -> "list[_C.Tensor]":
+    def _again(self, *values: Any) -> "list[Any]":
         """See [Again]."""
+        *values_given, wanted = values
+        count = len(self._results)
+        given = [one for gradient in values_given[:count] for one in spread(gradient)]
+        arguments = values_given[count:]
+        asked = {number for number, is_one in zip(self.gives, wanted, strict=True) if is_one}
         leaves: list[_C.Tensor] = []
 
         def leaf(value: Any) -> Any:
@@ -194,9 +182,11 @@ class Backward:
             made = runs.grad(roots, leaves, gradients, allow_unused=True)
         aten = _ops.ops.aten
         return [
-            aten.zeros(list(leaf.shape), dtype=leaf.dtype)
-            if gradient is None
-            else aten.clone(gradient, memory_format=_CONTIGUOUS)
+            self._as_theirs(
+                aten.zeros(list(leaf.shape), dtype=leaf.dtype)
+                if gradient is None
+                else aten.clone(gradient, memory_format=_CONTIGUOUS)
+            )
             for leaf, gradient in zip(leaves, made, strict=True)
         ]
 

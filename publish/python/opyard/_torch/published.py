@@ -87,7 +87,9 @@ class Published(Publication):
     def _differentiate(self, op: "_C.OpOverload", base: str, name: str) -> None:
         torch, library = self._torch, self._library
         try:
-            backward = Backward(op, OTHER_CLASSES, lambda value: other_value(torch, value))
+            backward = Backward(
+                op, OTHER_CLASSES, lambda value: other_value(torch, value), torch.from_dlpack
+            )
             why = why_no_gradient(op, backward)
         except ValueError as error:  # a formula with a fault
             why = str(error)

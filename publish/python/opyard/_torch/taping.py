@@ -7,7 +7,7 @@ goes on there: wrapped tensors, fake ones, traces, functional programs. So does 
 torch.library.register_autograd() makes the same of other operators, and serves lists.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import _C
@@ -18,28 +18,29 @@ class PlainCalls:
     """Tells plain calls, see [Plain]."""
 
     def __init__(self, torch: Any) -> None:
-        self._torch = torch
         self.below = torch._C._after_autograd_keyset
         self._keys_of = torch._C._dispatch_keys
+        self._mode_count = torch._C._len_torch_dispatch_stack
+        self._trace = torch._C._get_tracing_state
+        plain = self._keys_of(torch.empty(0))
+        with torch.inference_mode():
+            inference = self._keys_of(torch.empty(0))
         # Of a tensor; of a call, from which the dispatcher has taken what falls through.
-        self.plain = self.keys(torch.empty(0))
+        self._plain = frozenset((plain.raw_repr(), inference.raw_repr()))
         self.plain_calls = (
             torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).raw_repr(),
-            self.plain,
+            (plain & self.below).raw_repr(),
         )
 
-    def keys(self, tensor: Any) -> int:
-        """The keys of a tensor below autograd, as bits."""
-        keys: int = (self._keys_of(tensor) & self.below).raw_repr()
-        return keys
-
-    def are_plain(self, tensors: "list[Any]") -> bool:
+    def are_plain(self, tensors: "Iterable[Any]") -> bool:
         """Whether a call with these tensors, of which some may be None, would be plain now."""
-        if self._torch._C._len_torch_dispatch_stack() != 0:
+        if self._mode_count() or self._trace() is not None:
             return False
-        if self._torch._C._get_tracing_state() is not None:
-            return False
-        return all(tensor is None or self.keys(tensor) == self.plain for tensor in tensors)
+        plain, keys_of = self._plain, self._keys_of
+        for tensor in tensors:
+            if tensor is not None and keys_of(tensor).raw_repr() not in plain:
+                return False
+        return True
 
 
 def takes_lists(backward: Backward) -> bool:
@@ -145,12 +146,6 @@ def _taped(
 ) -> Any:
     """The torch.autograd.Function of an operator."""
     arguments = backward.op._schema.arguments
-    names = [argument.name for argument in arguments]
-    defaults = {
-        number: argument.default_value
-        for number, argument in enumerate(arguments)
-        if argument.has_default_value()
-    }
     tensors = [
         n for n in backward.arguments if str(arguments[n].real_type) in ("Tensor", "Tensor?")
     ]
@@ -163,43 +158,52 @@ def _taped(
     ]
     where += [(len(tensors) + place, True) for place in range(len(results))]
 
-    def value_of(number: int, args: tuple, kwargs: dict) -> Any:
-        if number < len(args):
-            return args[number]
-        found = kwargs.get(names[number], kwargs)
-        return defaults[number] if found is kwargs else found
+    save_for = _reading(arguments, tensors)
+    know_for = _reading(arguments, others)
+    # Most derivatives give one gradient, which is wanted if they run at all.
+    single = gives[0] if len(gives) == 1 and not backward.missing else -1
+    first = 2  # argument of the Function that is one of the operator's
+    is_grad_enabled, run_plain, are_plain = torch.is_grad_enabled, backward.run, calls.are_plain
 
     def forward(ctx: Any, keyset: Any, kwargs: dict, *args: Any) -> Any:
         result = run(keyset, args, kwargs)
-        saved = [value_of(number, args, kwargs) for number in tensors]
+        saved = save_for(args, kwargs)
         if results:
             whole = result if isinstance(result, tuple) else (result,)
             saved += [whole[number] for number in results]
         ctx.save_for_backward(*saved)
-        ctx.opyard_others = [value_of(number, args, kwargs) for number in others]
+        if others:
+            ctx.opyard_others = know_for(args, kwargs)
         return result
 
-    def run_backward(ctx: Any, *given: Any) -> Any:
-        needs = ctx.needs_input_grad[2:]
-        for number in backward.missing:
-            if number < len(needs) and needs[number]:
-                backward.refuse_missing(number)
-        wanted = [number < len(needs) and needs[number] for number in gives]
-        answer: list[Any] = [None] * (2 + len(needs))
-        if not any(wanted):
-            return tuple(answer)
-        saved, known = ctx.saved_tensors, ctx.opyard_others
-        tensors_given = [given[number] for number in gradients]
-        values = tensors_given + [saved[at] if is_saved else known[at] for at, is_saved in where]
-        if not torch.is_grad_enabled() and calls.are_plain([*tensors_given, *saved]):
-            made = [torch.from_dlpack(one) for one in backward.run(values, wanted)]
+    def gradients_of(ctx: Any, given: tuple, wanted: "list[bool]") -> Any:
+        saved = ctx.saved_tensors
+        of_results = [given[number] for number in gradients]
+        if others:
+            known = ctx.opyard_others
+            values = [saved[at] if is_saved else known[at] for at, is_saved in where]
         else:
-            made = backward_op(*values, wanted)
-        place = 0
-        for number, is_wanted in zip(gives, wanted, strict=True):
-            if is_wanted:
-                answer[2 + number] = made[place]
-                place += 1
+            values = saved
+        plain = not is_grad_enabled() and are_plain(of_results) and are_plain(saved)
+        return (run_plain if plain else backward_op)(*of_results, *values, wanted)
+
+    def run_backward(ctx: Any, *given: Any) -> Any:
+        needs = ctx.needs_input_grad
+        answer: list[Any] = [None] * len(needs)
+        if single >= 0:
+            if first + single < len(needs) and needs[first + single]:
+                answer[first + single] = gradients_of(ctx, given, [True])[0]
+            return tuple(answer)
+        places = [first + number for number in gives]
+        wanted = [place < len(needs) and needs[place] for place in places]
+        for number in backward.missing:
+            if first + number < len(needs) and needs[first + number]:
+                backward.refuse_missing(number)
+        if any(wanted):
+            made = iter(gradients_of(ctx, given, wanted))
+            for place, is_wanted in zip(places, wanted, strict=True):
+                if is_wanted:
+                    answer[place] = next(made)
         return tuple(answer)
 
     name = backward.op.name().partition("::")[2].replace(".", "_")
@@ -208,3 +212,23 @@ def _taped(
         (torch.autograd.Function,),
         {"forward": staticmethod(forward), "backward": staticmethod(run_backward)},
     )
+
+
+def _reading(
+    arguments: "Sequence[Any]", numbers: "list[int]"
+) -> "Callable[[tuple, dict], list[Any]]":
+    """What gives the arguments of these numbers, of a call by position and by name."""
+
+    def value_of(number: int, args: tuple, kwargs: dict) -> Any:
+        if number < len(args):
+            return args[number]
+        argument = arguments[number]
+        return kwargs[argument.name] if argument.name in kwargs else argument.default_value
+
+    def read(args: tuple, kwargs: dict) -> "list[Any]":
+        if last < len(args):
+            return [args[number] for number in numbers]
+        return [value_of(number, args, kwargs) for number in numbers]
+
+    last = max(numbers, default=-1)
+    return read
