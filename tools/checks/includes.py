@@ -12,7 +12,14 @@ ONLY_PYFALLBACK = re.compile(
     r"""[<"](python3[.\w]*/)?(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?[>"]"""
 )
 # What users read and write, which needs no header below opyard/detail/.
-FOR_USERS = ["README.md", "docs/README.md", "docs/guides/*", "examples/*", "kernels/*"]
+FOR_USERS = [
+    "README.md",
+    "docs/README.md",
+    "docs/guides/*",
+    "docs/tutorials/*",
+    "examples/*",
+    "kernels/*",
+]
 INNER_INCLUDE = re.compile(r'#\s*include\s+([<"]opyard/detail/[^>"]+[>"])')
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])', re.MULTILINE)
 
