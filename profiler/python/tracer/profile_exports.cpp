@@ -1,4 +1,6 @@
 // tracer/profile_exports.cpp: exports of the Python class Profile.
+#include "tracer/profile_object.h"
+
 #include <string>
 #include <string_view>
 
@@ -7,7 +9,6 @@
 #include "opyard/profiler/profile.h"
 #include "opyard/profiler/report.h"
 #include "tracer/border.h"
-#include "tracer/profile_object.h"
 #include "tracer/text.h"
 
 namespace opyard::python {
