@@ -64,6 +64,17 @@ inline void note_context(const CarriedException& carried, std::string_view text)
   restore_exception(current);
 }
 
+// Says on the exception that is set of which kind its Error is: several kinds have one class.
+inline constexpr const char* kErrorKindAttribute = "__opyard_error__";
+inline void note_kind(ErrorKind kind) noexcept {
+  PyObject* const current = take_exception();
+  PyObject* const name = PyUnicode_FromString(name_of(kind));
+  if (name != nullptr) PyObject_SetAttrString(current, kErrorKindAttribute, name);
+  Py_XDECREF(name);
+  clear_or_report(PyExc_Exception, current);
+  restore_exception(current);
+}
+
 // Sets the Python exception of an Error: the object that it carries, else one of its kind.
 // With the GIL held.
 inline void set_python_error(const Error& error) noexcept {
@@ -74,6 +85,7 @@ inline void set_python_error(const Error& error) noexcept {
     return note_context(*carried, error.what());
   }
   set_exception(exception_type(error.kind()), error.what());
+  note_kind(error.kind());
 }
 
 }  // namespace opyard::python

@@ -1,6 +1,8 @@
 // runtime/errors.cpp: Python exceptions through C++, and C++ exceptions in Python.
 #include "runtime/errors.h"
 
+#include <optional>
+
 #include "opyard/detail/python/clear.h"
 #include "opyard/interpreter/interpreter_exception.h"
 #include "runtime/gil.h"
@@ -12,11 +14,13 @@ namespace {
 // die on any thread.
 class PythonException final : public InterpreterException {
  public:
-  PythonException(Runtime& runtime, PyObject* exception, std::string text, std::string class_name)
+  PythonException(Runtime& runtime, PyObject* exception, std::string text, std::string class_name,
+                  std::optional<ErrorKind> kind)
       : runtime_(runtime),
         exception_(exception),
         text_(std::move(text)),
-        class_name_(std::move(class_name)) {}
+        class_name_(std::move(class_name)),
+        kind_(kind) {}
   ~PythonException() override { runtime_.tag->decref(exception_, false); }
 
   bool restore_with_lock_held() const noexcept override {
@@ -29,6 +33,7 @@ class PythonException final : public InterpreterException {
   void* object() const noexcept override { return exception_; }
   std::string_view text() const noexcept override { return text_; }
   std::string_view class_name() const noexcept override { return class_name_; }
+  std::optional<ErrorKind> kind() const noexcept override { return kind_; }
 
   PyObject* exception() const noexcept { return exception_; }
 
@@ -37,6 +42,7 @@ class PythonException final : public InterpreterException {
   PyObject* const exception_;
   const std::string text_;
   const std::string class_name_;
+  const std::optional<ErrorKind> kind_;
 };
 
 // "ValueError: text", for C++ callers that only see what().
@@ -66,6 +72,20 @@ std::string name_of_class(const Runtime& runtime, PyObject* exception) {
     clear_or_report(PyExc_Exception, exception);
   }
   return {};
+}
+
+// What note_kind() said. Whatever else a program has put there is no kind.
+std::optional<ErrorKind> kind_said_on(PyObject* exception) {
+  const Owned said = Owned::steal(PyObject_GetAttrString(exception, kErrorKindAttribute));
+  const char* const name =
+      said && PyUnicode_Check(said.get()) != 0 ? PyUnicode_AsUTF8(said.get()) : nullptr;
+  if (name == nullptr) clear_or_report(PyExc_Exception, exception);
+  const std::string_view text = name == nullptr ? "" : name;
+#define OPYARD_ERROR_KIND(kind, python, meaning) \
+  if (text == #kind) return ErrorKind::kind;
+#include "opyard/base/error_kinds.def"
+#undef OPYARD_ERROR_KIND
+  return std::nullopt;
 }
 
 }  // namespace
@@ -111,7 +131,8 @@ bool raise_named_error(const std::string& name, std::string_view message) noexce
 Error to_error(Runtime& runtime, Owned exception) {
   const std::string text = describe(exception.get());
   auto carried = make_counted<PythonException>(runtime, exception.get(), text,
-                                               name_of_class(runtime, exception.get()));
+                                               name_of_class(runtime, exception.get()),
+                                               kind_said_on(exception.get()));
   static_cast<void>(exception.release());
   return Error(ErrorKind::Python, text, std::move(carried));
 }

@@ -46,4 +46,10 @@ std::string_view class_name_of(const Error& error) noexcept {
   return {};
 }
 
+ErrorKind original_kind(const Error& error) noexcept {
+  const CarriedException* const carried = error.carried().get();
+  const auto* const exception = dynamic_cast<const InterpreterException*>(carried);
+  return exception == nullptr ? error.kind() : exception->kind().value_or(error.kind());
+}
+
 }  // namespace opyard

@@ -6,5 +6,6 @@ namespace opyard {
 InterpreterException::~InterpreterException() = default;
 std::string_view InterpreterException::text() const noexcept { return {}; }
 std::string_view InterpreterException::class_name() const noexcept { return {}; }
+std::optional<ErrorKind> InterpreterException::kind() const noexcept { return {}; }
 
 }  // namespace opyard

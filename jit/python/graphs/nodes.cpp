@@ -1,5 +1,6 @@
 // graphs/nodes.cpp: Node, Value and Block as Python classes.
 #include "graphs/classes.h"
+#include "opyard/jit/moves.h"
 #include "opyard/jit/print.h"
 
 namespace opyard::graphs {
@@ -113,6 +114,20 @@ void add_node_places(py::class_<SharedNode>& node) {
           "move_after",
           [](const SharedNode& self, const SharedNode& other) {
             return share(self.graph, self.item->move_after(other.item));
+          },
+          py::arg("other"))
+      .def(
+          "try_move_before",
+          [](const SharedNode& self, const SharedNode& other) {
+            return jit::try_move_before(self.item, other.item, jit::Aliases(self.item->graph()));
+          },
+          py::arg("other"),
+          "moves it, with what has to go along, if the graph computes the same then; whether it "
+          "did")
+      .def(
+          "try_move_after",
+          [](const SharedNode& self, const SharedNode& other) {
+            return jit::try_move_after(self.item, other.item, jit::Aliases(self.item->graph()));
           },
           py::arg("other"))
       .def(

@@ -109,6 +109,10 @@ class Node:
         """Moves this node before another one, and gives it."""
     def move_after(self, other: Node) -> Node:
         """Moves this node behind another one, and gives it."""
+    def try_move_before(self, other: Node) -> bool:
+        """Moves this node before another one if that changes no result, and says whether it did."""
+    def try_move_after(self, other: Node) -> bool:
+        """Moves this node behind another one if that changes no result, and says whether it did."""
     def destroy(self) -> None: ...
     def __getitem__(self, name: str) -> Any: ...
     def has_attribute(self, name: str) -> bool:

@@ -11,15 +11,13 @@
 #include "opyard/profiler/averages.h"
 #include "opyard/profiler/call_tree.h"
 #include "opyard/profiler/calls.h"
-#include "opyard/profiler/chrome.h"
-#include "opyard/profiler/export.h"
 #include "opyard/profiler/files.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/links.h"
+#include "opyard/profiler/lives.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/profile.h"
 #include "opyard/profiler/quality.h"
-#include "opyard/profiler/report.h"
 #include "opyard/profiler/shapes.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
@@ -33,6 +31,7 @@ struct ProfileContents {
   profiler::ProcessOfProfile process;            // whose `capture` is, if it is another one
   std::unique_ptr<profiler::Profile> profile;
   std::unique_ptr<profiler::Labels> labels;
+  std::unique_ptr<profiler::MemoryLives> lives;
   std::vector<std::string> prefixes;
 };
 
@@ -43,6 +42,8 @@ struct ProfileObject {
 ProfileContents& contents_of(PyObject* self) {
   return *reinterpret_cast<ProfileObject*>(self)->contents;
 }
+
+}  // namespace
 
 profiler::Profile& profile_of(PyObject* self) {
   ProfileContents& contents = contents_of(self);
@@ -57,6 +58,10 @@ profiler::Profile& profile_of(PyObject* self) {
   }
   return *contents.profile;
 }
+
+const std::vector<std::string>& prefixes_of(PyObject* self) { return contents_of(self).prefixes; }
+
+namespace {
 
 profiler::Labels& labels_of(PyObject* self) {
   profiler::Profile& profile = profile_of(self);
@@ -189,108 +194,6 @@ PyObject* processes(PyObject* self, PyObject*) {
   });
 }
 
-// What an export takes besides where it goes.
-profiler::ExportOptions read_options(PyObject* self, PyObject* metadata, PyObject* process_name,
-                                     long long process_id) {
-  profiler::ExportOptions options;
-  options.prefixes = contents_of(self).prefixes;
-  options.process_name = text_of(process_name);
-  options.process_id = process_id;
-  Py_ssize_t at = 0;
-  PyObject* key = nullptr;
-  PyObject* value = nullptr;
-  while (PyDict_Next(metadata, &at, &key, &value) != 0) {
-    options.metadata.emplace_back(text_of(key), text_of(value));
-  }
-  return options;
-}
-
-PyObject* bytes_of(std::string_view text) {
-  return checked_new(PyBytes_FromStringAndSize(text.data(), Py_ssize_t(text.size())));
-}
-
-profiler::Sink sink_to(PyObject* write) {
-  return [write](std::string_view piece) {
-    PyObject* const bytes = bytes_of(piece);
-    PyObject* const done = PyObject_CallOneArg(write, bytes);
-    Py_DECREF(bytes);
-    Py_DECREF(checked_new(done));
-  };
-}
-
-using WriteProfile = void (*)(const profiler::Profile&, const profiler::ExportOptions&,
-                              const profiler::Sink&);
-
-// By write(bytes).
-PyObject* export_as(WriteProfile write_profile, PyObject* self, PyObject* args) {
-  return enter_tracer([&]() -> PyObject* {
-    PyObject* write = nullptr;
-    PyObject* metadata = nullptr;
-    PyObject* process_name = nullptr;
-    long long process_id = 0;
-    if (PyArg_ParseTuple(args, "OO!UL", &write, &PyDict_Type, &metadata, &process_name,
-                         &process_id) == 0) {
-      throw PythonErrorSet();
-    }
-    write_profile(profile_of(self), read_options(self, metadata, process_name, process_id),
-                  sink_to(write));
-    Py_RETURN_NONE;
-  });
-}
-
-// report(write, metadata, process_name, process_id, deflate, most_bars); deflate(bytes) -> bytes
-PyObject* report(PyObject* self, PyObject* args) {
-  return enter_tracer([&]() -> PyObject* {
-    PyObject* write = nullptr;
-    PyObject* metadata = nullptr;
-    PyObject* process_name = nullptr;
-    PyObject* deflate = nullptr;
-    long long process_id = 0;
-    Py_ssize_t most_bars = 0;
-    if (PyArg_ParseTuple(args, "OO!ULOn", &write, &PyDict_Type, &metadata, &process_name,
-                         &process_id, &deflate, &most_bars) == 0) {
-      throw PythonErrorSet();
-    }
-    if (most_bars < 1) {
-      PyErr_Format(PyExc_ValueError, "a report has at least one bar, not %zd", most_bars);
-      throw PythonErrorSet();
-    }
-    profiler::ReportOptions options;
-    options.most_bars = std::size_t(most_bars);
-    options.deflate = [&](std::string_view contents) {
-      PyObject* const bytes = bytes_of(contents);
-      PyObject* const deflated = PyObject_CallOneArg(deflate, bytes);
-      Py_DECREF(bytes);
-      char* data = nullptr;
-      Py_ssize_t size = 0;
-      if (PyBytes_AsStringAndSize(checked_new(deflated), &data, &size) != 0) {
-        Py_DECREF(deflated);
-        throw PythonErrorSet();
-      }
-      std::string made(data, std::size_t(size));
-      Py_DECREF(deflated);
-      return made;
-    };
-    profiler::write_report(profile_of(self), read_options(self, metadata, process_name, process_id),
-                           options, sink_to(write));
-    Py_RETURN_NONE;
-  });
-}
-
-// (write, metadata, process_name, process_id)
-PyObject* chrome(PyObject* self, PyObject* args) {
-  return export_as(profiler::write_chrome, self, args);
-}
-PyObject* perfetto(PyObject* self, PyObject* args) {
-  return export_as(profiler::write_perfetto, self, args);
-}
-PyObject* speedscope(PyObject* self, PyObject* args) {
-  return export_as(profiler::write_speedscope, self, args);
-}
-PyObject* stacks(PyObject* self, PyObject* args) {
-  return export_as(profiler::write_stacks, self, args);
-}
-
 // call_tree() -> [(parent, label, count, self ns)], the root first.
 PyObject* call_tree(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
@@ -407,7 +310,8 @@ PyObject* keys(PyObject* self, PyObject*) {
   });
 }
 
-// arguments(track, index) -> (sizes, types) of an operator's, as JSON; or None.
+// arguments(track, index) -> (sizes, types, strides, values, addresses) of an operator's, as JSON;
+// or None.
 PyObject* arguments(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     Py_ssize_t number = 0;
@@ -417,7 +321,8 @@ PyObject* arguments(PyObject* self, PyObject* args) {
     const profiler::Span& found = span_of(track, index);
     if (!profiler::is_operator(found.kind) || found.payload == profiler::kNoSpan) Py_RETURN_NONE;
     const profiler::ShapeTexts texts = profiler::read_shapes(track.words_of(found.payload));
-    return Py_BuildValue("ss", texts.sizes.c_str(), texts.types.c_str());
+    return Py_BuildValue("sssss", texts.sizes.c_str(), texts.types.c_str(), texts.strides.c_str(),
+                         texts.values.c_str(), texts.addresses.c_str());
   });
 }
 
@@ -447,6 +352,19 @@ PyObject* memory(PyObject* self, PyObject* number) {
   });
 }
 
+// life(address, time) -> int: see profiler/lives.h.
+PyObject* life(PyObject* self, PyObject* args) {
+  return enter_tracer([&]() -> PyObject* {
+    unsigned long long address = 0;
+    long long time = 0;
+    if (PyArg_ParseTuple(args, "KL", &address, &time) == 0) throw PythonErrorSet();
+    const profiler::Profile& profile = profile_of(self);
+    std::unique_ptr<profiler::MemoryLives>& lives = contents_of(self).lives;
+    if (lives == nullptr) lives = std::make_unique<profiler::MemoryLives>(profile);
+    return PyLong_FromUnsignedLongLong(lives->at(address, time));
+  });
+}
+
 // marks(track) -> [(kind, time, parent, key, detail, words)], words as bytes
 PyObject* marks(PyObject* self, PyObject* number) {
   return enter_tracer([&]() -> PyObject* {
@@ -465,7 +383,8 @@ PyObject* marks(PyObject* self, PyObject* number) {
   });
 }
 
-// functions(track) -> [(span, number)] of calls and runs of functions of gradients
+// functions(track) -> [(span, number, link, tid)] of calls and runs of functions of gradients: of
+// runs with the thread of the call, else with -1.
 PyObject* function_rows(PyObject* self, PyObject* number) {
   return enter_tracer([&]() -> PyObject* {
     const Py_ssize_t index = PyLong_AsSsize_t(number);
@@ -474,8 +393,13 @@ PyObject* function_rows(PyObject* self, PyObject* number) {
     const profiler::Links links(profile_of(self));
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::LinkEnd& end : links.of(std::size_t(index))) {
-      append_to(list, Py_BuildValue("IK", unsigned(end.span),
-                                    static_cast<unsigned long long>(end.sequence)));
+      const std::uint32_t caller = end.is_run ? links.track_of_call(end.link) : profiler::kNoSpan;
+      append_to(list, Py_BuildValue(
+                          "IKKL", unsigned(end.span), static_cast<unsigned long long>(end.sequence),
+                          static_cast<unsigned long long>(end.link),
+                          caller == profiler::kNoSpan
+                              ? -1LL
+                              : static_cast<long long>(profile_of(self).tracks[caller].native_id)));
     }
     return list;
   });
@@ -492,6 +416,13 @@ PyObject* name(PyObject*, PyObject* number) {
                          size(found.qualified), found.file.data(), size(found.file),
                          int(found.line), found.kind.c_str(), found.extra.data(),
                          size(found.extra));
+  });
+}
+
+// dropped_exits() -> int
+PyObject* dropped_exits(PyObject* self, PyObject*) {
+  return enter_tracer([&]() -> PyObject* {
+    return PyLong_FromUnsignedLongLong(profile_of(self).quality.dropped_exits);
   });
 }
 
@@ -514,17 +445,18 @@ PyObject* times(PyObject* self, PyObject*) {
 
 PyMethodDef profile_methods[] = {
     {"set_prefixes", set_prefixes, METH_O, "set_prefixes([str])"},
-    {"chrome", chrome, METH_VARARGS, "chrome(write, metadata, process_name, process_id)"},
-    {"perfetto", perfetto, METH_VARARGS, "perfetto(write, metadata, process_name, process_id)"},
-    {"speedscope", speedscope, METH_VARARGS,
+    {"chrome", export_chrome, METH_VARARGS, "chrome(write, metadata, process_name, process_id)"},
+    {"perfetto", export_perfetto, METH_VARARGS,
+     "perfetto(write, metadata, process_name, process_id)"},
+    {"speedscope", export_speedscope, METH_VARARGS,
      "speedscope(write, metadata, process_name, process_id)"},
-    {"report", report, METH_VARARGS,
+    {"report", export_report, METH_VARARGS,
      "report(write, metadata, process_name, process_id, deflate, most_bars)"},
     {"add_processes", add_processes, METH_VARARGS, "add_processes(folder, process id)"},
     {"note", note_text, METH_VARARGS, "note(text, number)"},
     {"process", process, METH_NOARGS, "process() -> (id, name) or None"},
     {"processes", processes, METH_NOARGS, "processes() -> [(id, parent, name)]"},
-    {"stacks", stacks, METH_VARARGS, "stacks(write, metadata, process_name, process_id)"},
+    {"stacks", export_stacks, METH_VARARGS, "stacks(write, metadata, process_name, process_id)"},
     {"calls", calls, METH_NOARGS, "calls() -> [(key, caller, count, outermost, self, total)]"},
     {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks, is_derived)]"},
     {"span", span, METH_VARARGS,
@@ -534,11 +466,14 @@ PyMethodDef profile_methods[] = {
     {"parents", parents, METH_O, "parents(track) -> bytes of 32-bit numbers"},
     {"averages", averages, METH_VARARGS, "averages(stack, shapes, keys, lines) -> [row]"},
     {"keys", keys, METH_NOARGS, "keys() -> [(dispatch key, calls, redispatches, self)]"},
-    {"arguments", arguments, METH_VARARGS, "arguments(track, index) -> (sizes, types) or None"},
+    {"arguments", arguments, METH_VARARGS,
+     "arguments(track, index) -> (sizes, types, strides, values, addresses) or None"},
     {"memory", memory, METH_O, "memory(track) -> [(time, parent, address, bytes, total, device)]"},
     {"marks", marks, METH_O, "marks(track) -> [(kind, time, parent, key, detail, words)]"},
-    {"functions", function_rows, METH_O, "functions(track) -> [(span, number)]"},
+    {"life", life, METH_VARARGS, "life(address, time) -> int"},
+    {"functions", function_rows, METH_O, "functions(track) -> [(span, number, link, tid of call)]"},
     {"name", name, METH_O, "name(key) -> (text, qualified, file, line, kind, extra)"},
+    {"dropped_exits", dropped_exits, METH_NOARGS, "dropped_exits() -> int"},
     {"quality", quality, METH_NOARGS, "quality() -> JSON"},
     {"times", times, METH_NOARGS, "times() -> (begin_unix_ns, duration_ns)"},
     {nullptr, nullptr, 0, nullptr}};

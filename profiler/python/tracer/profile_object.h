@@ -6,8 +6,10 @@
 #include "opyard/detail/python/python.h"
 
 #include <string>
+#include <vector>
 
 #include "opyard/profiler/capture.h"
+#include "opyard/profiler/profile.h"
 
 namespace opyard::python {
 
@@ -17,5 +19,16 @@ PyTypeObject* make_profile_type(PyObject* module);
 PyObject* make_profile(PyTypeObject* type, profiler::Capture capture);
 // Of what processes have written to a folder. Throws PythonErrorSet, and what files.h raises.
 PyObject* recovered_profile(PyTypeObject* type, const std::string& folder);
+
+// Of a Profile: what was captured, as spans; and what is left out of file names.
+profiler::Profile& profile_of(PyObject* self);
+const std::vector<std::string>& prefixes_of(PyObject* self);
+
+// Methods of Profile; see profile_exports.cpp.
+PyObject* export_report(PyObject* self, PyObject* args);
+PyObject* export_chrome(PyObject* self, PyObject* args);
+PyObject* export_perfetto(PyObject* self, PyObject* args);
+PyObject* export_speedscope(PyObject* self, PyObject* args);
+PyObject* export_stacks(PyObject* self, PyObject* args);
 
 }  // namespace opyard::python

@@ -99,6 +99,7 @@ std::uint16_t slot_of_call(const KernelRun& kernel) noexcept {
 class OperatorWatcher final : public Watcher {
  public:
   std::atomic<bool> with_shapes{false};
+  std::atomic<bool> with_addresses{false};
 
   bool wants_values() const noexcept override {
     return with_shapes.load(std::memory_order_relaxed);
@@ -109,7 +110,7 @@ class OperatorWatcher final : public Watcher {
     if (__builtin_expect(!kernel.boxed || !wants_values(), 1)) {
       return append_event(event, key, slot_of_call(kernel));
     }
-    const ShapeWords shapes(arguments);
+    const ShapeWords shapes(arguments, with_addresses.load(std::memory_order_relaxed));
     if (Stream* const stream = Stream::current()) {
       stream->append(event, key, slot_of_call(kernel), shapes.data(), shapes.count());
     }
@@ -124,6 +125,7 @@ bool wants_operators(const SessionOptions& options) { return options.operators; 
 
 void start_operators(Window&, const SessionOptions& options) {
   watcher.with_shapes.store(options.shapes, std::memory_order_relaxed);
+  watcher.with_addresses.store(options.memory, std::memory_order_relaxed);
   start_watching(watcher);
 }
 

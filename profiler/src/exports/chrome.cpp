@@ -165,7 +165,9 @@ class ChromeWriter {
     }
     if (is_operator(span.kind) && span.payload != kNoSpan) {
       const ShapeTexts texts = read_shapes(track.words_of(span.payload));
-      out_ += "\"Input Dims\": " + texts.sizes + ", \"Input type\": " + texts.types + ", ";
+      out_ += "\"Input Dims\": " + texts.sizes + ", \"Input type\": " + texts.types +
+              ", \"Input Strides\": " + texts.strides + ", \"Concrete Inputs\": " + texts.values +
+              ", ";
     }
     out_ += "\"kind\": \"";
     out_ += info_of(span.kind).name;

@@ -250,6 +250,8 @@ class PerfettoWriter {
       const ShapeTexts texts = read_shapes(track.words_of(span.payload));
       refer_to_text(event, interned, "Input Dims", texts.sizes);
       refer_to_text(event, interned, "Input type", texts.types);
+      refer_to_text(event, interned, "Input Strides", texts.strides);
+      refer_to_text(event, interned, "Concrete Inputs", texts.values);
     }
   }
 

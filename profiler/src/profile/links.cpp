@@ -77,6 +77,8 @@ Links::Links(const Profile& profile) {
     if (std::all_of(ends.begin(), ends.end(), is_run)) continue;
     ++link;
     for (const std::size_t end : ends) ends_[end].link = link;
+    const std::size_t call = *std::find_if_not(ends.begin(), ends.end(), is_run);
+    tracks_of_calls_.push_back(ends_[call].track);
   }
   std::stable_sort(ends_.begin(), ends_.end(),
                    [](const LinkEnd& a, const LinkEnd& b) { return place_of(a) < place_of(b); });

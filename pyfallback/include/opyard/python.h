@@ -215,24 +215,38 @@ inline PyObject* require_object(const PythonTable& table, PyObject* object) {
   return object;
 }
 
+// Conversions begin with it: without the GIL they would write what other threads are writing.
+// CPython knows no answer once a process has had several interpreters, and then this checks nothing.
+inline void require_gil() {
+  if (__builtin_expect(PyGILState_Check() != 0, 1)) return;
+  fail(ErrorKind::Internal,
+       "a conversion between C++ and Python was called on a thread that does not hold the GIL; "
+       "HoldPython takes it for a scope");
+}
+
 // New references. With the GIL held.
 inline PyObject* to_object(const PythonTable& table, const Tensor& tensor) {
+  require_gil();
   return require_object(table, table.wrap_tensor(&table, &tensor));
 }
 inline PyObject* to_object(const PythonTable& table, const Type& type, const Value& value) {
+  require_gil();
   return require_object(table, table.from_value(&table, &type, &value));
 }
 inline PyObject* to_object(const PythonTable& table, const Operator& op) {
+  require_gil();
   return require_object(table, table.wrap_operator(&table, &op));
 }
 
 inline const Tensor& require_tensor(const PythonTable& table, PyObject* object) {
+  require_gil();
   const Tensor* const tensor = table.unwrap_tensor(&table, object);
   if (tensor == nullptr) throw_python_exception(table);
   return *tensor;
 }
 inline Value require_value(const PythonTable& table, const Type& type, PyObject* object,
                            const char* what) {
+  require_gil();
   Value value;
   if (table.to_value(&table, &type, object, what, &value) != 0) throw_python_exception(table);
   return value;

@@ -317,6 +317,34 @@ def test_J15_other_exceptions_have_no_name_in_cpp(plugin, failing, x):
     assert plugin.class_of_failure(failing(ValueError()), x) == ""
 
 
+def test_J15_an_exception_of_an_error_says_its_kind(plugin, define, library, x):
+    """Several kinds are one class of Python."""
+    assert raised_by(opyard.ops.aten.mm, x, x).__opyard_error__ == "BadShape"
+    assert raised_by(opyard.ops.aten.add, x, object()).__opyard_error__ == "BadArgument"
+    op = define("without(Tensor x) -> Tensor")
+    error = raised_by(op, x)
+    assert (type(error), error.__opyard_error__) == (NotImplementedError, "NoKernel")
+
+
+def test_J15_the_kind_is_known_in_cpp_behind_a_kernel_in_python(plugin, define, library, x):
+    ns = library.ns
+    without = define("without(Tensor x) -> Tensor")
+    define("around(Tensor x) -> Tensor", CPU=lambda x: without(x))
+    define("of_python(Tensor x) -> Tensor", CPU=lambda x: {}[x.dim()])
+
+    class Marked(Exception):
+        __opyard_error__ = 3
+
+    def mark(x):
+        raise Marked
+
+    define("marked(Tensor x) -> Tensor", CPU=mark)
+    assert plugin.kinds_of_failure(f"{ns}::without", x) == "NoKernel NoKernel"
+    assert plugin.kinds_of_failure(f"{ns}::around", x) == "Python NoKernel"
+    for began_in_python in ("of_python", "marked"):
+        assert plugin.kinds_of_failure(f"{ns}::{began_in_python}", x) == "Python Python"
+
+
 def test_J15_what_register_error_refuses():
     opyard.register_error("demo.taken", QuotaError)
     for args, kind, text in [

@@ -120,6 +120,14 @@ def test_a_native_thread_enters_python_and_its_result_comes_out(table):
     assert table.again(threading.get_ident) == here
 
 
+def test_J10_a_conversion_on_a_thread_without_the_gil_is_refused(table, x):
+    refused = (
+        "Internal: a conversion between C++ and Python was called on a thread that does not hold "
+        "the GIL; HoldPython takes it for a scope"
+    )
+    assert table.without_gil(x).splitlines() == [refused] * 5
+
+
 def test_an_exception_comes_from_another_thread_as_itself(table):
     failure = KeyError("mine", 1)
 

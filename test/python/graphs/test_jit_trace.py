@@ -188,13 +188,32 @@ def test_H16_equal_constants_are_one_and_unused_ones_are_gone():
     assert all(node.output().uses() for node in constants)
 
 
-def test_a_captured_tensor_is_a_constant_with_its_memory():
+def test_H16_a_captured_tensor_is_a_constant_with_its_memory():
     weight = t(2, 3)
     traced = jit.trace(lambda x: x * weight + weight, t(1, 1))
     assert kinds(traced).count("prim::Constant") == 2, "the tensor once, and alpha"
     assert traced(t(1, 2)).tolist() == [4.0, 9.0]
     weight.mul_(10)
     assert traced(t(1, 2)).tolist() == [40.0, 90.0]
+
+
+def test_H16_parameters_of_a_module_are_constants_or_inputs():
+    net = opyard.nn.Linear(2, 1)
+    x = opyard.tensor([[1.0, 2.0]])
+    traced = jit.trace(net, x)
+    nodes = traced.graph.nodes()
+    kept = [n for n in nodes if n.kind == "prim::Constant" and n.kind_of("value") == "t"]
+    assert len(kept) == 2 and len(traced.graph.inputs()) == 1
+    with opyard.no_grad():
+        net.weight.mul_(2)
+    assert traced(x).tolist() == net(x).tolist()
+    traced(x).sum().backward()
+    assert net.weight.grad.tolist() == [[1.0, 2.0]] and net.bias.grad.tolist() == [1.0]
+    compiled = jit.compile(net)
+    assert compiled(x).tolist() == net(x).tolist()
+    (graph,) = compiled.graphs()
+    names = [value.debug_name for value in graph.inputs()]
+    assert [name for name in names if name.startswith("x")] == ["x0", "x1", "x2"]
 
 
 def test_a_captured_buffer_is_written_at_each_run():

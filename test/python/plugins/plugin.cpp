@@ -315,6 +315,16 @@ std::string class_of_failure(const std::string& op, const Tensor& x) {
   }
   return "none";
 }
+// The kind that C++ sees, and the one that the failure had where it began.
+std::string kinds_of_failure(const std::string& op, const Tensor& x) {
+  try {
+    call(op, x);
+  } catch (const opyard::Error& error) {
+    return std::string(opyard::name_of(error.kind())) + " " +
+           opyard::name_of(opyard::original_kind(error));
+  }
+  return "none";
+}
 Tensor call_with_context(const std::string& op, const Tensor& x, const std::string& line) {
   try {
     return call(op, x);
@@ -380,6 +390,7 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("warn_in_background(str message) -> ()", &warn_in_background);
   m.def("fail_as(str name, str message) -> ()", &fail_as);
   m.def("class_of_failure(str op, Tensor x) -> str", &class_of_failure);
+  m.def("kinds_of_failure(str op, Tensor x) -> str", &kinds_of_failure);
   m.def("call_with_context(str op, Tensor x, str line) -> Tensor", &call_with_context);
   m.def("call_later(str op, Tensor x) -> Future(Tensor)", &call_later);
   m.def("drop_in_background(Tensor x) -> ()", &drop_in_background);

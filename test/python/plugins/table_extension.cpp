@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "opyard/base/warning.h"
+#include "opyard/registry/registry.h"
 #include "opyard/schema/parse.h"
 
 namespace opyard {
@@ -107,6 +108,36 @@ PyObject* on_thread(PyObject* module, PyObject* function) {
   });
 }
 
+// without_gil(object): what the conversions say on a thread that does not hold the GIL.
+PyObject* without_gil(PyObject* module, PyObject* object) {
+  const PythonTable& table = table_of(module);
+  return called_from_python(table, [&]() -> PyObject* {
+    const Tensor tensor = require_tensor(table, object);
+    const Operator& op = require_operator("aten::neg");
+    const Type& type = *op.schema().arguments[0].type;
+    std::string texts;
+    const auto say = [&](auto convert) {
+      try {
+        convert();
+        texts += "converted\n";
+      } catch (const Error& error) {
+        texts += std::string(name_of(error.kind())) + ": " + error.what() + "\n";
+      }
+    };
+    {
+      const WithoutPython without(table);
+      std::thread([&] {
+        say([&] { to_object(table, tensor); });
+        say([&] { to_object(table, type, Value(tensor)); });
+        say([&] { to_object(table, op); });
+        say([&] { require_tensor(table, object); });
+        say([&] { require_value(table, type, object, "x"); });
+      }).join();
+    }
+    return PyUnicode_FromString(texts.c_str());
+  });
+}
+
 // again(function): its result, called with a GIL that is held already.
 PyObject* again(PyObject* module, PyObject* function) {
   const PythonTable& table = table_of(module);
@@ -153,14 +184,20 @@ PyObject* throws(PyObject* module, PyObject* what) {
   });
 }
 
-PyMethodDef functions[] = {
-    {"facts", facts, METH_NOARGS, nullptr},  {"imports", imports, METH_NOARGS, nullptr},
-    {"tensor", tensor, METH_O, nullptr},     {"undefined", undefined, METH_NOARGS, nullptr},
-    {"value", value, METH_VARARGS, nullptr}, {"op", op, METH_O, nullptr},
-    {"keys", keys, METH_O, nullptr},         {"on_thread", on_thread, METH_O, nullptr},
-    {"again", again, METH_O, nullptr},       {"drop", drop, METH_O, nullptr},
-    {"warn", warn_later, METH_O, nullptr},   {"throws", throws, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"facts", facts, METH_NOARGS, nullptr},
+                           {"imports", imports, METH_NOARGS, nullptr},
+                           {"tensor", tensor, METH_O, nullptr},
+                           {"undefined", undefined, METH_NOARGS, nullptr},
+                           {"value", value, METH_VARARGS, nullptr},
+                           {"op", op, METH_O, nullptr},
+                           {"keys", keys, METH_O, nullptr},
+                           {"on_thread", on_thread, METH_O, nullptr},
+                           {"again", again, METH_O, nullptr},
+                           {"drop", drop, METH_O, nullptr},
+                           {"warn", warn_later, METH_O, nullptr},
+                           {"throws", throws, METH_O, nullptr},
+                           {"without_gil", without_gil, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {
   const PythonTable* const table = import_python_table();

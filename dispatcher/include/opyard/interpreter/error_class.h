@@ -25,6 +25,10 @@ namespace opyard {
 // The name of an error's class; empty if it has none. Lives as long as the error.
 OPYARD_API std::string_view class_name_of(const Error& error) noexcept;
 
+// The kind of an error, also if it was an exception of another language on its way: of an operator
+// that found no kernel NoKernel, though a kernel in Python called it, where kind() is Python.
+OPYARD_API ErrorKind original_kind(const Error& error) noexcept;
+
 // What an error of fail_as() carries.
 class OPYARD_API NamedError : public CarriedException {
  public:

@@ -6,6 +6,7 @@
 // Depends on: base/error.h.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "opyard/base/error.h"
@@ -23,6 +24,9 @@ class OPYARD_API InterpreterException : public CarriedException {
   virtual std::string_view text() const noexcept;
   // The name of its class of errors, see interpreter/error_class.h; empty for none.
   virtual std::string_view class_name() const noexcept;
+  // The kind of the Error that it was made of when that left C++; nothing if it began in its
+  // language.
+  virtual std::optional<ErrorKind> kind() const noexcept;
 
  protected:
   ~InterpreterException() override;

@@ -29,9 +29,14 @@ class OPYARD_API Links {
   std::span<const LinkEnd> of(std::size_t track) const noexcept;
   // A call may have made several functions.
   std::span<const LinkEnd> of(std::size_t track, std::size_t span) const noexcept;
+  // On which the call of a link was made; kNoSpan for the link 0.
+  std::uint32_t track_of_call(std::uint64_t link) const noexcept {
+    return link == 0 ? kNoSpan : tracks_of_calls_[std::size_t(link - 1)];
+  }
 
  private:
   std::vector<LinkEnd> ends_;  // by track and span
+  std::vector<std::uint32_t> tracks_of_calls_;
 };
 
 }  // namespace opyard::profiler

@@ -142,6 +142,7 @@ class _Run:
 
 
 def _write(results: Results, output: str | None, format: str | None) -> None:
+    results._warns = False  # the program's filters are no matter of its profile
     if output is None:
         table = results.key_averages().table(sort_by="self_cpu_time_total", row_limit=40)
         sys.stderr.write(table)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
-    from .events import MemoryEvent
+    from .leaves import MemoryEvent
 
 FORMATS = ("chrome", "perfetto", "speedscope", "stacks", "pstats", "html")
 MOST_BARS = 1_000_000  # of a report in HTML

@@ -103,7 +103,10 @@ class flight_recorder:
         name_threads(dumped)
         dumped.set_prefixes(prefixes())
         results = Results(stack=True, lines=False, memory=self._has_memory)
-        results._profile = dumped
+        results._profile, results._warns = (
+            dumped,
+            False,
+        )  # what began before a ring is left out always
         if path is not None:
             results.export(path)
         return results

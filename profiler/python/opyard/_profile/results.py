@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from .averages import Averages, DispatchKeyTimes
     from .compare import Difference
-    from .events import Events, MemoryEvent, Task
+    from .events import Events, Task
+    from .leaves import MemoryEvent
 
 
 def prefixes() -> list[str]:
@@ -28,20 +29,40 @@ def name_threads(profile: Any) -> None:
             profile.name_thread(thread.ident, thread.native_id or 0, str(thread.name))
 
 
+_said = [False]  # of exits without an enter, once in a process
+
+
 class Results:
     """The events of a capture."""
+
+    _warns = True  # of what is wrong with it, on first use
 
     def __init__(self, *, stack: bool, lines: bool, memory: bool) -> None:
         self._has_stack, self._has_lines, self._has_memory = stack, lines, memory
         self._profile: Any = None
         self._metadata: dict[str, str] = {}
 
-    def _require_profile(self) -> Any:
+    def _require_captured(self) -> Any:
         if self._profile is None:
             raise RuntimeError(
                 "the profile has captured nothing yet: start and stop it before asking for results"
             )
         return self._profile
+
+    def _require_profile(self) -> Any:
+        captured = self._require_captured()
+        if self._warns and not _said[0] and (dropped := captured.dropped_exits()):
+            _said[0] = True
+            import warnings
+
+            warnings.warn(
+                f"the profile left out {dropped} ends of what had not begun in it: calls that were "
+                "open before it, or whose begin was lost; data_quality() counts them for each "
+                "profile, and this warning comes once",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return captured
 
     def events(self) -> Events:
         """Everything that was captured, in the order of the starts within each thread."""
@@ -102,7 +123,7 @@ class Results:
         """What was lost or made up, which clock it was, and what an event costs on this machine."""
         import json
 
-        return json.loads(self._require_profile().quality())
+        return json.loads(self._require_captured().quality())
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text that the exports carry."""
