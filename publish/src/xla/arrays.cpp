@@ -88,6 +88,8 @@ void narrow(void* to, const Tensor& from) {
 bool write_narrow(const Buffer& array, const Tensor& result) {
   if (result.dtype() == DType::Int64 && array.type == ElementType::Int32) {
     narrow<std::int32_t, std::int64_t>(array.data, contiguous(result));
+  } else if (result.dtype() == DType::UInt64 && array.type == ElementType::UInt32) {
+    narrow<std::uint32_t, std::uint64_t>(array.data, contiguous(result));
   } else if (result.dtype() == DType::Float64 && array.type == ElementType::Float32) {
     narrow<float, double>(array.data, contiguous(result));
   } else if (result.dtype() == DType::ComplexDouble && array.type == ElementType::ComplexFloat) {

@@ -102,7 +102,7 @@ def test_errors_of_kernels_are_errors_of_XLA(library, ns):
 
 @pytest.mark.parametrize(
     "dtype",
-    "bool int8 int16 int32 uint8 float16 bfloat16 float32 complex64".split(),
+    "bool int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 complex64".split(),
 )
 def test_elements_of_each_type_that_both_have(dtype):
     with opyard.jax.publish("aten::clone") as made:
@@ -121,11 +121,15 @@ def test_results_of_64_bits_are_halved_while_JAX_has_none(library, ns):
         assert wide.dtype == jnp.float32 and wide.tolist() == x.tolist()
         both = jax.jit(lambda x: made[f"{ns}::wide"](x, opyard.complex128))(x)
         assert both.dtype == jnp.complex64 and both.tolist() == x.tolist()
+        bare = jax.jit(lambda x: made[f"{ns}::wide"](x, opyard.uint64))(x)
+        assert bare.dtype == jnp.uint32 and bare.tolist() == [0, 0, 3, 2]
         with jax.enable_x64(True):
             at = jax.jit(made["aten::argmax"])(jnp.asarray(x, jnp.float64))
             assert at == 2 and at.dtype == jnp.int64
             wide = made[f"{ns}::wide"](jnp.arange(3), opyard.float64)
             assert wide.dtype == jnp.float64
+            bare = made[f"{ns}::wide"](jnp.arange(3), opyard.uint64)
+            assert bare.dtype == jnp.uint64 and bare.tolist() == [0, 1, 2]
 
 
 def test_arrays_without_elements_and_of_many_dimensions(published):
