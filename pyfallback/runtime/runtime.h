@@ -88,7 +88,7 @@ struct Runtime {
   const PythonKernelCalls* python_kernel_calls = nullptr;
   const HandlerCalls* handler_calls = nullptr;
 
-  // Calls a method of a tensor with arguments by name: operators/method_names.h. Set with the types.
+  // Calls a method of a tensor with arguments by name (operators/method_names.h). Set with types.
   PyObject* (*call_method_by_names)(Runtime& runtime, PyObject* function, PyObject* const* args,
                                     std::size_t count, PyObject* names) = nullptr;
   static constexpr int kMostNumpyNames = 12;

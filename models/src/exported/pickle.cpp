@@ -16,7 +16,7 @@ namespace opyard::jit {
 namespace {
 
 constexpr const char* kTensor = "torch._utils _rebuild_tensor_v2";
-// Of dtypes that have no class of memory, such as uint16: the dtype is the argument behind the hooks.
+// Of dtypes without a class of memory, such as uint16: the dtype is the argument behind the hooks.
 constexpr const char* kTensorOfBytes = "torch._utils _rebuild_tensor_v3";
 constexpr const char* kBytes = "torch.storage UntypedStorage";
 constexpr const char* kOfType = "torch._tensor _rebuild_from_type_v2";

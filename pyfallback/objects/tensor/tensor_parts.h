@@ -59,8 +59,8 @@ bool is_number(PyObject* object) noexcept;
 Owned plain_number(PyObject* number);
 // Such a number as a tensor without dimensions that promotes beside `other` as the number would.
 Owned number_beside(Runtime& runtime, PyObject* number, const Tensor& other);
-// aten.<name>(tensor, number). An int above int64, which no schema takes, meets a tensor of uint64 as
-// one; asked for only when the call was refused.
+// aten.<name>(tensor, number). An int above int64, which no schema takes, meets a tensor of uint64
+// as one; asked for only when the call was refused.
 Owned call_with_number(Runtime& runtime, AtenName name, PyObject* tensor, PyObject* number);
 // An array of another library as a Tensor on its memory; null for what is none. Raises what stands
 // in the way.
