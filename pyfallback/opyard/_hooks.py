@@ -75,7 +75,7 @@ _LATE = {
     "find_mismatch": ("opyard._graphs", "find_mismatch"),
     "register_formula": ("opyard._autograd.registered", "register"),
     "formulas": ("opyard._gradients", "formulas"),
-    "find_graph_faults": ("opyard._autograd.graph_check", "find_faults"),
+    "find_graph_faults": ("opyard._jit.graph_check", "find_faults"),
     "check_formulas": ("opyard._gradients", "check_formulas"),
 }
 # End of it.

@@ -2,8 +2,9 @@
 
 A program of its own, run by run.py with a Python that has PyTorch. By hand means torch.library's
 define, impl, register_fake and register_autograd, and the same arithmetic in PyTorch's operators.
-Tensors have 8 floats: what is timed, in processor time of the thread, is the way of a call. Each row is of an elementwise operator, a
-reduction and one with two results; the row that has a budget is the median of the three.
+Tensors have 8 floats: what is timed, in processor time of the thread, is the way of a call. Each
+row is of an elementwise operator, a reduction and one with two results; the row that has a budget
+is the median of the three.
 """
 
 import argparse
@@ -122,7 +123,8 @@ def of_operator(name: str, rounds: int) -> dict[str, float]:
         work[f"forward/{side}"] = lambda call=call: call(x, *others)
         work[f"taped/{side}"] = lambda call=call: call(leaf, *others)
         work[f"backward/{side}"] = lambda call=call: gradient(call)
-    return {f"publish_{key}": value for key, value in least(work, rounds, clock=time.thread_time_ns).items()}
+    taken = least(work, rounds, clock=time.thread_time_ns)
+    return {f"publish_{key}": value for key, value in taken.items()}
 
 
 def main() -> None:

@@ -1,9 +1,8 @@
 // gradients/derivative_calls.cpp: derivatives of calls that another framework taped.
 //
-// A call takes by position what the derivative uses, in the order of DerivativeUse: gradients of
-// results, arguments, results; and last, for each argument of `gives`, whether it is wanted. It is a
-// slot of the type, and arrays of other libraries are taken as operators take them: the gradients
-// are of their kind (PythonTable::call_run).
+// A call takes by position what the derivative uses, as DerivativeCall::run() of one list does. It
+// is a slot of the type, and arrays of other libraries are taken as operators take them: the
+// gradients are of their kind (PythonTable::call_run).
 #include "gradients/gradients.h"
 #include "opyard/autograd/derivative_call.h"
 #include "opyard/detail/bind/classes.h"
@@ -69,10 +68,11 @@ PyObject* call_derivative(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) != 0) {
       fail(ErrorKind::BadArgument, bound->name + " takes its values by position");
     }
-    const PythonRun run = {bound->name.c_str(),  bound->inputs.data(), bound->names.data(),
-                           nullptr,              bound->inputs.size(), false,
-                           &bound->output,       1,                    &run_derivative,
-                           const_cast<DerivativeCall*>(&bound->call)};
+    const PythonRun run = {bound->name.c_str(),  bound->inputs.data(),
+                           bound->names.data(),  nullptr,
+                           bound->inputs.size(), false,
+                           &bound->output,       1,
+                           &run_derivative,      const_cast<DerivativeCall*>(&bound->call)};
     return known.call_run(&known, &run, PySequence_Fast_ITEMS(args),
                           std::size_t(PyTuple_GET_SIZE(args)));
   });
@@ -98,10 +98,11 @@ void add_derivative_calls(py::module_& module) {
       .def_readonly("gradients", &DerivativeUse::gradients)
       .def_readonly("gives", &DerivativeUse::gives)
       .def_readonly("missing", &DerivativeUse::missing);
-  py::class_<BoundDerivative>(
-      module, "DerivativeCall", "Gradients of calls by an operator's derivative, without a tape.",
-      py::custom_type_setup(
-          [](PyHeapTypeObject* type) { type->ht_type.tp_call = &call_derivative; }))
+  py::class_<BoundDerivative>(module, "DerivativeCall",
+                              "Gradients of calls by an operator's derivative, without a tape.",
+                              py::custom_type_setup([](PyHeapTypeObject* type) {
+                                type->ht_type.tp_call = &call_derivative;
+                              }))
       .def("__bool__", [](const BoundDerivative& self) { return bool(self.call); })
       .def("use", [](const BoundDerivative& self) { return self.call.use(); });
   for (const char* name : {"DerivativeUse", "DerivativeCall"}) {

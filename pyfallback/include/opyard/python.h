@@ -216,7 +216,7 @@ inline PyObject* require_object(const PythonTable& table, PyObject* object) {
 }
 
 // Conversions begin with it: without the GIL they would write what other threads are writing.
-// CPython knows no answer once a process has had several interpreters, and then this checks nothing.
+// Once a process has had several interpreters CPython knows no answer, and this checks nothing.
 inline void require_gil() {
   if (__builtin_expect(PyGILState_Check() != 0, 1)) return;
   fail(ErrorKind::Internal,

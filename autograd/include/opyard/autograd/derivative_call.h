@@ -18,7 +18,8 @@ struct Plan;
 
 // What a derivative uses of a call, as numbers of arguments and results.
 struct DerivativeUse {
-  std::vector<std::size_t> arguments;  // it reads them, asks them something, or gives their gradient
+  std::vector<std::size_t>
+      arguments;  // it reads them, asks them something, or gives their gradient
   std::vector<std::size_t> results;
   std::vector<std::size_t> gradients;  // of results
   std::vector<std::size_t> gives;      // arguments whose gradient it gives

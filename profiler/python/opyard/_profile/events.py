@@ -10,14 +10,12 @@ from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 from .averages import line_of_caller
-from .leaves import MemoryEvent, leaves_of, memory_of
+from .leaves import Leaf, MemoryEvent, leaves_of, memory_of
 from .scopes import RecordScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
-
-    from .leaves import Leaf
 
 _FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its end was lost"))
 
@@ -105,6 +103,10 @@ class Track:
                 children.setdefault(-1 if parent == 0xFFFFFFFF else parent, []).append(child)
             self._children = children  # whole: another thread may ask, too
         return self._children.get(number, [])
+
+    def span_at(self, number: int) -> Event | None:
+        """The span of a number; of -1, none."""
+        return None if number < 0 else Event(self, number)
 
     def leaves_of(self, number: int) -> list[Leaf]:
         """What happened directly inside a span at one moment; of -1, what happened inside none."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from .scopes import RecordScope
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from .events import Event, Track
+# An Event, and a Track, of events.py, which builds on this module.
+Span = Any
+SpansOfThread = Any
 
 
 class MemoryEvent(NamedTuple):
@@ -21,7 +20,7 @@ class MemoryEvent(NamedTuple):
     total: int  # what the device held then, counted from the start of the profile
     device: str
     start_tid: int
-    within: Event | None  # the innermost span around it
+    within: Span | None  # the innermost span around it
     id: int  # of the memory, from when it is taken to when it is given back; 0 if there was none
 
 
@@ -31,7 +30,13 @@ class Leaf:
     __slots__ = ("extra_fields", "kind", "name", "parent", "start_time_ns", "track")
 
     def __init__(
-        self, track: Track, parent: Event | None, kind: str, name: str, time: int, **facts: Any
+        self,
+        track: SpansOfThread,
+        parent: Span | None,
+        kind: str,
+        name: str,
+        time: int,
+        **facts: Any,
     ) -> None:
         self.track, self.parent, self.kind, self.name = track, parent, kind, name
         self.start_time_ns, self.extra_fields = time, facts
@@ -42,7 +47,7 @@ class Leaf:
     scope = property(lambda self: RecordScope.FUNCTION)
 
     @property
-    def children(self) -> list[Event | Leaf]:
+    def children(self) -> list[Span]:
         return []
 
     @property
@@ -53,14 +58,12 @@ class Leaf:
         return f"<{self.kind} {self.name!r}>"
 
 
-def memory_of(track: Track) -> list[MemoryEvent]:
+def memory_of(track: SpansOfThread) -> list[MemoryEvent]:
     """In the order of time."""
-    from .events import Event
-
     events = []
     profile = track._profile
     for time, parent, address, count, total, device in profile.memory(track.index):
-        within = None if parent < 0 else Event(track, parent)
+        within = track.span_at(parent)
         # The life that ends is the one before the moment.
         life = 0 if address is None else profile.life(address, time - (count < 0))
         events.append(
@@ -69,10 +72,8 @@ def memory_of(track: Track) -> list[MemoryEvent]:
     return events
 
 
-def leaves_of(track: Track) -> list[Leaf]:
+def leaves_of(track: SpansOfThread) -> list[Leaf]:
     """In the order of time."""
-    from .events import Event
-
     leaves = []
     for one in memory_of(track):
         kind, name = ("Memory", "[memory]")
@@ -84,7 +85,7 @@ def leaves_of(track: Track) -> list[Leaf]:
         leaves.append(leaf)
     for kind, time, parent, key, _, _ in track._profile.marks(track.index):
         if kind == "Device":
-            within = None if parent < 0 else Event(track, parent)
+            within = track.span_at(parent)
             leaves.append(Leaf(track, within, kind, track._profile.name(key)[0], time))
     leaves.sort(key=lambda leaf: leaf.start_time_ns)
     return leaves

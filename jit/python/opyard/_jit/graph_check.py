@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _C, _graphs
+from .._autograd.runs import grad
 from .._core import ops as _ops
-from ..jit import InterpreterState, passes
-from .runs import grad
+from . import passes
 
 # By the bytes of a real element: how far apart two numbers may be that were computed in another
 # order, relative and absolute.
@@ -79,7 +79,7 @@ def _staged_gradients(
 ) -> "list[_C.Tensor]":
     values = graph.inputs()
     passes.differentiate(graph, [values[i] for i in wrt])
-    state = InterpreterState(_graphs.Code(graph))
+    state = _graphs.InterpreterState(_graphs.Code(graph))
     state.run_one_stage(*inputs)
     # A gradient for each result; what has none in the call gets zeros.
     given = [
