@@ -62,6 +62,7 @@ LIBRARIES = [
     "libopyard_jit.so",
     "libopyard_models.so",
     "libopyard_profiler.so",
+    "libopyard_xla.so",
 ]
 
 

@@ -6,7 +6,7 @@ PyTorch is not imported.
 """
 
 import ast
-import importlib
+import importlib.util
 import inspect
 import json
 import pkgutil
@@ -18,12 +18,18 @@ Stubs = dict[str, list[str]]
 
 
 def modules() -> "list[str]":
-    """The public modules: no part of their name begins with an underscore."""
+    """The public modules: no part of their name begins with an underscore.
+
+    In a wheel shared libraries lie beside them, which pkgutil takes for modules as well.
+    """
     import opyard
 
     found = {"opyard"}
     for module in pkgutil.walk_packages(opyard.__path__, "opyard."):
-        if "._" not in module.name and not module.name.endswith("__main__"):
+        if "._" in module.name or module.name.endswith("__main__"):
+            continue
+        spec = importlib.util.find_spec(module.name)
+        if spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
             found.add(module.name)
     return sorted(found)
 
