@@ -67,6 +67,9 @@ inline std::string element_text(DType dtype, const std::byte* at) {
       return std::to_string(*reinterpret_cast<const std::uint8_t*>(at));
     case DType::Int8:
     case DType::Int16:
+    case DType::UInt16:
+    case DType::UInt32:
+    case DType::UInt64:
     case DType::Half:
     case DType::BFloat16:
     case DType::ComplexFloat:
