@@ -36,7 +36,7 @@ std::string bad_type(int code, int bits) {
   return "the elements of a foreign array have DLPack type code " + std::to_string(code) +
          " with " + std::to_string(bits) +
          " bits; convert the array to one of uint8, int8, int16, int32, int64, float16, float32, "
-         "float64, complex64, complex128, bool, bfloat16 first";
+         "float64, complex64, complex128, bool, bfloat16, uint16, uint32, uint64 first";
 }
 
 std::string bad_device(int type, const char* kind) {

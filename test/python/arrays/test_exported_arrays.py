@@ -411,7 +411,6 @@ def test_F57_an_exported_array_looks_as_from_dlpack_makes_it(plugin, define, a):
     "a",
     [
         np.ones(2, ">f4"),
-        np.ones(2, "u2"),
         np.ones(2, object),
         np.ones(2, "M8[s]"),
         np.ones(2, [("a", "f4")]),
