@@ -284,9 +284,11 @@ class Machine {
       arguments = arguments->items[2];
       check(arguments->kind == PickleKind::Tuple && name->kind == PickleKind::Name);
     }
-    if (name->name == kTensor && !arguments->items.empty()) {
+    if (name->name == kTensor) {
+      check(!arguments->items.empty());
       push(tensor_of(arguments->items, arguments->items[0]->dtype));
-    } else if (name->name == kTensorOfBytes && arguments->items.size() >= 7) {
+    } else if (name->name == kTensorOfBytes) {
+      check(arguments->items.size() >= 7);
       push(tensor_of(arguments->items, dtype_named_by(arguments->items[6])));
     } else if (name->name == kParameter) {
       check(arguments->items.size() == 3 && arguments->items[0]->value.is_tensor());

@@ -35,7 +35,7 @@ TEST(Arithmetic, OfBoolIsLogic) {
       "aten::sub.Tensor: self is bool[4] and other is bool[4], which is computed in bool; "
       "accepted are inputs that are computed in uint8, int8, int16, int32, int64, float16, "
       "float32, "
-      "float64, complex64, complex128, bfloat16");
+      "float64, complex64, complex128, bfloat16, uint16, uint32, uint64");
 }
 
 TEST(Arithmetic, IntegersWrap) {
@@ -168,7 +168,7 @@ TEST(Logic, OfAnyDtypeIsBoolAndBitwiseKeepsIntegers) {
   EXPECT_THROWN(aten("bitwise_and.Tensor", {x, y}), Unsupported,
                 "aten::bitwise_and.Tensor: self is float64[4] and other is float64[4], which is "
                 "computed in float64; accepted are inputs that are computed in uint8, int8, int16, "
-                "int32, int64, bool");
+                "int32, int64, bool, uint16, uint32, uint64");
 }
 
 TEST(Unary, GivesFloatsAndKnowsTheEdges) {
@@ -185,7 +185,7 @@ TEST(Unary, GivesFloatsAndKnowsTheEdges) {
   EXPECT_THROWN(aten("neg", {b8({1}, {true})}), Unsupported,
                 "aten::neg: self is bool[1], which is computed in bool; accepted are inputs that "
                 "are computed in uint8, int8, int16, int32, int64, float16, float32, float64, "
-                "complex64, complex128, bfloat16");
+                "complex64, complex128, bfloat16, uint16, uint32, uint64");
 }
 
 TEST(Where, ChoosesByABoolTensor) {

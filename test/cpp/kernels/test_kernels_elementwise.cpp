@@ -190,7 +190,7 @@ TEST(Numbers, ThatAreComplexAreRefusedByName) {
   EXPECT_THROWN(aten("clamp", {x, z}), Unsupported,
                 "aten::clamp: self is float32[2], min is 0.+1.j and max is inf, which is computed "
                 "in complex64; accepted are inputs that are computed in uint8, int8, int16, int32, "
-                "int64, float16, float32, float64, bfloat16");
+                "int64, float16, float32, float64, bfloat16, uint16, uint32, uint64");
   EXPECT_THROWN(aten("arange", {z}), Unsupported,
                 "aten::arange: end is 0.+1.j; this kernel accepts bools, ints and floats");
   EXPECT_THROWN(
