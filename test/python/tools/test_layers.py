@@ -23,7 +23,7 @@ from checks.upward import check_doors
 
 pytestmark = pytest.mark.once
 
-LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback"]
+LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback", "publish"]
 
 
 @pytest.fixture(scope="module")
