@@ -100,7 +100,8 @@ def main():
     rois = opyard.tensor([[0.0, 0, 0, 2, 2]])
     # Its kernel reads sizes, so it is asked nothing of symbolic ones.
     asked = ("test_schema", "test_autograd_registration", "test_faketensor")
-    checked = opyard.library.opcheck("vision::roi_align", (images, rois, 1.0, 2, 2), test_utils=asked)
+    given = (images, rois, 1.0, 2, 2)
+    checked = opyard.library.opcheck("vision::roi_align", given, test_utils=asked)
     print("opcheck of roi_align:", *checked.values())
     middle = opyard.ops.vision.roi_align(images, rois, 1.0, 1, 1).item()
     assert abs(middle - 2.5) < 1e-6, middle
