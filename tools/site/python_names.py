@@ -132,7 +132,7 @@ class Names:
 
     @staticmethod
     def is_in_python(thing: object) -> bool:
-        """Whether Python knows its signature: a stub of the same name is of something else."""
+        """Whether Python knows its signature: a stub of that name describes another object."""
         if inspect.isclass(thing):
             makers = (
                 vars(base).get(name) for base in thing.__mro__ for name in ("__init__", "__new__")

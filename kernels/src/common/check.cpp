@@ -220,7 +220,7 @@ std::int64_t room_of(const char* op, IntSpan size, IntSpan stride) {
 
 namespace {
 
-// Ints of schemas reach to int64: what is above comes as a float.
+// Ints above int64, which no schema holds, come as floats.
 Number uint64_in(const char* op, const char* argument, const Scalar& scalar) {
   const bool is_float = scalar.is_floating_point();
   const double real = is_float ? scalar.to_double() : 0;

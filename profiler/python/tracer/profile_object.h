@@ -20,7 +20,7 @@ PyObject* make_profile(PyTypeObject* type, profiler::Capture capture);
 // Of what processes have written to a folder. Throws PythonErrorSet, and what files.h raises.
 PyObject* recovered_profile(PyTypeObject* type, const std::string& folder);
 
-// Of a Profile: what was captured, as spans; and what is left out of file names.
+// The spans of a Profile, and the prefix that is left out of file names.
 profiler::Profile& profile_of(PyObject* self);
 const std::vector<std::string>& prefixes_of(PyObject* self);
 

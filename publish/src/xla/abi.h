@@ -33,7 +33,7 @@ struct Version {
   int minor;
 };
 
-// ---- Errors: made by XLA, owned by whoever gets them
+// ---- Errors: made by XLA, owned by the caller
 
 struct FfiError;
 

@@ -12,8 +12,8 @@ from .._autograd.runs import grad
 from .._core import ops as _ops
 from . import passes
 
-# By the bytes of a real element: how far apart two numbers may be that were computed in another
-# order, relative and absolute.
+# Relative and absolute tolerance of numbers that were computed in another order, by the bytes of
+# a real element.
 _CLOSE = {2: (1e-3, 1e-3), 4: (1.3e-6, 1e-5), 8: (1e-7, 1e-7)}
 
 Run = Callable[..., "list[_C.Tensor]"]

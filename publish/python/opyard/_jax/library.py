@@ -1,14 +1,13 @@
 """JAX: finding it, and XLA's way to Opyard's operators."""
 
 import ctypes
-import importlib
 import os.path
 from collections.abc import Callable
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 from .. import _build_info
+from .._publish.frameworks import require_framework
 
 _OLDEST = (0, 10)
 TARGET = "opyard_call"
@@ -16,23 +15,7 @@ TARGET = "opyard_call"
 
 def require_jax() -> Any:
     """The module jax. Raises ImportError if it is missing or too old to be published into."""
-    try:
-        jax: Any = importlib.import_module("jax")
-    except ImportError as error:
-        raise ImportError(
-            "opyard.jax publishes operators into JAX, which cannot be imported here "
-            f"({error}); it needs JAX {_OLDEST[0]}.{_OLDEST[1]} or newer: pip install jax"
-        ) from error
-    version = getattr(jax, "__version__", None)
-    if not isinstance(jax, ModuleType) or version is None:
-        raise ImportError(f"opyard.jax: the module jax that is imported here, {jax!r}, is not JAX")
-    numbers = tuple(int(part) for part in str(version).split(".")[:2])
-    if numbers < _OLDEST:
-        raise ImportError(
-            f"opyard.jax publishes operators into JAX {_OLDEST[0]}.{_OLDEST[1]} or newer, and this "
-            f"one is {version}: pip install -U jax"
-        )
-    return jax
+    return require_framework("jax", "JAX", _OLDEST)
 
 
 @cache

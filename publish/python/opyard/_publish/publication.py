@@ -1,4 +1,4 @@
-"""Publication: what a publish() did, whatever the framework."""
+"""Publication: the operators of one publish(), in any framework."""
 
 import atexit
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Schemas: what they say of tensors, and why an operator is not published."""
+"""Schemas: places of tensors in them, and the refusal of an operator."""
 
 import re
 from typing import Any

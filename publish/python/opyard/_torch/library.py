@@ -1,35 +1,16 @@
 """PyTorch: finding it, and what of it is used."""
 
-import importlib
-from types import ModuleType
 from typing import Any
 
 from .. import _C
+from .._publish.frameworks import require_framework
 
 _OLDEST = (2, 6)
 
 
 def require_torch() -> Any:
     """The module torch. Raises ImportError if it is missing or too old to be published into."""
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError as error:
-        raise ImportError(
-            "opyard.torch publishes operators into PyTorch, which cannot be imported here "
-            f"({error}); it needs PyTorch {_OLDEST[0]}.{_OLDEST[1]} or newer: pip install torch"
-        ) from error
-    version = getattr(torch, "__version__", None)
-    if not isinstance(torch, ModuleType) or version is None:
-        raise ImportError(
-            f"opyard.torch: the module torch that is imported here, {torch!r}, is not PyTorch"
-        )
-    numbers = tuple(int(part) for part in str(version).split("+")[0].split(".")[:2])
-    if numbers < _OLDEST:
-        raise ImportError(
-            f"opyard.torch publishes operators into PyTorch {_OLDEST[0]}.{_OLDEST[1]} or newer, "
-            f"and this one is {version}: pip install -U torch"
-        )
-    return torch
+    return require_framework("torch", "PyTorch", _OLDEST)
 
 
 def torch_dtype(torch: Any, dtype: "_C.dtype") -> Any:
