@@ -3,13 +3,14 @@
 // tensor.cpp puts the parts together; foreign_results.cpp makes arrays of tensors; no one else
 // needs this.
 //
-// Depends on: objects/tensor/tensor.h.
+// Depends on: objects/tensor/{aten,tensor}.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
 #include <span>
 
+#include "objects/tensor/aten.h"
 #include "objects/tensor/tensor.h"
 
 namespace opyard::python {
