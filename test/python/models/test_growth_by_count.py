@@ -21,6 +21,8 @@ from opyard import jit
 
 PROGRAM = "model/models/model.json"
 WEIGHTS = "model/data/weights/model_weights_config.json"
+pytestmark = pytest.mark.once
+
 FEW, MANY = 1_000, 64_000
 ONE = opyard.tensor([1.0])
 

@@ -13,6 +13,8 @@ import pytest
 
 import opyard
 
+pytestmark = pytest.mark.once
+
 # A name that goes, goes from here and into CHANGELOG.md.
 PUBLIC = {
     "opyard": """

@@ -16,6 +16,8 @@ from built import ROOT
 import opyard
 from opyard import _C
 
+pytestmark = pytest.mark.once
+
 HERE = Path(__file__).parent
 PACKAGE = ROOT / "pyfallback"
 

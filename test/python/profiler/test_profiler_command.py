@@ -13,27 +13,7 @@ import sys
 import textwrap
 
 import pytest
-
-
-def run(folder, *arguments, profiled=True, send=None):
-    """Runs Python with the program's arguments, with or without the profiler in front."""
-    command = [sys.executable]
-    if profiled is not False:
-        command += ["-m", "opyard.profiler", *(profiled if isinstance(profiled, list) else [])]
-    process = subprocess.Popen(
-        [*command, *arguments],
-        cwd=folder,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    if send is not None:
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(send)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
-
+from commands import KILLED, run
 
 PROGRAMS = {
     "arguments": "import sys; print(sys.argv, __name__, __file__, __doc__)",
@@ -272,35 +252,6 @@ def test_a_command_that_makes_no_sense_is_refused(folder, arguments, says):
     assert "Traceback" not in err
 
 
-def test_two_traces_are_compared(folder):
-    (folder / "program.py").write_text("import time\ntime.sleep(0.01)")
-    (folder / "slower.py").write_text("import time\ntime.sleep(0.05)\ntime.sleep(0.01)")
-    run(folder, "program.py", profiled=["-o", "before.json.gz"])
-    run(folder, "slower.py", profiled=["-o", "after.json"])
-    code, out, err = run(folder, "diff", "after.json", "before.json.gz", "-o", "diff.svg")
-    assert (code, err) == (0, "")
-    row = next(line.split() for line in out.splitlines() if "time.sleep" in line)
-    assert row[0] == "time.sleep"
-    assert row[3].startswith("+")
-    assert row[4:] == ["2", "1"]
-    assert "time.sleep" in (folder / "diff.svg").read_text()
-
-
-def test_traces_of_others_and_stacks_are_compared(folder):
-    slices = [{"ph": "X", "name": "run", "ts": "0", "dur": 9}, {"ph": "X", "name": "in", "ts": 1}]
-    (folder / "list.json").write_text(json.dumps(slices))
-    (folder / "object.json").write_text(json.dumps({"traceEvents": slices[:1]}, indent=2))
-    (folder / "perf.folded").write_text("[unknown];\u00e9 2000\n\n", "utf-8")
-    (folder / "more.folded").write_text("[unknown];\u00e9 5000\n[unknown] 1\n", "utf-8")
-    code, out, err = run(folder, "diff", "list.json", "object.json")
-    assert (code, err) == (0, "")
-    rows = {line.split()[0]: line.split()[-2:] for line in out.splitlines()[3:-1]}
-    assert rows == {"run": ["1", "1"], "in": ["1", "0"]}
-    code, out, err = run(folder, "diff", "more.folded", "perf.folded")
-    assert (code, err) == (0, "")
-    assert out.splitlines()[3].split()[:4] == ["\u00e9", "5.000us", "2.000us", "+3.000us"]
-
-
 def traced(path):
     """The quality report, and of each process the names of its spans, in order."""
     document = json.loads(path.read_text())
@@ -440,26 +391,6 @@ def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
     assert quality["interpreters of multiprocessing without a capture"] == 1
 
 
-KILLED = """
-    import os, signal, sys, threading, time, warnings
-    warnings.simplefilter("ignore"); ready = threading.Event()  # forks beside threads warn
-    def inner(n):
-        return n
-    def in_thread():
-        ready.set(); time.sleep(0.01)
-    def outer():
-        for n in range(10_000): inner(n)
-        {ending}
-    threading.Thread(target=in_thread, name="one that ends").start()
-    threading.Thread(target=time.sleep, args=(60,), name="one that waits", daemon=True).start()
-    if {forks} and os.fork() == 0:
-        in_thread()
-        os._exit(0)
-    ready.wait()
-    outer()
-"""
-
-
 @pytest.mark.parametrize("forks", [False, True])
 @pytest.mark.parametrize("ending", ["os._exit(3)", "os.kill(os.getpid(), 9)", "os.abort()"])
 def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
@@ -488,83 +419,3 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
     code, out, err = run(folder, "recover", "x.json.capture.2")
     assert (code, out) == (0, "")
     assert "time.sleep" in err
-
-
-def test_what_is_no_capture_is_refused_and_a_damaged_one_is_read(folder):
-    for name in ("nowhere", "."):
-        code, out, err = run(folder, "recover", name, "-o", "x.json")
-        assert (code, out) == (1, "")
-        assert "python -m opyard.profiler recover: " in err
-        assert "Traceback" not in err
-    (folder / "program.py").write_text(
-        textwrap.dedent(KILLED.format(ending="os._exit(1)", forks=0))
-    )
-    run(folder, "program.py", profiled=["-o", "x.json"])
-    capture = folder / "x.json.capture"
-    (folder / "spoil.py").write_text(textwrap.dedent(SPOIL))
-    code, out, err = run(folder, "spoil.py", str(capture), profiled=False)
-    assert (code, err) == (0, "")
-    read, refused = map(int, out.split())
-    assert read > 300
-    assert read + refused == 400
-
-
-SPOIL = """
-    import pathlib, random, sys
-    import opyard.profiler
-    from opyard import _tracer
-    folder = pathlib.Path(sys.argv[1])
-    read = refused = 0
-    chance = random.Random(17)
-    for path in (*folder.glob("*.journal"), *folder.glob("*.blocks")):
-        contents = path.read_bytes()
-        for n in range(200):
-            spoiled = bytearray(contents)
-            begin = chance.randrange(min(len(spoiled), 1 << 18))
-            if n % 4 == 0:
-                del spoiled[begin:]
-            else:
-                spoiled[begin : begin + 1 + n] = chance.randbytes(1 + n)
-            path.write_bytes(spoiled)
-            try:
-                profile = _tracer.recover(folder)
-            except ValueError as error:
-                assert "no process has written a capture" in str(error)
-                refused += 1
-                continue
-            profile.chrome(lambda piece: None, {}, "", 1)
-            profile.report(lambda piece: None, {}, "", 1, bytes, 1000)
-            read += 1
-        path.write_bytes(contents)
-    print(read, refused)
-"""
-
-
-def test_traces_are_compared_an_event_at_a_time(folder):
-    (folder / "program.py").write_text("def leaf(): pass\nfor n in range(30_000): leaf()\n")
-    run(folder, "program.py", profiled=["-o", "long.json"])
-    (folder / "compare.py").write_text(
-        textwrap.dedent("""
-        import json, os, sys, tracemalloc
-        from opyard._profile.compare import read_times
-        tracemalloc.start()
-        times = read_times("long.json")
-        peak = tracemalloc.get_traced_memory()[1]
-        assert [times.calls[key] for key in times.calls if key.endswith("): leaf")] == [30_000]
-        document = json.load(open("long.json"))
-        json.dump(document, open("other.json", "w"), indent=1)  # as others write it
-        def stacks(node):
-            return node.name, node.own, [stacks(inner) for inner in node.inner.values()]
-        assert stacks(read_times("other.json").root) == stacks(times.root)
-        with open("cut.json", "w") as cut:
-            cut.write(open("long.json").read()[:-200].rpartition("\\n")[0] + "\\n")
-        try:
-            read_times("cut.json")
-        except ValueError as error:
-            print(error)
-        print(peak < os.path.getsize("long.json"))
-        """)
-    )
-    code, out, err = run(folder, "compare.py", profiled=False)
-    assert (code, err) == (0, "")
-    assert out == "cut.json has no end: what wrote it did not finish\nTrue\n"

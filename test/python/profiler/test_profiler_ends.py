@@ -229,6 +229,7 @@ def test_a_child_that_exits_with_the_profile_of_its_parent_on_ends_well():
 def test_200_profiles_while_four_threads_call():
     stop = False
     turns = [0] * 4
+    times = volume(200, least=50)
 
     def busy(number):
         while not stop:
@@ -242,7 +243,7 @@ def test_200_profiles_while_four_threads_call():
         thread.start()
     with_others = 0
     try:
-        for _ in range(200):
+        for _ in range(times):
             with profile() as prof:
                 work(2)
                 time.sleep(0)
@@ -258,7 +259,7 @@ def test_200_profiles_while_four_threads_call():
         for thread in threads:
             thread.join()
     assert min(turns) > 0
-    assert with_others > 20  # the threads ran while the profiles did
+    assert with_others > times // 10  # the threads ran while the profiles did
     assert sys.getprofile() is None
 
 

@@ -245,7 +245,8 @@ def models_of_all_subsets(subject, parts):
 
 
 def orders(parts):
-    """(making, taking back): all pairs up to four parts; above, every order with six others."""
+    """(making, taking back): all pairs up to four parts; above, every order with two others, or six
+    if more is asked for."""
     all_orders = list(itertools.permutations(parts))
     if len(parts) <= 4:
         return itertools.product(all_orders, all_orders)
@@ -253,7 +254,7 @@ def orders(parts):
     return (
         (making, all_orders[(7 * at + shift) % count])
         for at, making in enumerate(all_orders)
-        for shift in (0, 17, 40, 63, 86, 109)
+        for shift in (0, 63, 17, 40, 86, 109)[: volume(2)]
     )
 
 
@@ -354,7 +355,7 @@ def everything():
 HISTORY_NS = "registry_model_histories"
 
 
-@settings(max_examples=volume(150), deadline=None, derandomize=True, database=None)
+@settings(max_examples=volume(75), deadline=None, derandomize=True, database=None)
 @given(st.lists(STEPS, min_size=6, max_size=40))
 def test_B10_B14_B21_B22_B26_B27_any_history_leads_to_the_table_of_what_stands(steps):
     subject = Subject(HISTORY_NS)

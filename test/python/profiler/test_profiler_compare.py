@@ -1,0 +1,121 @@
+"""python -m opyard.profiler diff and recover: files are read, compared or refused.
+
+Suspect profiler/python/opyard/_profile/compare.py, then profiler/src/files/.
+"""
+
+import json
+import textwrap
+
+import pytest
+from commands import KILLED, run
+
+pytestmark = pytest.mark.once
+
+
+def test_two_traces_are_compared(tmp_path):
+    (tmp_path / "program.py").write_text("import time\ntime.sleep(0.01)")
+    (tmp_path / "slower.py").write_text("import time\ntime.sleep(0.05)\ntime.sleep(0.01)")
+    run(tmp_path, "program.py", profiled=["-o", "before.json.gz"])
+    run(tmp_path, "slower.py", profiled=["-o", "after.json"])
+    code, out, err = run(tmp_path, "diff", "after.json", "before.json.gz", "-o", "diff.svg")
+    assert (code, err) == (0, "")
+    row = next(line.split() for line in out.splitlines() if "time.sleep" in line)
+    assert row[0] == "time.sleep"
+    assert row[3].startswith("+")
+    assert row[4:] == ["2", "1"]
+    assert "time.sleep" in (tmp_path / "diff.svg").read_text()
+
+
+def test_traces_of_others_and_stacks_are_compared(tmp_path):
+    slices = [{"ph": "X", "name": "run", "ts": "0", "dur": 9}, {"ph": "X", "name": "in", "ts": 1}]
+    (tmp_path / "list.json").write_text(json.dumps(slices))
+    (tmp_path / "object.json").write_text(json.dumps({"traceEvents": slices[:1]}, indent=2))
+    (tmp_path / "perf.folded").write_text("[unknown];\u00e9 2000\n\n", "utf-8")
+    (tmp_path / "more.folded").write_text("[unknown];\u00e9 5000\n[unknown] 1\n", "utf-8")
+    code, out, err = run(tmp_path, "diff", "list.json", "object.json")
+    assert (code, err) == (0, "")
+    rows = {line.split()[0]: line.split()[-2:] for line in out.splitlines()[3:-1]}
+    assert rows == {"run": ["1", "1"], "in": ["1", "0"]}
+    code, out, err = run(tmp_path, "diff", "more.folded", "perf.folded")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[3].split()[:4] == ["\u00e9", "5.000us", "2.000us", "+3.000us"]
+
+
+def test_what_is_no_capture_is_refused_and_a_damaged_one_is_read(tmp_path):
+    for name in ("nowhere", "."):
+        code, out, err = run(tmp_path, "recover", name, "-o", "x.json")
+        assert (code, out) == (1, "")
+        assert "python -m opyard.profiler recover: " in err
+        assert "Traceback" not in err
+    (tmp_path / "program.py").write_text(
+        textwrap.dedent(KILLED.format(ending="os._exit(1)", forks=0))
+    )
+    run(tmp_path, "program.py", profiled=["-o", "x.json"])
+    capture = tmp_path / "x.json.capture"
+    (tmp_path / "spoil.py").write_text(textwrap.dedent(SPOIL))
+    code, out, err = run(tmp_path, "spoil.py", str(capture), profiled=False)
+    assert (code, err) == (0, "")
+    read, refused = map(int, out.split())
+    assert read > 300
+    assert read + refused == 400
+
+
+SPOIL = """
+    import pathlib, random, sys
+    import opyard.profiler
+    from opyard import _tracer
+    folder = pathlib.Path(sys.argv[1])
+    read = refused = 0
+    chance = random.Random(17)
+    for path in (*folder.glob("*.journal"), *folder.glob("*.blocks")):
+        contents = path.read_bytes()
+        for n in range(200):
+            spoiled = bytearray(contents)
+            begin = chance.randrange(min(len(spoiled), 1 << 18))
+            if n % 4 == 0:
+                del spoiled[begin:]
+            else:
+                spoiled[begin : begin + 1 + n] = chance.randbytes(1 + n)
+            path.write_bytes(spoiled)
+            try:
+                profile = _tracer.recover(folder)
+            except ValueError as error:
+                assert "no process has written a capture" in str(error)
+                refused += 1
+                continue
+            profile.chrome(lambda piece: None, {}, "", 1)
+            profile.report(lambda piece: None, {}, "", 1, bytes, 1000)
+            read += 1
+        path.write_bytes(contents)
+    print(read, refused)
+"""
+
+
+def test_traces_are_compared_an_event_at_a_time(tmp_path):
+    (tmp_path / "program.py").write_text("def leaf(): pass\nfor n in range(30_000): leaf()\n")
+    run(tmp_path, "program.py", profiled=["-o", "long.json"])
+    (tmp_path / "compare.py").write_text(
+        textwrap.dedent("""
+        import json, os, sys, tracemalloc
+        from opyard._profile.compare import read_times
+        tracemalloc.start()
+        times = read_times("long.json")
+        peak = tracemalloc.get_traced_memory()[1]
+        assert [times.calls[key] for key in times.calls if key.endswith("): leaf")] == [30_000]
+        document = json.load(open("long.json"))
+        json.dump(document, open("other.json", "w"), indent=1)  # as others write it
+        def stacks(node):
+            return node.name, node.own, [stacks(inner) for inner in node.inner.values()]
+        assert stacks(read_times("other.json").root) == stacks(times.root)
+        with open("cut.json", "w") as cut:
+            cut.write(open("long.json").read()[:-200].rpartition("\\n")[0] + "\\n")
+        try:
+            read_times("cut.json")
+        except ValueError as error:
+            print(error)
+        print(peak < os.path.getsize("long.json"))
+        """)
+    )
+    code, out, err = run(tmp_path, "compare.py", profiled=False)
+    assert (code, err) == (0, "")
+    assert out == "cut.json has no end: what wrote it did not finish\nTrue\n"
