@@ -256,10 +256,10 @@ def suites_by_name() -> dict[str, tuple[str, Suite]]:
         "consumer": ("wheel", consumer),
         "instructions": ("main", instructions),
         "cpp-asan": ("asan", lambda: cpp("cpp-asan", "asan", None, asan)),
-        "python-asan": ("asan-python", lambda: sanitized_python(asan, "memory")),
+        "python-asan": ("asan", lambda: sanitized_python(asan, "memory")),
         "cpp-tsan": ("tsan", lambda: cpp("cpp-tsan", "tsan", concurrent_tests("tsan"), tsan)),
         "python-tsan": ("tsan", lambda: sanitized_python(tsan, "threads")),
-        "whole-python-asan": ("asan-python", lambda: sanitized_python(asan, "all")),
+        "whole-python-asan": ("asan", lambda: sanitized_python(asan, "all")),
         "whole-python-tsan": ("tsan", lambda: sanitized_python(tsan, "all")),
     }
 
@@ -271,8 +271,7 @@ def build_commands(quick: bool = False) -> dict[str, list[str]]:
     return {
         "main": ["tools/setup", *whole, *(["--primary"] if quick else [])],
         "wheel": ["tools/wheel"],
-        "asan": ["tools/setup", "--sanitize=address,undefined"],
-        "asan-python": ["tools/setup", "--sanitize=address,undefined", one],
+        "asan": ["tools/setup", "--sanitize=address,undefined", one],
         "tsan": ["tools/setup", "--sanitize=thread", one],
     }
 
