@@ -234,7 +234,10 @@ def __getattr__(name: str) -> object:
         __import__(f"{__name__}.{name}")
         return _sys.modules[f"{__name__}.{name}"]
     from ._core import late
+    from ._core.ops import missing_function
 
+    if name not in _LATE:
+        raise missing_function(name)
     return late.attribute(globals(), _LATE, name)
 
 

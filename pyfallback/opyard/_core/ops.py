@@ -268,6 +268,26 @@ def _kernels_alone(name: str) -> str:
     )
 
 
+def _nothing_in(namespace: str) -> str:
+    """What to say of a namespace that has no operators at all, or ""."""
+    from .. import _bind
+
+    if any(name.startswith(f"{namespace}::") for name in _bind.operator_names()):
+        return ""
+    return (
+        f": no library defines operators of {namespace}; load one with opyard.load_library(path), "
+        "or import the package that has it"
+    )
+
+
+def missing_function(name: str) -> AttributeError:
+    """The error for a name that `opyard` itself has not, with the operator of that name."""
+    text = f"module 'opyard' has no attribute {name!r}"
+    if not name.startswith("_") and find_aten(name) is not None:
+        text += f"; it is an operator: of a tensor x, x.{name}(), or opyard.ops.aten.{name}"
+    return AttributeError(text, name=name)
+
+
 class _OpNamespace(_C.NameSpace):
     """The operators of one namespace, as attributes."""
 
@@ -280,7 +300,7 @@ class _OpNamespace(_C.NameSpace):
             packet = find_packet(f"{self.__name__}::{name}")
             if packet is not None:
                 return self._keep(name, packet)
-            why = _kernels_alone(f"{self.__name__}::{name}")
+            why = _kernels_alone(f"{self.__name__}::{name}") or _nothing_in(self.__name__)
         else:
             why = ""
         raise AttributeError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _C
 from .._core import ops as _ops
+from .kernel_signature import require_fit
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -251,6 +252,12 @@ class Library:
         operator is defined already, if its kernels contradict the schema, and for an unknown
         alias analysis.
         """
+        if self.kind == "IMPL":
+            text = schema if isinstance(schema, str) else getattr(schema, "__name__", "...")
+            raise RuntimeError(
+                f'def("{text}"): Cannot define an operator inside of Library("{self.ns}", "IMPL"), '
+                f'which registers kernels only; define it in Library("{self.ns}", "FRAGMENT")'
+            )
         if alias_analysis not in _ALIAS_ANALYSES:
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         if tags:
@@ -312,7 +319,8 @@ class Library:
         other there before; `allow_override` says that it is meant, and gives none, like
         override(); with `exclusive` it is refused.
 
-        Raises TypeError if `fn` is not callable, RuntimeError for what cannot be registered, and
+        Raises TypeError if `fn` is not callable, and if it is a function whose parameters no call
+        fits of an operator that is defined; RuntimeError for what cannot be registered, and
         for a kernel at Meta of an operator with one at CompositeImplicitAutograd, unless
         `allow_override`; and with `exclusive` if another library has a kernel there.
         """
@@ -334,6 +342,7 @@ class Library:
         if key == "Meta" and not allow_override:
             _refuse_meta_kernel(name)
         wants = _wants(with_keyset, with_next)
+        require_fit(name, function, with_keyset + with_next)
         target = self._target()
         covering = _REFUSED if exclusive else _MEANT if allow_override else _WARNS
         if target is not self._library and (name, key) in self._implemented:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _C
 from .._core import ops as _ops
+from .kernel_signature import require_fit
 from .library import _OUTERMOST, _function, _key_name, _provenance, _wants
 
 
@@ -81,8 +82,8 @@ class override:
     Dropping the object removes the kernels as well. Overrides may be removed in any order. Gives
     no warning. The overrides of one object are all made, or none.
 
-    Raises LookupError if there is no such operator or key, TypeError if `fn` is not callable
-    or `name` no text.
+    Raises LookupError if there is no such operator or key, TypeError if `fn` is not callable or
+    takes other arguments than an operator has, or `name` is no text.
     """
 
     def __init__(
@@ -117,6 +118,8 @@ class override:
 
     def _start(self, fn: "Callable[..., Any]") -> None:
         function = _function(fn)
+        for operator in self.operators:
+            require_fit(operator, function, self._wants.bit_count())
         former, self._former = self._former, None
         libraries: dict[str, _C.Library] = {}
         if former is not None and former._state == "live":

@@ -139,8 +139,9 @@ def test_B5_a_key_with_a_library_that_defines(ns):
 
 def test_B6_no_definition_in_a_library_of_kernels(ns):
     library = Library(ns, "IMPL")
-    assert message_of(RuntimeError, library.define, "foo() -> ()").startswith(
-        'def("foo() -> ()"): Cannot define an operator inside of an OPYARD_LIBRARY_IMPL block'
+    assert message_of(RuntimeError, library.define, "foo() -> ()") == (
+        f'def("foo() -> ()"): Cannot define an operator inside of Library("{ns}", "IMPL"), which '
+        f'registers kernels only; define it in Library("{ns}", "FRAGMENT")'
     )
 
 

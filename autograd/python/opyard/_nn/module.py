@@ -22,6 +22,7 @@ from .. import _C
 from .._autograd.modes import no_grad
 from .._core.ops import ops
 from .hooks import HookHandle, WatchedCall, checked
+from .keywords import require_known
 from .parameter import Parameter
 
 _M = TypeVar("_M", bound="Module")
@@ -41,6 +42,11 @@ class Module:
     _parameters: dict[str, "Parameter | None"]
     _buffers: dict[str, "_C.Tensor | None"]
     _modules: dict[str, "Module | None"]
+
+    def __new__(cls: "type[_M]", *args: Any, **kwargs: Any) -> "_M":
+        if kwargs:
+            require_known(cls, kwargs)
+        return object.__new__(cls)
 
     def __init__(self) -> None:
         vars(self).update(

@@ -1,11 +1,14 @@
 """Optimizer: the base class, which changes parameters by their gradients. See opyard.optim."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _C
 from .._autograd.modes import enable_grad, no_grad
+from .keywords import require_known
 from .module import drop_gradients
+
+_O = TypeVar("_O", bound="Optimizer")
 
 
 class Optimizer:
@@ -15,6 +18,11 @@ class Optimizer:
     between steps: `optimizer.param_groups[0]["lr"] = 0.01`. `state` has, for each parameter that
     was changed, what the next step needs. A subclass defines _update(), for one parameter.
     """
+
+    def __new__(cls: "type[_O]", *args: Any, **kwargs: Any) -> "_O":
+        if kwargs:
+            require_known(cls, kwargs)
+        return object.__new__(cls)
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         self.defaults = defaults

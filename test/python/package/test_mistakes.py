@@ -1,0 +1,161 @@
+"""test_mistakes.py: what people do wrong at first, and what they are told.
+
+Each row is a line of a program, the kind of the error and its whole message. Suspect what the
+message speaks of: names of the package in _core/ops.py, classes in _nn/keywords.py, kernels in
+_library/kernel_signature.py.
+"""
+
+import pytest
+
+import opyard
+from opyard import nn, ops, optim
+from opyard.library import Library, override
+
+pytestmark = pytest.mark.once
+
+x = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+SCHEMA = "mistakes::f(Tensor x, int n=1, *, float scale) -> Tensor"
+
+
+def implement(kernel, **options):
+    with Library("mistakes", "FRAGMENT") as library:
+        library.define(SCHEMA.partition("::")[2])
+        library.impl("f", kernel, "CPU", **options)
+
+
+def cover(kernel):
+    with Library("mistakes", "FRAGMENT") as library:
+        library.define(SCHEMA.partition("::")[2])
+        with override("mistakes::f", "CPU", kernel, with_next=True):
+            pass
+
+
+class Kernels:
+    def two(self, x):
+        return x
+
+
+NAMES = [
+    (
+        lambda: opyard.sum,
+        AttributeError,
+        "module 'opyard' has no attribute 'sum'; it is an operator: of a tensor x, x.sum(), or "
+        "opyard.ops.aten.sum",
+    ),
+    (lambda: opyard.numpyy, AttributeError, "module 'opyard' has no attribute 'numpyy'"),
+    (
+        lambda: ops.no_such_library.nms,
+        AttributeError,
+        "'_OpNamespace' 'no_such_library' object has no attribute 'nms': no library defines "
+        "operators of no_such_library; load one with opyard.load_library(path), or import the "
+        "package that has it",
+    ),
+    (
+        lambda: Library("mistakes", "IMPL").define("f() -> ()"),
+        RuntimeError,
+        'def("f() -> ()"): Cannot define an operator inside of Library("mistakes", "IMPL"), which '
+        'registers kernels only; define it in Library("mistakes", "FRAGMENT")',
+    ),
+]
+
+KEYWORDS = [
+    (
+        lambda: optim.SGD([x], learning_rate=0.1),
+        TypeError,
+        "SGD has no argument 'learning_rate'; 'lr' may be meant. Its arguments are: params, lr, "
+        "momentum, dampening, weight_decay, nesterov, maximize",
+    ),
+    (
+        lambda: nn.Linear(2, 2, biass=True),
+        TypeError,
+        "Linear has no argument 'biass'; 'bias' may be meant. Its arguments are: in_features, "
+        "out_features, bias",
+    ),
+    (
+        lambda: nn.ReLU(zzz=True),
+        TypeError,
+        "ReLU has no argument 'zzz'. Its arguments are: none",
+    ),
+]
+
+KERNELS = [
+    (
+        lambda: implement(lambda: x),
+        TypeError,
+        "mistakes::f: the kernel takes 0 arguments, and a call gives it at least 1 argument; the "
+        f"schema is {SCHEMA}",
+    ),
+    (
+        lambda: implement(lambda keys: x, with_keyset=True),
+        TypeError,
+        "mistakes::f: the kernel takes 1 argument, and a call gives it at least 2 arguments; the "
+        f"schema is {SCHEMA}",
+    ),
+    (
+        lambda: implement(lambda x, n, m: x),
+        TypeError,
+        "mistakes::f: the kernel needs 3 arguments, and a call gives it at most 2 arguments; the "
+        f"schema is {SCHEMA}",
+    ),
+    (
+        lambda: implement(lambda x, *, scale, other: x),
+        TypeError,
+        "mistakes::f: the kernel needs the keyword argument 'other', which no call gives it; the "
+        f"schema is {SCHEMA}",
+    ),
+    (
+        lambda: implement(lambda x, n=1: x),
+        TypeError,
+        "mistakes::f: the kernel does not take the keyword argument 'scale'; the schema is "
+        f"{SCHEMA}",
+    ),
+    (
+        lambda: implement(Kernels().two),
+        TypeError,
+        "mistakes::f: the kernel does not take the keyword argument 'scale'; the schema is "
+        f"{SCHEMA}",
+    ),
+    (
+        lambda: cover(lambda: x),
+        TypeError,
+        "mistakes::f: the kernel takes 0 arguments, and a call gives it at least 2 arguments; the "
+        f"schema is {SCHEMA}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "kind", "message"), [*NAMES, *KEYWORDS, *KERNELS])
+def test_a_mistake_is_answered_with_what_to_do(line, kind, message):
+    with pytest.raises(kind) as caught:
+        line()
+    assert str(caught.value) == message
+
+
+FITTING = [
+    lambda *args, **kwargs: x,
+    lambda x, *, scale: x,
+    lambda x, n, scale: x,
+    lambda x, n=1, *, scale=1.0, other=None: x,
+    lambda x, n=1, extra=None, **kwargs: x,
+    print,
+    Kernels,
+]
+
+
+@pytest.mark.parametrize("kernel", FITTING)
+def test_a_kernel_that_some_call_fits_is_taken(kernel):
+    implement(kernel)
+
+
+def test_a_kernel_before_its_definition_is_not_looked_at():
+    with Library("mistakes", "IMPL") as library:
+        library.impl("later", lambda: x, "CPU")
+
+
+def test_a_class_of_a_user_that_takes_any_keyword_takes_it():
+    class Net(nn.Module):
+        def __init__(self, **sizes):
+            super().__init__()
+            self.sizes = sizes
+
+    assert Net(hidden=3).sizes == {"hidden": 3}
