@@ -1,4 +1,4 @@
-"""Keyword arguments that a class of this package does not take: a refusal with those that it does."""
+"""Keyword arguments that a class here does not take: refused, with those that it does take."""
 
 import difflib
 import inspect
