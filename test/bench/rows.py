@@ -226,6 +226,12 @@ for _row, _path, _budget in (
         for _name, _what in _PUBLISHED
     ]
 
+# The same into JAX, jitted, over XLA's own arithmetic.
+PUBLISH_JAX = [
+    Row("publish_jax", "12", "published into JAX, over XLA's own x * 2: a call", RATIO, 1.2),
+    Row("publish_jax_backward", "12", "  forward and backward", INFORMATION),
+]
+
 ALL = (
     CPP
     + PYTHON
@@ -233,6 +239,7 @@ ALL = (
     + GRADIENTS
     + MODELS
     + PUBLISH
+    + PUBLISH_JAX
     + PROFILE
     + INTERPRETERS
     + FOOTPRINT

@@ -5,8 +5,8 @@
     tools/bench --repetitions 3     fewer repetitions: quicker, and less to be trusted
     tools/bench --json FILE         writes the figures too
     tools/bench --python 3.13       the Python rows on that CPython of the build
-    tools/bench --torch             installs PyTorch and tvm-ffi into build/venv-torch first; where
-                                    they are installed their figures are beside ours, also
+    tools/bench --torch             installs PyTorch, JAX and tvm-ffi into build/venv-torch first;
+                                    where they are installed their figures are beside ours, also
                                     without this
 
 Ends with how many rows keep their budget; the exit code is 1 where one is worse than five times
@@ -34,6 +34,7 @@ from rows import (
     OPERATORS,
     PROFILE_PYTHONS,
     PUBLISH,
+    PUBLISH_JAX,
     RATIO,
     Measured,
     Row,
@@ -125,11 +126,12 @@ def python_with(module: str, build: Path) -> Path | None:
 
 def install_peers(build: Path) -> None:
     folder = build.parent / "venv-torch"
-    if python_with("torch", build) is None or python_with("tvm_ffi", build) is None:
-        print(f"installing PyTorch and tvm-ffi into {folder.relative_to(ROOT)}", flush=True)
+    if any(python_with(module, build) is None for module in ("torch", "tvm_ffi", "jax")):
+        print(f"installing PyTorch, JAX and tvm-ffi into {folder.relative_to(ROOT)}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [folder / "bin/python", "-m", "pip", "install", "-q"]
-        subprocess.run([*pip, "torch==2.13.0", "apache-tvm-ffi", "numpy"], check=True)
+        packages = ["torch==2.13.0", "apache-tvm-ffi", "jax==0.10.2", "numpy"]
+        subprocess.run([*pip, *packages], check=True)
 
 
 @dataclass(frozen=True)
@@ -165,13 +167,14 @@ def measure_peer(peer: Peer, build: Path, rounds: int) -> dict[str, dict[str, fl
     return {f"{peer.name} {answer['version'].partition('+')[0]}": answer["nanoseconds"]}
 
 
-def measure_over_torch(
-    script: str, rows: list[Row], build: Path, rounds: int
+def measure_over(
+    module: str, script: str, rows: list[Row], build: Path, rounds: int
 ) -> tuple[dict[str, float], dict[str, str], dict[str, dict[str, float]]]:
-    """As measure_python(), over PyTorch's eager mode, and by name what its other modes take."""
-    python = python_with("torch", build)
+    """As measure_python(), over what a framework takes, such as PyTorch in its eager mode, and by
+    name what its other modes take."""
+    python = python_with(module, build)
     if python is None:
-        why = "it needs PyTorch, which --torch installs"
+        why = f"it needs the package {module}, which --torch installs"
         return {}, {row.key: why for row in rows}, {}
     done = subprocess.run(
         [python, HERE / script, f"--rounds={rounds}"],
@@ -310,7 +313,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     parser.add_argument("--python", metavar="VERSION", help="the CPython of the Python rows")
     parser.add_argument(
-        "--torch", action="store_true", help="install PyTorch and tvm-ffi where they are not"
+        "--torch", action="store_true", help="install PyTorch, JAX and tvm-ffi where they are not"
     )
     options = parser.parse_args()
     build = options.build.resolve()
@@ -333,8 +336,8 @@ def main() -> int:
     figures |= of_interpreters
     if options.torch:
         install_peers(build)
-    of_operators, without_operators, _ = measure_over_torch(
-        "operator_rows.py", OPERATORS, build, 5 * options.repetitions
+    of_operators, without_operators, _ = measure_over(
+        "torch", "operator_rows.py", OPERATORS, build, 5 * options.repetitions
     )
     figures |= of_operators
     os.sched_setaffinity(0, {cpu})
@@ -355,13 +358,18 @@ def main() -> int:
     figures |= measure_alone("gradient_rows.py", build, 10 * options.repetitions)
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
-    of_models, without, of_peers = measure_over_torch(
-        "model_rows.py", MODELS, build, 3 * options.repetitions
+    of_models, without, of_peers = measure_over(
+        "torch", "model_rows.py", MODELS, build, 3 * options.repetitions
     )
     figures |= of_models
     missing |= without
-    of_publishing, without, _ = measure_over_torch(
-        "publish_rows.py", PUBLISH, build, 5 * options.repetitions
+    of_publishing, without, _ = measure_over(
+        "torch", "publish_rows.py", PUBLISH, build, 5 * options.repetitions
+    )
+    figures |= of_publishing
+    missing |= without
+    of_publishing, without, _ = measure_over(
+        "jax", "jax_rows.py", PUBLISH_JAX, build, 12 * options.repetitions
     )
     figures |= of_publishing
     missing |= without
