@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """tools/method_stubs.py: writes pyfallback/opyard/_core/_tensor_methods.pyi from the built package.
 
-It says to type checkers what the operators of aten give as methods of Tensor. Run it with
-tools/python; --check compares.
+It says to type checkers what the operators of aten take and give as methods of Tensor: each
+overload, once more with NumPy's names where it has such arguments, and once more with arrays in
+place of Tensors. Run it with tools/python; --check compares.
 
 Exit code: 0, or 1 with --check if the file is another one.
 """
@@ -18,53 +19,123 @@ PACKAGE = Path(__file__).resolve().parent.parent / "pyfallback" / "opyard"
 FILE = PACKAGE / "_core" / "_tensor_methods.pyi"
 HEAD = '''"""Methods of Tensor that are operators of aten: tools/method_stubs.py writes it.
 
-It is for type checkers. A method whose overloads give different things is not here: what it gives
-is Any.
+It is for type checkers, and in one piece, since it is one class. A method that is not here gives
+Any. Arrays of other libraries are taken where a Tensor is, and what comes then is of their kind.
 """
 
-from typing import Any
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
+# pyright: reportOverlappingOverload=false
 
-from .._C import Tensor
-
-class TensorMethods:
 '''
+# Aliases, since methods are called int, float and bool, and lines would be long; wider ones first.
+ALIASES = {
+    "_SymSizes": (
+        "_abc.Sequence[_builtins.int | _opyard_symbolic.SymInt] | _builtins.int"
+        " | _opyard_symbolic.SymInt"
+    ),
+    "_Sizes": "_abc.Sequence[_builtins.int] | _builtins.int",
+    "_SymInt": "_builtins.int | _opyard_symbolic.SymInt",
+    "_Array": "_opyard_arrays.ForeignArray",
+    "_Tensor": "_opyard.Tensor",
+    "_dtype": "_opyard.dtype",
+    "_int": "_builtins.int",
+    "_float": "_builtins.float",
+    "_complex": "_builtins.complex",
+    "_bool": "_builtins.bool",
+    "_str": "_builtins.str",
+    "_Any": "_typing.Any",
+}
 LONGEST_LINE = 100
-NAMES = {"Tensor": "Tensor", "Tensor[]": "list[Tensor]"}
+NUMPYS_NAMES = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
 
 
-def result_of(op: object) -> "str | None":
-    """What an overload gives if it takes a Tensor first; "" if it does not."""
-    schema = op._schema
-    if not schema.arguments or str(schema.arguments[0].type) not in ("Tensor", "Tensor?"):
-        return ""
-    given = [NAMES.get(str(one.type)) for one in schema.returns]
-    if not given or None in given:
+def aliased(text: str) -> str:
+    for alias, written in ALIASES.items():
+        text = text.replace(written, alias)
+    return text.replace("'", '"')
+
+
+def definition(name: str, parameters: list[str], result: str) -> str:
+    """`def name(...) -> result: ...`, in lines as ruff would have them."""
+    parameters, result = [aliased(part) for part in parameters], aliased(result)
+    line = f"    def {name}({', '.join(parameters)}) -> {result}: ...\n"
+    if len(line) <= LONGEST_LINE + 1:
+        return line
+    inner = f"        {', '.join(parameters)}\n"
+    if len(inner) > LONGEST_LINE + 1:
+        inner = "".join(f"        {part},\n" for part in parameters)
+    return f"    def {name}(\n{inner}    ) -> {result}: ...\n"
+
+
+def spread(schema: object, parameters: tuple[str, ...]) -> "tuple[str, ...] | None":
+    """The same with ints one by one, as in x.reshape(2, 3), where a list of them is all that is
+    given by position."""
+    positional = [each for each in schema.arguments[1:] if not each.kwarg_only]
+    if len(positional) != 1 or not re.match(r"(SymInt|int)\[\d*\]$", str(positional[0].type)):
         return None
-    return given[0] if len(given) == 1 else f"tuple[{', '.join(given)}]"
+    receiver, sizes, *others = parameters
+    name = sizes.partition(":")[0]
+    kind = "_builtins.int" if str(positional[0].type).startswith("int") else ALIASES["_SymInt"]
+    return (receiver, f"*{name}: {kind}", *(each for each in others if each != "*"))
+
+
+def ways(packet: object) -> list[tuple[tuple[str, ...], str]]:
+    """How the method may be called, and what each way gives."""
+    from opyard._core.stub_files import array_parameters, method_parameters, result_type
+
+    found: dict[tuple[str, ...], str] = {}
+    others: dict[tuple[str, ...], str] = {}
+    of_arrays: dict[tuple[str, ...], str] = {}
+    for overload in packet.overloads():
+        schema = getattr(packet, overload)._schema
+        if not schema.arguments or str(schema.arguments[0].type) not in ("Tensor", "Tensor?"):
+            continue
+        if any(argument.kwarg_only and argument.is_write for argument in schema.arguments):
+            continue  # written as functions: opyard.ops.aten.add.out(x, y, out=z)
+        result = result_type(schema)
+        parameters = tuple(method_parameters(schema, {}))
+        renamed = tuple(method_parameters(schema, NUMPYS_NAMES))
+        found.setdefault(parameters, result)
+        for way in (renamed, spread(schema, parameters)):
+            if way is not None:
+                others.setdefault(way, result)
+        arrays = tuple(array_parameters(list(parameters)))
+        if arrays != parameters:
+            of_arrays.setdefault(arrays, "None" if result == "None" else "_typing.Any")
+    for way, result in [*others.items(), *of_arrays.items()]:
+        found.setdefault(way, result)
+    return list(found.items())
 
 
 def text() -> str:
     import opyard
+    from opyard._core.stub_files import IMPORTS
+    from opyard._tensor.methods import _DTYPES, _METHODS
 
     stub = (PACKAGE / "_C.pyi").read_text("utf-8")
     own = stub[stub.index("class Tensor(") : stub.index("\ndef tensor(")]
     listed = set(re.findall(r"^    (?:def )?(\w+)[(:]", own, re.MULTILINE))
-    from opyard._tensor.methods import _DTYPES
-
-    lines = [f"    def {name}(self) -> Tensor: ...\n" for name in sorted(_DTYPES)]
+    parts = [definition(name, ["self"], "_opyard.Tensor") for name in sorted(_DTYPES)]
     for name in sorted(set(dir(opyard.ops.aten)) - set(_DTYPES)):
         if name.startswith("_") or keyword.iskeyword(name) or name in listed:
             continue
-        packet = getattr(opyard.ops.aten, name)
-        results = {result_of(getattr(packet, one)) for one in packet.overloads()} - {""}
-        if len(results) == 1 and None not in results:
-            (result,) = results
-            line = f"    def {name}(self, *args: Any, **kwargs: Any) -> {result}: ...\n"
-            if len(line) > LONGEST_LINE + 1:
-                line = line.replace("(self, ", "(\n        self, ")
-                line = line.replace("Any) ->", "Any\n    ) ->")
-            lines.append(line)
-    return HEAD + "".join(lines)
+        if name in _METHODS:
+            anything = ["self", "*args: _typing.Any", "**kwargs: _typing.Any"]
+            parts.append(definition(name, anything, "_opyard.Tensor"))
+            continue
+        found = ways(getattr(opyard.ops.aten, name))
+        for parameters, result in found:
+            if len(found) > 1:
+                parts.append("    @_typing.overload\n")
+            parts.append(definition(name, list(parameters), result))
+    aliases = ""
+    for alias, written in ALIASES.items():
+        line = f"{alias}: _typing.TypeAlias = {written}\n"
+        if len(line) > LONGEST_LINE + 1:
+            line = line.replace(written, f"(\n    {written}\n)")
+        aliases += line
+    imports = IMPORTS.replace("from opyard import _C as _opyard_C\n", "")
+    return f"{HEAD}{imports}\n{aliases}\nclass TensorMethods:\n{''.join(parts)}"
 
 
 if __name__ == "__main__":

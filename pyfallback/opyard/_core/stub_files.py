@@ -7,6 +7,9 @@
 such a module is written beside it. Each operator has a class of its own, so that a checker knows
 its overloads by call and by name.
 
+[Arrays] What takes a Tensor takes arrays of other libraries as well, and then gives their kind: a
+second overload says so.
+
 [Package] `opyard-stubs` is a partial stub package (PEP 561) that describes opyard.ops itself. It
 goes where packages are installed.
 
@@ -15,7 +18,7 @@ called "int" and an operator "list".
 """
 
 import keyword
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +33,14 @@ _HEAD = """\
 # Made by python -m opyard stubs; do not edit.
 """
 
-_IMPORTS = """\
+IMPORTS = """\
 import builtins as _builtins
 import collections.abc as _abc
 import typing as _typing
 
 import opyard as _opyard
 from opyard import _C as _opyard_C
+from opyard._core import _array_types as _opyard_arrays
 from opyard._core import layout as _opyard_layout
 from opyard._tensor import symbolic as _opyard_symbolic
 """
@@ -55,6 +59,7 @@ _PLAIN = {
     "Future": "_opyard_C.Future",
     "None": "None",
 }
+_ARRAY = "_opyard_arrays.ForeignArray"
 # As an argument, and as a result.
 _WIDER = {
     "Device": ("_opyard.device | _builtins.str", "_opyard.device"),
@@ -118,17 +123,41 @@ def _is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
-def _parameters(schema: Any) -> str:
-    """Between the parentheses. The object itself comes first."""
+def array_parameters(parameters: "list[str]") -> "list[str]":
+    """The same with arrays in place of Tensors. See [Arrays]."""
+    return [part.replace(_PLAIN["Tensor"], _ARRAY) for part in parameters]
+
+
+def _parameters(schema: Any) -> "list[str]":
+    """What is between the parentheses of an operator. The object itself comes first."""
+    from .signatures import free_name
+
+    names = {argument.name for argument in schema.arguments}
+    return _listed(schema, schema.arguments, [free_name("self__", names), "/"], {})
+
+
+def method_parameters(schema: Any, renamed: "Mapping[str, str]") -> "list[str]":
+    """What is between the parentheses of the method: its first argument is the tensor. Arguments
+    may have other names there."""
+    from .signatures import free_name
+
+    arguments = schema.arguments[1:]
+    receiver = free_name("self", {argument.name for argument in arguments})
+    return _listed(schema, arguments, [receiver], renamed)
+
+
+def _listed(
+    schema: Any, arguments: "Sequence[Any]", parts: "list[str]", renamed: "Mapping[str, str]"
+) -> "list[str]":
+    """The parameters behind those that are there."""
     from .signatures import free_name
 
     names = {argument.name for argument in schema.arguments}
     args, kwargs = (f"{free_name(name, names)}: _typing.Any" for name in ("args", "kwargs"))
-    parts = [free_name("self__", names), "/"]
     named_only = False
     more = ""
-    for argument in schema.arguments:
-        name = argument.name
+    for argument in arguments:
+        name = renamed.get(argument.name, argument.name)
         if argument.kwarg_only and not named_only:
             if schema.is_vararg:
                 parts.append(f"*{args}")
@@ -139,7 +168,8 @@ def _parameters(schema: Any) -> str:
                 more = f"**{kwargs}"  # it can be given by ** only
                 continue
             # By position only, and so are all before it.
-            parts.remove("/")
+            if "/" in parts:
+                parts.remove("/")
             name = free_name(f"{name}_", names)
             names.add(name)
             parts += [f"{name}: {_type(argument.type, False)}", "/"]
@@ -154,10 +184,11 @@ def _parameters(schema: Any) -> str:
         parts.append(f"*{args}")
     if schema.is_vararg and named_only:
         parts.remove("*")
-    return ", ".join([*parts, more] if more else parts)
+    return [*parts, more] if more else parts
 
 
-def _result(schema: Any) -> str:
+def result_type(schema: Any) -> str:
+    """What a call gives, as a checker takes it."""
     types = [_type(result.type, True) for result in schema.returns]
     if schema.is_varret:
         return "_typing.Any"
@@ -176,15 +207,21 @@ def _docstring(text: str, indent: str) -> str:
     return f'{indent}"""{body}{end}"""\n'
 
 
-def _call(op: "_C.OpOverload", overloaded: bool) -> str:
+def _calls(ops: "Sequence[_C.OpOverload]") -> str:
+    """The ways to call these: with Tensors, in their order, then with arrays. See [Arrays]."""
     from .signatures import doc
 
-    schema = op._schema
-    decorator = "    @_typing.overload\n" if overloaded else ""
-    return (
-        f"{decorator}    def __call__({_parameters(schema)}) -> {_result(schema)}:\n"
-        + _docstring(doc(op), " " * 8)
-    )
+    with_tensors, with_arrays = [], []
+    for op in ops:
+        parameters, result = _parameters(op._schema), result_type(op._schema)
+        text = _docstring(doc(op), " " * 8)
+        with_tensors.append(f"    def __call__({', '.join(parameters)}) -> {result}:\n{text}")
+        of_arrays = array_parameters(parameters)
+        if of_arrays != parameters:
+            given = "None" if result == "None" else "_typing.Any"
+            with_arrays.append(f"    def __call__({', '.join(of_arrays)}) -> {given}:\n{text}")
+    ways = [*with_tensors, *with_arrays]
+    return "".join(f"    @_typing.overload\n{way}" if len(ways) > 1 else way for way in ways)
 
 
 def _class_of(base: str, overload: str = "") -> str:
@@ -197,10 +234,9 @@ def _classes(base: str, packet: "_C.OpOverloadPacket") -> str:
     text = ""
     ops = {overload: getattr(packet, overload) for overload in _ops.overload_names(packet)}
     for overload, op in ops.items():
-        text += f"class {_class_of(base, overload)}(_opyard_C.OpOverload):\n{_call(op, False)}\n"
+        text += f"class {_class_of(base, overload)}(_opyard_C.OpOverload):\n{_calls([op])}\n"
     text += f"class {_class_of(base)}(_opyard_C.OpOverloadPacket):\n"
-    for op in ops.values():
-        text += _call(op, len(ops) > 1)
+    text += _calls(list(ops.values()))
     for overload in ops:
         if _is_name(overload):
             text += f"    {overload}: {_class_of(base, overload)}\n"
@@ -224,7 +260,7 @@ def _packets(namespace: str) -> "dict[str, _C.OpOverloadPacket]":
 def stub_of(namespace: str) -> str:
     """The text of <namespace>.pyi. Raises LookupError if it has no operators. See [Module]."""
     packets = _packets(namespace)
-    text = f'{_HEAD}"""The operators of opyard.ops.{namespace}."""\n\n{_IMPORTS}\n'
+    text = f'{_HEAD}"""The operators of opyard.ops.{namespace}."""\n\n{IMPORTS}\n'
     for base, packet in packets.items():
         text += _classes(base, packet)
     return text + "".join(f"{base}: {_class_of(base)}\n" for base in packets)
@@ -256,7 +292,7 @@ def module_of(namespace: str) -> str:
 def package_of(namespaces: "Iterable[str]") -> "dict[str, str]":
     """The files of the stub package by name; raises as module_of() does. See [Package]."""
     files = {"py.typed": "partial\n"}
-    text = f'{_HEAD}"""opyard.ops, as it is with these libraries loaded."""\n\n{_IMPORTS}'
+    text = f'{_HEAD}"""opyard.ops, as it is with these libraries loaded."""\n\n{IMPORTS}'
     classes = ""
     for namespace in namespaces:
         _require_name(namespace)

@@ -61,7 +61,14 @@ def checked(folder, *files):
 
 
 def calls_in(text):
-    """The signatures of __call__, by the class's name."""
+    """The signatures of __call__, by the class's name, without those that take arrays."""
+    return {
+        name: [way for way in ways if "ForeignArray" not in way]
+        for name, ways in ways_to_call(text).items()
+    }
+
+
+def ways_to_call(text):
     return {
         node.name: [
             ast.unparse(item.args) + " -> " + ast.unparse(item.returns)
@@ -71,6 +78,23 @@ def calls_in(text):
         for node in ast.parse(text).body
         if isinstance(node, ast.ClassDef)
     }
+
+
+def test_F37_X8_what_takes_tensors_takes_arrays_of_others(library, ns):
+    for schema in (
+        "f(Tensor x, Tensor[] y=[]) -> Tensor",
+        "f.n(int x) -> int",
+        "g(Tensor x) -> ()",
+    ):
+        library.define(schema)
+    ways = ways_to_call(_stubs.stub_of(ns))
+    array = "_opyard_arrays.ForeignArray"
+    assert ways["_Packet_f"] == [
+        "self__, /, x: _opyard.Tensor, y: _abc.Sequence[_opyard.Tensor]=... -> _opyard.Tensor",
+        "self__, /, x: _builtins.int -> _builtins.int",
+        f"self__, /, x: {array}, y: _abc.Sequence[{array}]=... -> _typing.Any",
+    ]
+    assert ways["_Packet_g"][1] == f"self__, /, x: {array} -> None"
 
 
 def of(ns):
@@ -170,7 +194,8 @@ def test_F37_X8_overloads_stand_in_the_order_in_which_they_are_tried(library, ns
     assert [call.split(" -> ")[1] for call in calls_in(text)["_Packet_f"]] == [
         "_opyard.Tensor", "_builtins.int", "_builtins.str",
     ]  # fmt: skip
-    assert text.count("@_typing.overload") == 3
+    # Three of the packet, one of it with arrays, and two of f.z.
+    assert text.count("@_typing.overload") == 6
     for line in ("z: _Operator1_f_z", "default: _Operator1_f_default", "int: _Operator1_f_int"):
         assert f"    {line}\n" in text
     assert text.endswith("\nf: _Packet_f\n")
@@ -245,7 +270,7 @@ ops.add("a", x)
 ops.add.Tensor(x, x, beta=2)
 ops.no_such(x)
 """
-FAULTS = {7: "assignment", 8: "call-overload", 9: "call-arg", 10: "attr-defined"}
+FAULTS = {7: "assignment", 8: "call-overload", 9: "call-overload", 10: "attr-defined"}
 
 
 def faults(lines):

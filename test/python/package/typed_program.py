@@ -80,6 +80,10 @@ then: Future[str] = future.then(lambda done: str(done.value()))
 text: str = f"{y:.2f} {explain(opyard.ops.aten.neg, y)} {what_if('typed::twice', 'CPU')}"
 x = y + np.ones(1) + 1 - y
 reshaped: opyard.Tensor = y.reshape(1, 1).float()
+values, places = reshaped.max(0)
+means: opyard.Tensor = values.mean(axis=0, keepdims=True) + places.sum(dim=0, keepdim=True)
+turned: opyard.Tensor = reshaped.permute(1, 0).clamp(min=0.5).add(means, alpha=2)
+beside = turned.maximum(np.ones((1, 1), dtype=np.float32))  # an array, as what came
 made: opyard.Tensor = opyard.tensor([1], dtype=float, device="cpu")
 with override("typed::twice", "CPU", lambda x, times=2: x):
     pass
