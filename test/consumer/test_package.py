@@ -1,6 +1,9 @@
 """Protects the example of a wheel with C++ inside: pip builds it in isolation from our wheel."""
 
+import os
 import shutil
+import sys
+import zipfile
 from pathlib import Path
 
 from conftest import run
@@ -26,13 +29,21 @@ def test_entry_points_lead_cmake_and_pkg_config_here(wheel_python, package, tmp_
     assert (package / "pkgconfig" / "opyard.pc").is_file()
 
 
-def test_the_package_is_built_by_pip_in_isolation(wheel_python, tmp_path):
-    wheels = ROOT / "build" / "dist"
+def test_a_wheel_is_built_by_pip_in_isolation_and_is_for_many_systems(wheel_python, tmp_path):
     shutil.copytree(ROOT / "examples" / "package", tmp_path / "package")
     venv = tmp_path / "venv"
     run(wheel_python, "-m", "venv", venv, cwd=tmp_path)
     python = venv / "bin" / "python"
-    found = {"PIP_FIND_LINKS": wheels, "PIP_DISABLE_PIP_VERSION_CHECK": 1}
-    run(python, "-m", "pip", "install", "-q", tmp_path / "package", cwd=tmp_path, **found)
+    found = {"PIP_FIND_LINKS": ROOT / "build" / "dist", "PIP_DISABLE_PIP_VERSION_CHECK": 1}
+    build = ["-m", "pip", "wheel", "-q", "--no-deps", "-w", "built", "package"]
+    run(python, *build, cwd=tmp_path, **found)
+    [built] = (tmp_path / "built").glob("steps-*.whl")
+    repair = ["-m", "auditwheel", "repair", "--exclude", "libopyard.so", "-w", "dist", built]
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    run(sys.executable, *repair, cwd=tmp_path, PATH=programs)
+    [wheel] = (tmp_path / "dist").glob("steps-*.whl")
+    assert "-manylinux_" in wheel.name
+    assert not [name for name in zipfile.ZipFile(wheel).namelist() if "libopyard" in name]
+    run(python, "-m", "pip", "install", "-q", wheel, cwd=tmp_path, **found)
     program = "import opyard; print(opyard.ops.steps.count(opyard.tensor([1.0, -1.0, 2.0])))"
     assert run(python, "-c", program, cwd=tmp_path) == "2\n"
