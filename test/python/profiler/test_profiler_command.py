@@ -6,6 +6,8 @@ Suspect profiler/python/opyard/_profile/command.py, then profiler/python/tracer/
 import gzip
 import json
 import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -419,3 +421,45 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
     code, out, err = run(folder, "recover", "x.json.capture.2")
     assert (code, out) == (0, "")
     assert "time.sleep" in err
+
+
+def test_help_explains_every_option_and_has_examples(folder):
+    code, out, err = run(folder, "--help")
+    assert (code, err) == (0, "")
+    options = re.findall(r"^  (-.*?)(?:  +|\n +)(\S.*)", out, re.MULTILINE)
+    explained = {word for names, _ in options for word in re.findall(r"--[a-z-]+|-m\b", names)}
+    assert explained == {
+        "--help", "--output", "--format", "--include", "--exclude", "--max-depth", "-m",
+        "--min-duration", "--lines", "--no-c-calls", "--record-shapes", "--profile-memory",
+    }  # fmt: skip
+    assert out.count("\n  python -m opyard.profiler ") >= 6
+
+
+def test_a_folder_that_is_not_there_is_told_in_a_sentence(folder):
+    (folder / "program.py").write_text("print('not run')")
+    code, out, err = run(folder, "program.py", profiled=["-o", "nowhere/x.json"])
+    assert (code, out) == (1, "")
+    assert err == (
+        f"python -m opyard.profiler: the folder '{folder}/nowhere', in which the profile is to be "
+        "written, is not there: make it, or name another file\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["x.html", "x.json", "x.pstats"])
+def test_on_a_terminal_a_run_says_what_it_wrote_and_how_it_is_seen(folder, name):
+    (folder / "program.py").write_text("print('here')")
+    terminal, ours = pty.openpty()
+    command = [sys.executable, "-m", "opyard.profiler", "-o", name, "program.py"]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=ours, text=True)
+    os.close(ours)
+    said = os.read(terminal, 10_000).decode()
+    os.close(terminal)
+    assert (done.returncode, done.stdout) == (0, "here\n")
+    file = folder / name
+    assert said.startswith(f"opyard.profiler: wrote {file} (0.")
+    how = {
+        "x.html": f"python -m webbrowser -t {file}",
+        "x.json": "open https://ui.perfetto.dev and drop it there",
+        "x.pstats": f"python -m pstats {file}",
+    }
+    assert said.rstrip().endswith(f"To see it: {how[name]}")

@@ -33,21 +33,101 @@ python -m opyard.profiler [options] SCRIPT [argument ...]
        python -m opyard.profiler diff AFTER BEFORE
        python -m opyard.profiler recover FOLDER [-o FILE] [-f FORMAT]"""
 
+_EXAMPLES = """\
+examples:
+  python -m opyard.profiler program.py                        a table on the error output
+  python -m opyard.profiler -o profile.html program.py        a page for any browser
+  python -m opyard.profiler -o trace.json.gz -m package.tool  a trace for https://ui.perfetto.dev
+  python -m opyard.profiler --include mine --min-duration 100 -o slow.html program.py
+  python -m opyard.profiler diff after.json before.json -o diff.svg
+  python -m opyard.profiler recover profile.html.capture -o profile.html"""
+
+# What to do with a file, by its format.
+_OPENED_BY = {
+    "chrome": "open https://ui.perfetto.dev and drop it there",
+    "perfetto": "open https://ui.perfetto.dev and drop it there",
+    "speedscope": "open https://www.speedscope.app and drop it there",
+    "stacks": "open https://www.speedscope.app and drop it there, or hand it to flamegraph.pl",
+    "pstats": "python -m pstats {file}",
+    "html": "python -m webbrowser -t {file}",
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m opyard.profiler",
+        usage=_USAGE,
+        description="Runs a program, and shows where its time went.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    _add_output(parser)
+    add(
+        "--include",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="only this module or package, or files such as '*/test_*.py'; may be repeated",
+    )
+    add(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="not this module or package, or files such as '*/site-packages/*'; may be repeated",
+    )
+    add(
+        "--max-depth",
+        type=int,
+        metavar="N",
+        help="only the outermost N calls of each stack; what is deeper counts as theirs",
+    )
+    add(
+        "--min-duration",
+        type=float,
+        default=0.0,
+        metavar="MICROSECONDS",
+        help="no calls that are shorter; their time counts as their callers'",
+    )
+    add("--lines", action="store_true", help="note the line of each call")
+    add("--no-c-calls", action="store_true", help="leave functions in C out")
+    add("--record-shapes", action="store_true", help="note the shapes of operators' arguments")
+    add(
+        "--profile-memory",
+        action="store_true",
+        help="note what operators and Python allocate and free",
+    )
+    add(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="MODULE",
+        help="the program is a module, as in python -m; what follows is handed to it",
+    )
+    add("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where the profile is written to; without it a table goes to the error output",
+    )
+    parser.add_argument(
+        "-f",
+        "--format",
+        choices=FORMATS,
+        metavar="FORMAT",
+        help=f"of the file: {', '.join(FORMATS)}; else its ending says it",
+    )
+
 
 def _read_arguments(given: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m opyard.profiler", usage=_USAGE, allow_abbrev=False)
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the profile is written to")
-    parser.add_argument("-f", "--format", choices=FORMATS, help="else the ending of FILE says it")
-    parser.add_argument("--include", action="append", default=[], metavar="PATTERN")
-    parser.add_argument("--exclude", action="append", default=[], metavar="PATTERN")
-    parser.add_argument("--max-depth", type=int, metavar="N")
-    parser.add_argument("--min-duration", type=float, default=0.0, metavar="MICROSECONDS")
-    parser.add_argument("--lines", action="store_true", help="note the line of each call")
-    parser.add_argument("--no-c-calls", action="store_true", help="leave functions in C out")
-    parser.add_argument("--record-shapes", action="store_true")
-    parser.add_argument("--profile-memory", action="store_true")
-    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE")
-    parser.add_argument("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser = _parser()
     options = parser.parse_args(given)
     options.program = options.module or options.script
     if not options.program:
@@ -76,6 +156,11 @@ def _make_folder(output: str | None) -> str:
             os.mkdir(folder, 0o700)
         except FileExistsError:  # of a program that was killed
             n += 1
+        except FileNotFoundError:
+            raise SystemExit(
+                f"python -m opyard.profiler: the folder {os.path.dirname(base)!r}, in which the "
+                "profile is to be written, is not there: make it, or name another file"
+            ) from None
         except OSError as error:
             raise SystemExit(f"python -m opyard.profiler: {error}") from None
         else:
@@ -148,14 +233,26 @@ def _write(results: Results, output: str | None, format: str | None) -> None:
         sys.stderr.write(table)
     else:
         export(results._profile, results._metadata, output, format)
+        _say_written(output, format)
+
+
+def _say_written(output: str, format: str | None) -> None:
+    """Only to people: what reads the error output gets the program's own."""
+    try:
+        if not sys.stderr.isatty():
+            return
+        size = os.path.getsize(output) / 1e6
+        how = _OPENED_BY[format or format_of(output)].format(file=output)
+        sys.stderr.write(f"opyard.profiler: wrote {output} ({size:.1f} MB). To see it: {how}\n")
+    except (OSError, ValueError):  # the stream is closed, or the folder is gone
+        pass
 
 
 def _recover(given: list[str]) -> None:
     """What is left of a program that was killed."""
     parser = argparse.ArgumentParser("python -m opyard.profiler recover", allow_abbrev=False)
     parser.add_argument("folder", help="FILE.capture, or a file in it")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the profile is written to")
-    parser.add_argument("-f", "--format", choices=FORMATS, help="else the ending of FILE says it")
+    _add_output(parser)
     options = parser.parse_args(given)
     _choose_format(parser, options)
     folder = options.folder
