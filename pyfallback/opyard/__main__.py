@@ -1,6 +1,7 @@
 """`opyard-config`, `python -m opyard`: where the parts of Opyard are, one answer a line.
 
 c++ -std=c++20 $(opyard-config --cflags) demo.cpp $(opyard-config --libs) …
+c++ -std=c++20 $(opyard-config --cflags) demo.cpp $(opyard-config --libs models profiler) …
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
 cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 
@@ -9,6 +10,7 @@ cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 """
 
 import argparse
+import os
 import sys
 
 from opyard import _build_info
@@ -24,6 +26,19 @@ def _loops() -> str:
         return f"loops: {here.cpu_build()} (OPYARD_CPU takes {here.cpu_builds()})"
     except (AttributeError, OSError, RuntimeError, ValueError) as error:
         return f"loops: none, {error}"
+
+
+def _names() -> list[str]:
+    """The libraries, without what their names have in common."""
+    return [name.removeprefix("opyard_") for name in _build_info.libraries]
+
+
+def _linked(names: list[str]) -> list[str]:
+    """The files of these libraries and of those that they need, and where programs find them."""
+    known = {name.removeprefix("opyard_"): files for name, files in _build_info.libraries.items()}
+    files = list(dict.fromkeys(file for name in names for file in known[name]))
+    folders = dict.fromkeys(os.path.dirname(file) for file in files)
+    return [*files, *(f"-Wl,-rpath,{folder}" for folder in folders)]
 
 
 def main() -> None:
@@ -47,7 +62,14 @@ def main() -> None:
     parser.add_argument("--cmakedir", action="store_true", help="the folder of opyardConfig.cmake")
     parser.add_argument("--includedir", action="store_true", help="the folders of the C++ headers")
     parser.add_argument("--cflags", action="store_true", help="what a compiler is given")
-    parser.add_argument("--libs", action="store_true", help="what a linker is given")
+    parser.add_argument(
+        "--libs",
+        nargs="*",
+        choices=_names(),
+        metavar="NAME",
+        help="what a linker is given for these libraries, with a run path: "
+        f"{', '.join(_names())}; without a name, the file of the first alone",
+    )
     parser.add_argument("--library", action="store_true", help="the file of libopyard.so")
     parser.add_argument(
         "--kernels", action="store_true", help="the file of the CPU operator plugin"
@@ -56,7 +78,7 @@ def main() -> None:
         "--build-info", action="store_true", help="compiler, build type and options"
     )
     asked = parser.parse_args()
-    if not any(vars(asked).values()):
+    if not any(vars(asked).values()) and asked.libs is None:
         parser.print_help()
     if asked.version:
         print(_build_info.version)
@@ -68,8 +90,8 @@ def main() -> None:
         print(*_build_info.include_dirs, sep="\n")
     if asked.cflags:
         print(*(f"-I{folder}" for folder in _build_info.include_dirs))
-    if asked.libs:
-        print(_build_info.library)
+    if asked.libs is not None:
+        print(*_linked(asked.libs) if asked.libs else [_build_info.library])
     if asked.library:
         print(_build_info.library)
     if asked.kernels:

@@ -1,5 +1,6 @@
 """Protects the installed wheel: one folder that holds everything and needs nothing else."""
 
+import json
 import re
 import shutil
 import sys
@@ -129,6 +130,14 @@ def test_the_pc_file_moves_with_the_package(package, tmp_path):
 
 
 PRINTED = f"{VERSION}: 1.5 2.5"
+TRAINED = "gradient 0.5, calls seen"
+
+
+def check_programs(built, folder, **environment):
+    """Those of the project run with its library of operators."""
+    library = built / "liboperators.so"
+    for program, printed in (("consumer", PRINTED), ("train", TRAINED)):
+        assert run(built / program, library, cwd=folder, **environment).strip() == printed
 
 
 def test_a_library_of_operators_finds_it_through_pkg_config(build_info, package, tmp_path):
@@ -137,8 +146,25 @@ def test_a_library_of_operators_finds_it_through_pkg_config(build_info, package,
     shared = ["-shared", "-fPIC", "-o", "liboperators.so"]
     run(*COMPILE, PROJECT / "operators.cpp", *shared, *flags, cwd=tmp_path)
     run(*COMPILE, PROJECT / "consumer.cpp", "-o", "consumer", *flags, cwd=tmp_path)
-    library = tmp_path / "liboperators.so"
-    assert run("./consumer", library, cwd=tmp_path, LD_LIBRARY_PATH=package).strip() == PRINTED
+    names = ["opyard_autograd", "opyard_profiler"]
+    flags = run("pkg-config", "--cflags", "--libs", *names, cwd=tmp_path, **found).split()
+    run(*COMPILE, PROJECT / "train.cpp", "-o", "train", *flags, cwd=tmp_path)
+    check_programs(tmp_path, tmp_path, LD_LIBRARY_PATH=package)
+
+
+def test_opyard_config_links_libraries_with_a_run_path(wheel_python, tmp_path):
+    config = wheel_python.parent / "opyard-config"
+    flags = run(config, "--cflags", cwd=tmp_path).split()
+    for name, program, names in (
+        ("operators", "liboperators.so", []),
+        ("consumer", "consumer", ["opyard"]),
+        ("train", "train", ["autograd", "profiler"]),
+    ):
+        shared = ["-shared", "-fPIC"] if program.endswith(".so") else []
+        libs = run(config, "--libs", *names, cwd=tmp_path).split()
+        source = PROJECT / f"{name}.cpp"
+        run(*COMPILE, *shared, source, "-o", program, *flags, *libs, cwd=tmp_path)
+    check_programs(tmp_path, tmp_path)
 
 
 def test_a_meson_project_finds_it(build_info, tmp_path):
@@ -146,20 +172,25 @@ def test_a_meson_project_finds_it(build_info, tmp_path):
     built = tmp_path / "built"
     run(*meson(), "setup", built, PROJECT, cwd=tmp_path, **found)
     run(*meson(), "compile", "-C", built, cwd=tmp_path)
-    assert run(built / "consumer", built / "liboperators.so", cwd=tmp_path).strip() == PRINTED
+    check_programs(built, tmp_path)
 
 
 def test_a_meson_project_takes_it_as_a_subproject(tmp_path):
     shutil.copytree(PROJECT, tmp_path / "project")
     (tmp_path / "project/subprojects").mkdir()
     (tmp_path / "project/subprojects/opyard").symlink_to(ROOT)
-    options = [f"-Dopyard:{name}=false" for name in ("python", "kernels", "tests", "benchmarks")]
+    # Without the kernels, and whole: it is built from nothing here.
+    options = ["-Dopyard:kernels=false", "-Dunity=on", "-Dunity_size=25"]
     choices = ["--wrap-mode=nodownload", "--force-fallback-for=opyard"]
     printed = run(*meson(), "setup", "built", "project", *choices, *options, cwd=tmp_path)
     assert f"Dependency opyard for host machine found: YES {VERSION} (overridden)" in printed
     built = tmp_path / "built"
-    run(*meson(), "compile", "-C", built, "consumer", "operators", cwd=tmp_path)
-    assert run(built / "consumer", built / "liboperators.so", cwd=tmp_path).strip() == PRINTED
+    targets = json.loads(run(*meson(), "introspect", "--targets", built, cwd=tmp_path))
+    of_ours = {target["name"] for target in targets if target["subproject"] == "opyard"}
+    assert not [name for name in of_ours if name.startswith(("test", "bench", "_C", "_bind"))]
+    assert json.loads(run(*meson(), "introspect", "--tests", built, cwd=tmp_path)) == []
+    run(*meson(), "compile", "-C", built, "consumer", "operators", "train", cwd=tmp_path)
+    check_programs(built, tmp_path)
 
 
 def cmake(*words, folder):
@@ -175,7 +206,7 @@ def test_a_cmake_project_finds_it(build_info, tmp_path):
     built = tmp_path / "built"
     cmake("-S", PROJECT, "-B", built, where, f"-DWANTED_VERSION={VERSION}", folder=tmp_path)
     cmake("--build", built, folder=tmp_path)
-    assert run(built / "consumer", built / "liboperators.so", cwd=tmp_path).strip() == PRINTED
+    check_programs(built, tmp_path)
     assert run(built / "consumer_c", cwd=tmp_path).strip() == VERSION
 
 
@@ -187,6 +218,19 @@ def test_the_cmake_file_moves_with_the_package(package, tmp_path):
     cmake("--build", built, folder=tmp_path)
     places = dynamic(built / "consumer", "RUNPATH", tmp_path)
     assert [Path(place).resolve() for place in places] == [moved]
+
+
+def test_cmake_says_which_component_is_missing(build_info, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(ask NONE)\n"
+        "find_package(opyard QUIET COMPONENTS jit remote)\n"
+        'message(STATUS "found: ${opyard_FOUND}, ${opyard_NOT_FOUND_MESSAGE}")\n'
+    )
+    where = f"-Dopyard_DIR={build_info['cmake_dir']}"
+    printed = cmake("-S", tmp_path, "-B", tmp_path / "built", where, folder=tmp_path)
+    assert "found: 0, this Opyard has no component remote" in printed or (
+        "found: FALSE, this Opyard has no component remote" in printed
+    )
 
 
 def test_the_cmake_file_knows_which_versions_it_serves(build_info, tmp_path):

@@ -14,6 +14,7 @@ opyard::Tensor halve(const opyard::Tensor& x) {
 OPYARD_LIBRARY(consumer, m) {
   m.def("halve(Tensor x) -> Tensor");
   m.impl("halve", opyard::DispatchKey::CPU, &halve);
+  m.derivative("halve", {{"x", "halve(grad)"}});
 }
 
 }  // namespace

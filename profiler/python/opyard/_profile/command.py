@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--profile-memory",
         action="store_true",
-        help="note what operators and Python allocate and free",
+        help="note what memory tensors take and give back",
     )
     add(
         "-m",
