@@ -180,7 +180,7 @@ def test_a_meson_project_takes_it_as_a_subproject(tmp_path):
     (tmp_path / "project/subprojects").mkdir()
     (tmp_path / "project/subprojects/opyard").symlink_to(ROOT)
     # Without the kernels, and whole: it is built from nothing here.
-    options = ["-Dopyard:kernels=false", "-Dunity=on", "-Dunity_size=25"]
+    options = ["-Dopyard:kernels=false", "-Dunity=on", "-Dunity_size=25", "-Dbuildtype=plain"]
     choices = ["--wrap-mode=nodownload", "--force-fallback-for=opyard"]
     printed = run(*meson(), "setup", "built", "project", *choices, *options, cwd=tmp_path)
     assert f"Dependency opyard for host machine found: YES {VERSION} (overridden)" in printed
