@@ -12,6 +12,7 @@ cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 import argparse
 import os
 import sys
+from typing import NoReturn
 
 from opyard import _build_info
 
@@ -103,6 +104,11 @@ def main() -> None:
             print(f"{name}: {value}")
         print(_loops())
     return None
+
+
+def become_program() -> NoReturn:
+    """`opyard-run` of a wheel: the program that needs no Python, in place of this process."""
+    os.execv(_build_info.program, ["opyard-run", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def test_a_wheel_is_built_by_pip_in_isolation_and_is_for_many_systems(wheel_pyth
     run(wheel_python, "-m", "venv", venv, cwd=tmp_path)
     python = venv / "bin" / "python"
     found = {"PIP_FIND_LINKS": ROOT / "build" / "dist", "PIP_DISABLE_PIP_VERSION_CHECK": 1}
-    build = ["-m", "pip", "wheel", "-q", "--no-deps", "-w", "built", "package"]
+    build = ["-m", "pip", "wheel", "-q", "--no-deps", "-w", "built", "./package"]
     run(python, *build, cwd=tmp_path, **found)
     [built] = (tmp_path / "built").glob("steps-*.whl")
     repair = ["-m", "auditwheel", "repair", "--exclude", "libopyard.so", "-w", "dist", built]

@@ -266,3 +266,35 @@ def meson():
 def test_python_m_opyard_says_where_things_lie(wheel_python, option, tmp_path):
     printed = run(wheel_python, "-m", "opyard", option, cwd=tmp_path).strip()
     assert Path(printed).exists(), printed
+
+
+def write_model(wheel_python, folder):
+    """A model that doubles, and an input and its answer, as files."""
+    program = (
+        "import numpy, opyard\n"
+        "graph = opyard.jit.parse_ir('graph(%x : Tensor):\\n  %y : Tensor = aten::add(%x, %x)\\n'\n"
+        "    '  return (%y)\\n')\n"
+        "opyard.jit.save(graph, 'model.safetensors')\n"
+        "numpy.save('x.npy', numpy.float32([1, 2])); numpy.save('y.npy', numpy.float32([2, 4]))\n"
+    )
+    run(wheel_python, "-c", program, cwd=folder)
+
+
+CHECKED = ["model.safetensors", "--input", "x.npy", "--check", "y.npy"]
+
+
+def test_the_program_that_needs_no_python_is_in_the_wheel(wheel_python, tmp_path):
+    write_model(wheel_python, tmp_path)
+    run(wheel_python.parent / "opyard-run", *CHECKED, cwd=tmp_path)
+
+
+def test_that_program_is_an_archive_of_its_own(wheel_python, tmp_path):
+    write_model(wheel_python, tmp_path)
+    run(ROOT / "tools/run-archive", cwd=tmp_path)
+    [archive] = (ROOT / "build/dist").glob("opyard-run-*.tar.xz")
+    assert archive.stat().st_size < 5_000_000
+    run("tar", "-xf", archive, cwd=tmp_path)
+    [folder] = tmp_path.glob("opyard-run-*")
+    run("env", "-i", folder / "bin/opyard-run", *CHECKED, cwd=tmp_path)
+    needed = {name for file in folder.rglob("*.so") for name in dynamic(file, "NEEDED", tmp_path)}
+    assert needed <= SYSTEM_LIBRARIES | {path.name for path in folder.glob("*.so")}
