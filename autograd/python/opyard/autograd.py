@@ -13,6 +13,7 @@ backward is Python is a Function. See the guide on gradients.
 
 from . import _gradients
 from ._autograd.errors import GradientError, GradientTypeError
+from ._autograd.formulas import check_formulas, formulas
 from ._autograd.functions import (
     Function,
     FunctionCtx,
@@ -33,12 +34,7 @@ from ._autograd.modes import (
 from ._autograd.pullbacks import add_pullback, create_eval
 from ._autograd.runs import backward, grad, increment_version
 from ._core import late as _late
-from ._gradients import (
-    check_formulas,
-    check_formulas_at_registration,
-    formulas,
-    queue_callback,
-)
+from ._gradients import check_formulas_at_registration, queue_callback
 
 __all__ = [
     "Function",

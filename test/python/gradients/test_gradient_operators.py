@@ -127,13 +127,25 @@ def test_X31_a_derivative_is_a_line():
         lib.derivative("scaled", {"z": "grad"})
 
 
+def test_X31_formulas_are_found_by_operator_packet_and_name():
+    assert autograd.formulas("aten::relu") == autograd.formulas(opyard.ops.aten.relu.default)
+    assert autograd.formulas(opyard.ops.aten.relu) is not None
+    with pytest.raises(TypeError, match="has several overloads"):
+        autograd.formulas(opyard.ops.aten.add)
+    for op in ("aten::relu", opyard.ops.aten.relu, opyard.ops.aten.add, opyard.ops.aten.sum):
+        autograd.check_formulas(op)
+    for op in ("aten::argmax", opyard.ops.aten.argmax):
+        with pytest.raises(LookupError, match="aten::argmax.* has no derivative"):
+            autograd.check_formulas(op)
+
+
 def test_X31_a_wrong_formula_is_shown_with_its_place(formulas_unread):
     lib = Library("gradwrong", "DEF")
     lib.define("one(Tensor x) -> Tensor")
     lib.impl("one", lambda x: x * 1, "CPU")
     lib.derivative("one", {"x": "grad * y"})
     with pytest.raises(ValueError, match="the derivative of gradwrong::one for x") as raised:
-        autograd.check_formulas(opyard.ops.gradwrong.one.default)
+        autograd.check_formulas(opyard.ops.gradwrong.one)
     assert "^" in str(raised.value)
     with pytest.raises(ValueError, match="the derivative of gradwrong::one for x"):
         opyard.ops.gradwrong.one(leaf([1.0]))
