@@ -234,10 +234,11 @@ def __getattr__(name: str) -> object:
         __import__(f"{__name__}.{name}")
         return _sys.modules[f"{__name__}.{name}"]
     from ._core import late
-    from ._core.ops import missing_function
 
     if name not in _LATE:
-        raise missing_function(name)
+        from ._core.ops import MissingName
+
+        raise MissingName(f"module {__name__!r} has no attribute {name!r}", name=name)
     return late.attribute(globals(), _LATE, name)
 
 

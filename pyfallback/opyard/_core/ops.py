@@ -280,12 +280,36 @@ def _nothing_in(namespace: str) -> str:
     )
 
 
-def missing_function(name: str) -> AttributeError:
-    """The error for a name that `opyard` itself has not, with the operator of that name."""
-    text = f"module 'opyard' has no attribute {name!r}"
-    if not name.startswith("_") and find_aten(name) is not None:
-        text += f"; it is an operator: of a tensor x, x.{name}(), or opyard.ops.aten.{name}"
-    return AttributeError(text, name=name)
+class MissingName(AttributeError):
+    """A name that `opyard` itself has not; its text names the operator that is called so.
+
+    It is looked for when the text is read: most who ask only want to know if the name is there.
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        name = self.name
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            return text
+        try:
+            return text + _where_it_is(name)
+        except Exception:  # the kernels cannot be loaded
+            return text
+
+
+def _where_it_is(name: str) -> str:
+    if not callable(getattr(_C.Tensor, name, len)):
+        return f"; it is an attribute of tensors: x.{name}"
+    packet = find_aten(name)
+    if packet is None:
+        return ""
+    found = f"; it is an operator: opyard.ops.aten.{name}"
+    if isinstance(packet, _C.OpOverloadPacket):
+        schemas = [getattr(packet, one)._schema for one in overload_names(packet)]
+        firsts = {str(one.arguments[0].type) for one in schemas if one.arguments}
+        if not firsts & {"Tensor", "Tensor?"}:
+            return found
+    return f"{found}, or x.{name}() of a tensor x"
 
 
 class _OpNamespace(_C.NameSpace):

@@ -319,10 +319,10 @@ class Library:
         other there before; `allow_override` says that it is meant, and gives none, like
         override(); with `exclusive` it is refused.
 
-        Raises TypeError if `fn` is not callable, and if it is a function whose parameters no call
-        fits of an operator that is defined; RuntimeError for what cannot be registered, and
-        for a kernel at Meta of an operator with one at CompositeImplicitAutograd, unless
-        `allow_override`; and with `exclusive` if another library has a kernel there.
+        Raises TypeError if `fn` is not callable, and if it is a Python function to whose parameters
+        no call of the operator fits, as far as that is defined; RuntimeError for what cannot be
+        registered, and for a kernel at Meta of an operator with one at CompositeImplicitAutograd,
+        unless `allow_override`; and with `exclusive` if another library has a kernel there.
         """
         if exclusive and allow_override:
             raise TypeError("impl: exclusive=True and allow_override=True exclude each other")
@@ -342,7 +342,8 @@ class Library:
         if key == "Meta" and not allow_override:
             _refuse_meta_kernel(name)
         wants = _wants(with_keyset, with_next)
-        require_fit(name, function, with_keyset + with_next)
+        if not self._is_reloading:  # the definition may be one that is about to be replaced
+            require_fit(name, function, bool(with_keyset) + bool(with_next))
         target = self._target()
         covering = _REFUSED if exclusive else _MEANT if allow_override else _WARNS
         if target is not self._library and (name, key) in self._implemented:

@@ -82,8 +82,8 @@ class override:
     Dropping the object removes the kernels as well. Overrides may be removed in any order. Gives
     no warning. The overrides of one object are all made, or none.
 
-    Raises LookupError if there is no such operator or key, TypeError if `fn` is not callable or
-    takes other arguments than an operator has, or `name` is no text.
+    Raises LookupError if there is no such operator or key, TypeError if `fn` is not callable, or
+    is a Python function to whose parameters no call of an operator fits, or `name` is no text.
     """
 
     def __init__(
@@ -118,8 +118,9 @@ class override:
 
     def _start(self, fn: "Callable[..., Any]") -> None:
         function = _function(fn)
-        for operator in self.operators:
-            require_fit(operator, function, self._wants.bit_count())
+        if self._former is None:  # not in a reload
+            for operator in self.operators:
+                require_fit(operator, function, self._wants.bit_count())
         former, self._former = self._former, None
         libraries: dict[str, _C.Library] = {}
         if former is not None and former._state == "live":

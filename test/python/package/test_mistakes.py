@@ -5,6 +5,8 @@ message speaks of: names of the package in _core/ops.py, classes in _nn/keywords
 _library/kernel_signature.py.
 """
 
+import importlib
+
 import pytest
 
 import opyard
@@ -39,8 +41,18 @@ NAMES = [
     (
         lambda: opyard.sum,
         AttributeError,
-        "module 'opyard' has no attribute 'sum'; it is an operator: of a tensor x, x.sum(), or "
-        "opyard.ops.aten.sum",
+        "module 'opyard' has no attribute 'sum'; it is an operator: opyard.ops.aten.sum, or x.sum() "
+        "of a tensor x",
+    ),
+    (
+        lambda: opyard.einsum,
+        AttributeError,
+        "module 'opyard' has no attribute 'einsum'; it is an operator: opyard.ops.aten.einsum",
+    ),
+    (
+        lambda: opyard.mT,
+        AttributeError,
+        "module 'opyard' has no attribute 'mT'; it is an attribute of tensors: x.mT",
     ),
     (lambda: opyard.numpyy, AttributeError, "module 'opyard' has no attribute 'numpyy'"),
     (
@@ -74,7 +86,7 @@ KEYWORDS = [
     (
         lambda: nn.ReLU(zzz=True),
         TypeError,
-        "ReLU has no argument 'zzz'. Its arguments are: none",
+        "ReLU has no argument 'zzz'. It takes none by name",
     ),
 ]
 
@@ -82,20 +94,26 @@ KERNELS = [
     (
         lambda: implement(lambda: x),
         TypeError,
-        "mistakes::f: the kernel takes 0 arguments, and a call gives it at least 1 argument; the "
-        f"schema is {SCHEMA}",
+        "mistakes::f: the kernel takes 0 arguments of the operator, and a call gives it at least 1"
+        f"; the schema is {SCHEMA}",
     ),
     (
         lambda: implement(lambda keys: x, with_keyset=True),
         TypeError,
-        "mistakes::f: the kernel takes 1 argument, and a call gives it at least 2 arguments; the "
+        "mistakes::f: the kernel takes 0 arguments of the operator, and a call gives it at least 1"
+        f"; the schema is {SCHEMA}",
+    ),
+    (
+        lambda: implement(lambda: x, with_keyset=True),
+        TypeError,
+        "mistakes::f: the kernel takes 0 arguments, and gets 1 before those of the operator; the "
         f"schema is {SCHEMA}",
     ),
     (
         lambda: implement(lambda x, n, m: x),
         TypeError,
-        "mistakes::f: the kernel needs 3 arguments, and a call gives it at most 2 arguments; the "
-        f"schema is {SCHEMA}",
+        "mistakes::f: the kernel needs 3 arguments of the operator, and a call gives it at most 2; "
+        f"the schema is {SCHEMA}",
     ),
     (
         lambda: implement(lambda x, *, scale, other: x),
@@ -116,10 +134,10 @@ KERNELS = [
         f"{SCHEMA}",
     ),
     (
-        lambda: cover(lambda: x),
+        lambda: cover(lambda call_next: x),
         TypeError,
-        "mistakes::f: the kernel takes 0 arguments, and a call gives it at least 2 arguments; the "
-        f"schema is {SCHEMA}",
+        "mistakes::f: the kernel takes 0 arguments of the operator, and a call gives it at least 1"
+        f"; the schema is {SCHEMA}",
     ),
 ]
 
@@ -159,3 +177,55 @@ def test_a_class_of_a_user_that_takes_any_keyword_takes_it():
             self.sizes = sizes
 
     assert Net(hidden=3).sizes == {"hidden": 3}
+
+
+def test_asking_whether_the_package_has_a_name_loads_nothing(run_program):
+    done = run_program(
+        """
+        import opyard
+        before = opyard.loaded_libraries()
+        assert not hasattr(opyard, "no_such") and getattr(opyard, "\\udc80", 5) == 5
+        assert opyard.loaded_libraries() == before
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_classes_of_users_are_made_as_python_makes_them():
+    class Single:
+        made = None
+
+        def __new__(cls, *args, **kwargs):
+            cls.made = cls.made or super().__new__(cls)
+            return cls.made
+
+    class Shared(nn.Module, Single):
+        pass
+
+    class Named(nn.Module, dict):
+        def __init__(self, cls):
+            super().__init__()
+            self.kind = cls
+
+    assert Shared() is Shared()
+    assert Named(cls=3).kind == 3
+    with pytest.raises(TypeError, match="has no argument 'size'. It takes none by name"):
+        Shared(size=3)
+
+
+RELOADED = """
+from opyard.library import Library
+lib = Library("mistakes_reloaded", "FRAGMENT")
+lib.impl("f", lambda {parameters}: x, "CPU")
+lib.define("f({schema}) -> Tensor")
+"""
+
+
+def test_a_reload_may_change_kernel_and_schema_in_either_order(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "mistakes_reloaded.py"
+    file.write_text(RELOADED.format(parameters="x", schema="Tensor x"))
+    module = importlib.import_module("mistakes_reloaded")
+    file.write_text(RELOADED.format(parameters="x, n", schema="Tensor x, int n") + "# longer")
+    importlib.reload(module)
+    assert "int n" in ops.mistakes_reloaded.f.default.declaration

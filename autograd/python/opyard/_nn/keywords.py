@@ -1,10 +1,10 @@
 """Keyword arguments that a class here does not take: refused, with those that it does take."""
 
-import difflib
-import inspect
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable
+from typing import Any
 
-# What other libraries call some of them.
+# Names that other libraries have for arguments of these classes.
 _CALLED_HERE = {
     "axis": "dim",
     "epsilon": "eps",
@@ -18,21 +18,41 @@ _CALLED_HERE = {
     "strides": "stride",
     "use_bias": "bias",
 }
+_VARKEYWORDS = 0x08  # of code objects, as in inspect
 
 
-def require_known(cls: type, given: Iterable[str]) -> None:
-    """Raises TypeError for the first name that is no parameter of the class's `__init__`, with the
-    name that may be meant, and all that there are. What takes **kwargs takes any."""
-    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
-    if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
-        return
+def naming_arguments(init: Callable[..., None]) -> Callable[..., None]:
+    """An `__init__` that raises TypeError for the first keyword that is none of its parameters,
+    with the name that may be meant, and all that there are. One with **kwargs stays as it is."""
+    code = init.__code__
+    if code.co_flags & _VARKEYWORDS:
+        return init
     known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    for name in given:
-        if name in known:
-            continue
-        meant = _CALLED_HERE.get(name)
-        if meant not in known:
-            meant = next(iter(difflib.get_close_matches(name, known, 1)), None)
-        hint = f"; {meant!r} may be meant" if meant else ""
-        has = ", ".join(known) or "none"
-        raise TypeError(f"{cls.__name__} has no argument {name!r}{hint}. Its arguments are: {has}")
+    accepted = frozenset(known)
+
+    @functools.wraps(init)
+    def checked(self: Any, /, *args: Any, **kwargs: Any) -> None:
+        if kwargs and not accepted.issuperset(kwargs):
+            raise TypeError(_refusal(type(self).__name__, known, kwargs))
+        init(self, *args, **kwargs)
+
+    return checked
+
+
+def name_arguments_of(cls: type) -> None:
+    """Gives a class of this package such an `__init__`, if it has one of its own."""
+    init = vars(cls).get("__init__")
+    if init is not None and cls.__module__.partition(".")[0] == "opyard":
+        cls.__init__ = naming_arguments(init)  # type: ignore[misc]
+
+
+def _refusal(name: str, known: tuple[str, ...], given: dict[str, Any]) -> str:
+    import difflib
+
+    unknown = next(each for each in given if each not in known)
+    meant = _CALLED_HERE.get(unknown)
+    if meant not in known:
+        meant = next(iter(difflib.get_close_matches(unknown, known, 1)), None)
+    hint = f"; {meant!r} may be meant" if meant else ""
+    has = f"Its arguments are: {', '.join(known)}" if known else "It takes none by name"
+    return f"{name} has no argument {unknown!r}{hint}. {has}"

@@ -22,7 +22,7 @@ from .. import _C
 from .._autograd.modes import no_grad
 from .._core.ops import ops
 from .hooks import HookHandle, WatchedCall, checked
-from .keywords import require_known
+from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
 
 _M = TypeVar("_M", bound="Module")
@@ -43,11 +43,11 @@ class Module:
     _buffers: dict[str, "_C.Tensor | None"]
     _modules: dict[str, "Module | None"]
 
-    def __new__(cls: "type[_M]", *args: Any, **kwargs: Any) -> "_M":
-        if kwargs:
-            require_known(cls, kwargs)
-        return object.__new__(cls)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name_arguments_of(cls)
 
+    @naming_arguments
     def __init__(self) -> None:
         vars(self).update(
             training=True,

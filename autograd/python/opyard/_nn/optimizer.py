@@ -1,14 +1,12 @@
 """Optimizer: the base class, which changes parameters by their gradients. See opyard.optim."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import _C
 from .._autograd.modes import enable_grad, no_grad
-from .keywords import require_known
+from .keywords import name_arguments_of
 from .module import drop_gradients
-
-_O = TypeVar("_O", bound="Optimizer")
 
 
 class Optimizer:
@@ -19,10 +17,9 @@ class Optimizer:
     was changed, what the next step needs. A subclass defines _update(), for one parameter.
     """
 
-    def __new__(cls: "type[_O]", *args: Any, **kwargs: Any) -> "_O":
-        if kwargs:
-            require_known(cls, kwargs)
-        return object.__new__(cls)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name_arguments_of(cls)
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         self.defaults = defaults
