@@ -8,6 +8,7 @@ place of Tensors. Run it with tools/python; --check compares.
 Exit code: 0, or 1 with --check if the file is another one.
 """
 
+import inspect
 import keyword
 import re
 import sys
@@ -35,9 +36,9 @@ ALIASES = {
     ),
     "_Sizes": "_abc.Sequence[_builtins.int] | _builtins.int",
     "_SymInt": "_builtins.int | _opyard_symbolic.SymInt",
-    "_Array": "_opyard_arrays.ForeignArray",
+    "_Array": "_opyard_arrays.ForeignArray | _builtins.complex",
     "_Tensor": "_opyard.Tensor",
-    "_dtype": "_opyard.dtype",
+    "_dtype": "_opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType",
     "_int": "_builtins.int",
     "_float": "_builtins.float",
     "_complex": "_builtins.complex",
@@ -46,7 +47,11 @@ ALIASES = {
     "_Any": "_typing.Any",
 }
 LONGEST_LINE = 100
-NUMPYS_NAMES = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
+NUMPYS_NAMES = [
+    {"dim": "axis", "dims": "axis", "keepdim": "keepdims"},
+    {"dim": "axis", "dims": "axis"},
+    {"keepdim": "keepdims"},
+]
 
 
 def aliased(text: str) -> str:
@@ -94,17 +99,36 @@ def ways(packet: object) -> list[tuple[tuple[str, ...], str]]:
             continue  # written as functions: opyard.ops.aten.add.out(x, y, out=z)
         result = result_type(schema)
         parameters = tuple(method_parameters(schema, {}))
-        renamed = tuple(method_parameters(schema, NUMPYS_NAMES))
         found.setdefault(parameters, result)
-        for way in (renamed, spread(schema, parameters)):
-            if way is not None:
-                others.setdefault(way, result)
-        arrays = tuple(array_parameters(list(parameters)))
+        for names in NUMPYS_NAMES:
+            others.setdefault(tuple(method_parameters(schema, names)), result)
+        if (one_by_one := spread(schema, parameters)) is not None:
+            others.setdefault(one_by_one, result)
+        # A number is one element of the dtype that the tensor has.
+        arrays = tuple(
+            part.replace("_opyard_arrays.ForeignArray", ALIASES["_Array"])
+            for part in array_parameters(list(parameters))
+        )
         if arrays != parameters:
             of_arrays.setdefault(arrays, "None" if result == "None" else "_typing.Any")
     for way, result in [*others.items(), *of_arrays.items()]:
         found.setdefault(way, result)
     return list(found.items())
+
+
+RESULTS_OF_PYTHON = {"Tensor": "_opyard.Tensor", "bool": "_builtins.bool", "int": "_builtins.int"}
+
+
+def of_python(name: str, method: object) -> str:
+    """The definition of a method that Python makes of operators."""
+    signature = inspect.signature(method)
+    parameters = ["self"]
+    for one in list(signature.parameters.values())[1:]:
+        if one.kind is one.KEYWORD_ONLY and "*" not in parameters:
+            parameters.append("*")
+        default = "" if one.default is one.empty else " = ..."
+        parameters.append(f"{one.name}: _typing.Any{default}")
+    return definition(name, parameters, RESULTS_OF_PYTHON[signature.return_annotation.__name__])
 
 
 def text() -> str:
@@ -116,12 +140,11 @@ def text() -> str:
     own = stub[stub.index("class Tensor(") : stub.index("\ndef tensor(")]
     listed = set(re.findall(r"^    (?:def )?(\w+)[(:]", own, re.MULTILINE))
     parts = [definition(name, ["self"], "_opyard.Tensor") for name in sorted(_DTYPES)]
-    for name in sorted(set(dir(opyard.ops.aten)) - set(_DTYPES)):
+    for name in sorted({*dir(opyard.ops.aten), *_METHODS} - set(_DTYPES)):
         if name.startswith("_") or keyword.iskeyword(name) or name in listed:
             continue
         if name in _METHODS:
-            anything = ["self", "*args: _typing.Any", "**kwargs: _typing.Any"]
-            parts.append(definition(name, anything, "_opyard.Tensor"))
+            parts.append(of_python(name, _METHODS[name]))
             continue
         found = ways(getattr(opyard.ops.aten, name))
         for parameters, result in found:

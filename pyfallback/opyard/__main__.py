@@ -66,6 +66,8 @@ def main() -> None:
     parser.add_argument(
         "--libs",
         nargs="*",
+        action="extend",
+        type=lambda name: name.removeprefix("opyard_"),
         choices=_names(),
         metavar="NAME",
         help="what a linker is given for these libraries, with a run path: "
@@ -108,6 +110,9 @@ def main() -> None:
 
 def become_program() -> NoReturn:
     """`opyard-run` of a wheel: the program that needs no Python, in place of this process."""
+    import signal
+
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and a program inherits that
     os.execv(_build_info.program, ["opyard-run", *sys.argv[1:]])
 
 

@@ -21,9 +21,9 @@ _SymSizes: _typing.TypeAlias = (
 )
 _Sizes: _typing.TypeAlias = _abc.Sequence[_builtins.int] | _builtins.int
 _SymInt: _typing.TypeAlias = _builtins.int | _opyard_symbolic.SymInt
-_Array: _typing.TypeAlias = _opyard_arrays.ForeignArray
+_Array: _typing.TypeAlias = _opyard_arrays.ForeignArray | _builtins.complex
 _Tensor: _typing.TypeAlias = _opyard.Tensor
-_dtype: _typing.TypeAlias = _opyard.dtype
+_dtype: _typing.TypeAlias = _opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType
 _int: _typing.TypeAlias = _builtins.int
 _float: _typing.TypeAlias = _builtins.float
 _complex: _typing.TypeAlias = _builtins.complex
@@ -166,7 +166,15 @@ class TensorMethods:
     @_typing.overload
     def all(self, axis: _int, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
+    def all(self, axis: _int, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def all(self, dim: _int, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
     def all(self, axis: _abc.Sequence[_int] | None = None, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def all(self, axis: _abc.Sequence[_int] | None = None, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def all(self, dim: _abc.Sequence[_int] | None = None, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
     def allclose(
         self, other: _Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
@@ -180,9 +188,17 @@ class TensorMethods:
     @_typing.overload
     def amax(self, axis: _Sizes = ..., keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
+    def amax(self, axis: _Sizes = ..., keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def amax(self, dim: _Sizes = ..., keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
     def amin(self, dim: _Sizes = ..., keepdim: _bool = False) -> _Tensor: ...
     @_typing.overload
     def amin(self, axis: _Sizes = ..., keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def amin(self, axis: _Sizes = ..., keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def amin(self, dim: _Sizes = ..., keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
     def aminmax(
         self, *, dim: _int | None = None, keepdim: _bool = False
@@ -190,6 +206,14 @@ class TensorMethods:
     @_typing.overload
     def aminmax(
         self, *, axis: _int | None = None, keepdims: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def aminmax(
+        self, *, axis: _int | None = None, keepdim: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def aminmax(
+        self, *, dim: _int | None = None, keepdims: _bool = False
     ) -> _builtins.tuple[_Tensor, _Tensor]: ...
     def angle(self) -> _Tensor: ...
     @_typing.overload
@@ -201,15 +225,31 @@ class TensorMethods:
     @_typing.overload
     def any(self, axis: _int, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
+    def any(self, axis: _int, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def any(self, dim: _int, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
     def any(self, axis: _abc.Sequence[_int] | None = None, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def any(self, axis: _abc.Sequence[_int] | None = None, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def any(self, dim: _abc.Sequence[_int] | None = None, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
     def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> _Tensor: ...
     @_typing.overload
     def argmax(self, axis: _int | None = None, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
+    def argmax(self, axis: _int | None = None, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def argmax(self, dim: _int | None = None, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
     def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> _Tensor: ...
     @_typing.overload
     def argmin(self, axis: _int | None = None, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def argmin(self, axis: _int | None = None, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def argmin(self, dim: _int | None = None, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
     def argsort(self, dim: _int = -1, descending: _bool = False) -> _Tensor: ...
     @_typing.overload
@@ -809,6 +849,7 @@ class TensorMethods:
         fweights: _Array | None = None,
         aweights: _Array | None = None,
     ) -> _Any: ...
+    def cpu(self) -> _Tensor: ...
     @_typing.overload
     def cross(self, other: _Tensor, dim: _int | None = None) -> _Tensor: ...
     @_typing.overload
@@ -1574,9 +1615,9 @@ class TensorMethods:
         cudnn_enabled: _bool,
     ) -> _Any: ...
     def inverse(self) -> _Tensor: ...
-    def is_complex(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
+    def is_complex(self) -> _bool: ...
     def is_conj(self) -> _bool: ...
-    def is_floating_point(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
+    def is_floating_point(self) -> _bool: ...
     def is_neg(self) -> _bool: ...
     def is_non_overlapping_and_dense(self) -> _bool: ...
     def is_nonzero(self) -> _bool: ...
@@ -1625,6 +1666,14 @@ class TensorMethods:
     @_typing.overload
     def kthvalue(
         self, k: _SymInt, axis: _int = -1, keepdims: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def kthvalue(
+        self, k: _SymInt, axis: _int = -1, keepdim: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def kthvalue(
+        self, k: _SymInt, dim: _int = -1, keepdims: _bool = False
     ) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def l1_loss(self, target: _Tensor, reduction: _int = 1) -> _Tensor: ...
@@ -1750,8 +1799,44 @@ class TensorMethods:
     @_typing.overload
     def linalg_matrix_norm(
         self,
+        ord: _complex,
+        axis: _abc.Sequence[_int] = ...,
+        keepdim: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_matrix_norm(
+        self,
+        ord: _complex,
+        dim: _abc.Sequence[_int] = ...,
+        keepdims: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_matrix_norm(
+        self,
         ord: _str = "fro",
         axis: _abc.Sequence[_int] = ...,
+        keepdims: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_matrix_norm(
+        self,
+        ord: _str = "fro",
+        axis: _abc.Sequence[_int] = ...,
+        keepdim: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_matrix_norm(
+        self,
+        ord: _str = "fro",
+        dim: _abc.Sequence[_int] = ...,
         keepdims: _bool = False,
         *,
         dtype: _dtype | None = None,
@@ -1801,8 +1886,44 @@ class TensorMethods:
     @_typing.overload
     def linalg_norm(
         self,
+        ord: _complex | None = None,
+        axis: _Sizes | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_norm(
+        self,
+        ord: _complex | None = None,
+        dim: _Sizes | None = None,
+        keepdims: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_norm(
+        self,
         ord: _str,
         axis: _Sizes | None = None,
+        keepdims: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_norm(
+        self,
+        ord: _str,
+        axis: _Sizes | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_norm(
+        self,
+        ord: _str,
+        dim: _Sizes | None = None,
         keepdims: _bool = False,
         *,
         dtype: _dtype | None = None,
@@ -1878,6 +1999,24 @@ class TensorMethods:
         dtype: _dtype | None = None,
     ) -> _Tensor: ...
     @_typing.overload
+    def linalg_vector_norm(
+        self,
+        ord: _complex = 2,
+        axis: _Sizes | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def linalg_vector_norm(
+        self,
+        ord: _complex = 2,
+        dim: _Sizes | None = None,
+        keepdims: _bool = False,
+        *,
+        dtype: _dtype | None = None,
+    ) -> _Tensor: ...
+    @_typing.overload
     def linear(self, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor: ...
     @_typing.overload
     def linear(self, weight: _Array, bias: _Array | None = None) -> _Any: ...
@@ -1939,6 +2078,10 @@ class TensorMethods:
     def logsumexp(self, dim: _Sizes, keepdim: _bool = False) -> _Tensor: ...
     @_typing.overload
     def logsumexp(self, axis: _Sizes, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def logsumexp(self, axis: _Sizes, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def logsumexp(self, dim: _Sizes, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
     def lstm(
         self,
@@ -2034,6 +2177,10 @@ class TensorMethods:
     def max(self, dim: _int, keepdim: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def max(self, axis: _int, keepdims: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def max(self, axis: _int, keepdim: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def max(self, dim: _int, keepdims: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def max(self, other: _Array) -> _Any: ...
     def max_pool1d(
@@ -2143,11 +2290,23 @@ class TensorMethods:
         self, axis: _Sizes | None, keepdims: _bool = False, *, dtype: _dtype | None = None
     ) -> _Tensor: ...
     @_typing.overload
+    def mean(
+        self, axis: _Sizes | None, keepdim: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
+    def mean(
+        self, dim: _Sizes | None, keepdims: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
     def median(self) -> _Tensor: ...
     @_typing.overload
     def median(self, dim: _int, keepdim: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def median(self, axis: _int, keepdims: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def median(self, axis: _int, keepdim: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def median(self, dim: _int, keepdims: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def min(self, other: _Tensor) -> _Tensor: ...
     @_typing.overload
@@ -2156,6 +2315,10 @@ class TensorMethods:
     def min(self, dim: _int, keepdim: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def min(self, axis: _int, keepdims: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def min(self, axis: _int, keepdim: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def min(self, dim: _int, keepdims: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def min(self, other: _Array) -> _Any: ...
     @_typing.overload
@@ -2173,6 +2336,14 @@ class TensorMethods:
     @_typing.overload
     def mode(
         self, axis: _int = -1, keepdims: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def mode(
+        self, axis: _int = -1, keepdim: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def mode(
+        self, dim: _int = -1, keepdims: _bool = False
     ) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def moveaxis(
@@ -2224,12 +2395,28 @@ class TensorMethods:
         self, axis: _Sizes | None = None, keepdims: _bool = False, *, dtype: _dtype | None = None
     ) -> _Tensor: ...
     @_typing.overload
+    def nanmean(
+        self, axis: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
+    def nanmean(
+        self, dim: _Sizes | None = None, keepdims: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
     def nanmedian(self) -> _Tensor: ...
     @_typing.overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def nanmedian(
         self, axis: _int, keepdims: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def nanmedian(
+        self, axis: _int, keepdim: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def nanmedian(
+        self, dim: _int, keepdims: _bool = False
     ) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def nanquantile(
@@ -2261,8 +2448,44 @@ class TensorMethods:
     @_typing.overload
     def nanquantile(
         self,
+        q: _Tensor,
+        axis: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def nanquantile(
+        self,
+        q: _Tensor,
+        dim: _int | None = None,
+        keepdims: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def nanquantile(
+        self,
         q: _float,
         axis: _int | None = None,
+        keepdims: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def nanquantile(
+        self,
+        q: _float,
+        axis: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def nanquantile(
+        self,
+        q: _float,
+        dim: _int | None = None,
         keepdims: _bool = False,
         *,
         interpolation: _str = "linear",
@@ -2283,6 +2506,14 @@ class TensorMethods:
     @_typing.overload
     def nansum(
         self, axis: _Sizes | None = None, keepdims: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
+    def nansum(
+        self, axis: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
+    def nansum(
+        self, dim: _Sizes | None = None, keepdims: _bool = False, *, dtype: _dtype | None = None
     ) -> _Tensor: ...
     @_typing.overload
     def narrow(self, dim: _int, start: _SymInt, length: _SymInt) -> _Tensor: ...
@@ -2443,6 +2674,7 @@ class TensorMethods:
     def ne_(self, other: _Array) -> _Any: ...
     def neg(self) -> _Tensor: ...
     def neg_(self) -> _Tensor: ...
+    def nelement(self) -> _int: ...
     @_typing.overload
     def new_empty(
         self,
@@ -2596,6 +2828,10 @@ class TensorMethods:
     @_typing.overload
     def norm(self, p: _complex | None, axis: _Sizes, keepdims: _bool = False) -> _Tensor: ...
     @_typing.overload
+    def norm(self, p: _complex | None, axis: _Sizes, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def norm(self, p: _complex | None, dim: _Sizes, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
     def norm_except_dim(self, pow: _int = 2, dim: _int = 0) -> _Tensor: ...
     @_typing.overload
     def norm_except_dim(self, pow: _int = 2, axis: _int = 0) -> _Tensor: ...
@@ -2666,6 +2902,14 @@ class TensorMethods:
     def prod(
         self, axis: _int, keepdims: _bool = False, *, dtype: _dtype | None = None
     ) -> _Tensor: ...
+    @_typing.overload
+    def prod(
+        self, axis: _int, keepdim: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
+    def prod(
+        self, dim: _int, keepdims: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
     def qr(self, some: _bool = True) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def quantile(
@@ -2697,8 +2941,44 @@ class TensorMethods:
     @_typing.overload
     def quantile(
         self,
+        q: _Tensor,
+        axis: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def quantile(
+        self,
+        q: _Tensor,
+        dim: _int | None = None,
+        keepdims: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def quantile(
+        self,
         q: _float,
         axis: _int | None = None,
+        keepdims: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def quantile(
+        self,
+        q: _float,
+        axis: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        interpolation: _str = "linear",
+    ) -> _Tensor: ...
+    @_typing.overload
+    def quantile(
+        self,
+        q: _float,
+        dim: _int | None = None,
         keepdims: _bool = False,
         *,
         interpolation: _str = "linear",
@@ -3287,6 +3567,10 @@ class TensorMethods:
     def special_logsumexp(self, dim: _Sizes, keepdim: _bool = False) -> _Tensor: ...
     @_typing.overload
     def special_logsumexp(self, axis: _Sizes, keepdims: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def special_logsumexp(self, axis: _Sizes, keepdim: _bool = False) -> _Tensor: ...
+    @_typing.overload
+    def special_logsumexp(self, dim: _Sizes, keepdims: _bool = False) -> _Tensor: ...
     def special_psi(self) -> _Tensor: ...
     def special_sinc(self) -> _Tensor: ...
     @_typing.overload
@@ -3367,8 +3651,32 @@ class TensorMethods:
     ) -> _Tensor: ...
     @_typing.overload
     def std(
+        self, axis: _Sizes | None, unbiased: _bool = True, keepdim: _bool = False
+    ) -> _Tensor: ...
+    @_typing.overload
+    def std(
+        self, dim: _Sizes | None, unbiased: _bool = True, keepdims: _bool = False
+    ) -> _Tensor: ...
+    @_typing.overload
+    def std(
         self,
         axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdims: _bool = False,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def std(
+        self,
+        axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdim: _bool = False,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def std(
+        self,
+        dim: _Sizes | None = None,
         *,
         correction: _complex | None = None,
         keepdims: _bool = False,
@@ -3393,8 +3701,32 @@ class TensorMethods:
     ) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def std_mean(
+        self, axis: _Sizes | None, unbiased: _bool = True, keepdim: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def std_mean(
+        self, dim: _Sizes | None, unbiased: _bool = True, keepdims: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def std_mean(
         self,
         axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdims: _bool = False,
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def std_mean(
+        self,
+        axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdim: _bool = False,
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def std_mean(
+        self,
+        dim: _Sizes | None = None,
         *,
         correction: _complex | None = None,
         keepdims: _bool = False,
@@ -3420,6 +3752,14 @@ class TensorMethods:
     @_typing.overload
     def sum(
         self, axis: _Sizes | None, keepdims: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
+    def sum(
+        self, axis: _Sizes | None, keepdim: _bool = False, *, dtype: _dtype | None = None
+    ) -> _Tensor: ...
+    @_typing.overload
+    def sum(
+        self, dim: _Sizes | None, keepdims: _bool = False, *, dtype: _dtype | None = None
     ) -> _Tensor: ...
     def swapaxes(self, axis0: _int, axis1: _int) -> _Tensor: ...
     def swapaxes_(self, axis0: _int, axis1: _int) -> _Tensor: ...
@@ -3521,6 +3861,7 @@ class TensorMethods:
         copy: _bool = False,
         memory_format: _Any | None = None,
     ) -> _Tensor: ...
+    def to_device(self, device: _Any, *, stream: _Any = ...) -> _Tensor: ...
     @_typing.overload
     def topk(
         self, k: _SymInt, dim: _int = -1, largest: _bool = True, sorted: _bool = True
@@ -3716,8 +4057,32 @@ class TensorMethods:
     ) -> _Tensor: ...
     @_typing.overload
     def var(
+        self, axis: _Sizes | None, unbiased: _bool = True, keepdim: _bool = False
+    ) -> _Tensor: ...
+    @_typing.overload
+    def var(
+        self, dim: _Sizes | None, unbiased: _bool = True, keepdims: _bool = False
+    ) -> _Tensor: ...
+    @_typing.overload
+    def var(
         self,
         axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdims: _bool = False,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def var(
+        self,
+        axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdim: _bool = False,
+    ) -> _Tensor: ...
+    @_typing.overload
+    def var(
+        self,
+        dim: _Sizes | None = None,
         *,
         correction: _complex | None = None,
         keepdims: _bool = False,
@@ -3742,8 +4107,32 @@ class TensorMethods:
     ) -> _builtins.tuple[_Tensor, _Tensor]: ...
     @_typing.overload
     def var_mean(
+        self, axis: _Sizes | None, unbiased: _bool = True, keepdim: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def var_mean(
+        self, dim: _Sizes | None, unbiased: _bool = True, keepdims: _bool = False
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def var_mean(
         self,
         axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdims: _bool = False,
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def var_mean(
+        self,
+        axis: _Sizes | None = None,
+        *,
+        correction: _complex | None = None,
+        keepdim: _bool = False,
+    ) -> _builtins.tuple[_Tensor, _Tensor]: ...
+    @_typing.overload
+    def var_mean(
+        self,
+        dim: _Sizes | None = None,
         *,
         correction: _complex | None = None,
         keepdims: _bool = False,
@@ -3762,7 +4151,7 @@ class TensorMethods:
     def view_as(self, other: _Array) -> _Any: ...
     def view_as_complex(self) -> _Tensor: ...
     def view_as_real(self) -> _Tensor: ...
-    def where(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
+    def where(self, condition: _Any, other: _Any) -> _Tensor: ...
     @_typing.overload
     def xlogy(self, other: _Tensor) -> _Tensor: ...
     @_typing.overload

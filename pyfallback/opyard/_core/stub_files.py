@@ -53,7 +53,6 @@ _PLAIN = {
     "Str": "_builtins.str",
     "Complex": "_builtins.complex",
     "Scalar": "_builtins.complex",  # and what a checker takes for one: int and float
-    "ScalarType": "_opyard.dtype",
     "Generator": "_opyard.Generator",
     "Layout": "_opyard_layout.Layout",
     "Future": "_opyard_C.Future",
@@ -62,6 +61,10 @@ _PLAIN = {
 _ARRAY = "_opyard_arrays.ForeignArray"
 # As an argument, and as a result.
 _WIDER = {
+    "ScalarType": (
+        "_opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType",
+        "_opyard.dtype",
+    ),
     "Device": ("_opyard.device | _builtins.str", "_opyard.device"),
     "SymInt": (
         "_builtins.int | _opyard_symbolic.SymInt",

@@ -4,9 +4,9 @@ Arguments that equal their default are left out of a call, so a kernel may do wi
 functions written in Python are looked at; what takes *args takes any.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _C
 from .._core import ops as _ops
@@ -29,30 +29,67 @@ def require_fit(name: str, fn: "Callable[..., Any] | None", leading: int) -> Non
     if overload not in _C.overloads(base):
         return
     try:
-        schema = getattr(_ops.packet_of(base), overload or "default")._schema
+        declaration = getattr(_ops.packet_of(base), overload or "default").declaration
     except (AttributeError, RuntimeError):
         return  # another thread has taken it back meanwhile
-    why = _mismatch(schema, fn, leading)
+    why = _mismatch(list(_arguments(declaration)), fn, leading)
     if why:
-        raise TypeError(f"{name}: the kernel {why}; the schema is {schema}")
+        raise TypeError(f"{name}: the kernel {why}; the schema is {declaration}")
 
 
-def _mismatch(schema: Any, fn: FunctionType, leading: int) -> str:
+class _Argument(NamedTuple):
+    name: str  # "..." for any more
+    has_default: bool
+    by_name: bool
+
+
+def _arguments(declaration: str) -> "Iterator[_Argument]":
+    """The arguments of a schema as it is printed.
+
+    Read here, since opyard.schema brings a library of its own, and every import of a module that
+    registers kernels would pay for it.
+    """
+    depth, quoted, by_name, start = 0, False, False, declaration.index("(") + 1
+    at = start
+    while depth >= 0:
+        mark = declaration[at]
+        if quoted:
+            at += mark == "\\"
+            quoted = mark != '"'
+        elif mark == '"':
+            quoted = True
+        elif mark in "([":
+            depth += 1
+        elif depth == 0 and mark in ",)":
+            before, equals, _ = declaration[start:at].strip().partition("=")
+            start = at + 1
+            if before == "*":
+                by_name = True
+            elif before:
+                yield _Argument(before.rpartition(" ")[2], bool(equals), by_name)
+            depth -= mark == ")"
+        elif mark in ")]":
+            depth -= 1
+        at += 1
+
+
+def _mismatch(arguments: "list[_Argument]", fn: FunctionType, leading: int) -> str:
     """What is wrong, as the end of a sentence, or "". Counts are of the operator's arguments."""
+    is_variadic = any(each.name == "..." for each in arguments)
     code = fn.__code__
     names = code.co_varnames[: code.co_argcount]
     without_default = names[: code.co_argcount - len(fn.__defaults__ or ())]
     takes_any = bool(code.co_flags & _VARARGS)
-    positional = [each for each in schema.arguments if not each.kwarg_only]
-    keywords = {each.name: each for each in schema.arguments if each.kwarg_only}
-    needed = sum(not each.has_default_value() for each in positional)
+    positional = [each for each in arguments if not each.by_name and each.name != "..."]
+    keywords = {each.name: each.has_default for each in arguments if each.by_name}
+    needed = sum(not each.has_default for each in positional)
     if len(names) < leading and not takes_any:
         return f"takes {_counted(len(names))}, and gets {leading} before those of the operator"
     taken = len(names) - leading
     if taken < needed and not takes_any:
         return f"takes {_counted(taken)} of the operator, and a call gives it at least {needed}"
     beyond = [each for each in without_default[leading + len(positional) :] if each not in keywords]
-    if beyond and not schema.is_vararg:
+    if beyond and not is_variadic:
         return (
             f"needs {_counted(len(without_default) - leading)} of the operator, and a call gives "
             f"it at most {len(positional)}"
@@ -62,10 +99,9 @@ def _mismatch(schema: Any, fn: FunctionType, leading: int) -> str:
         if each not in keywords and each not in (fn.__kwdefaults__ or {}):
             return f"needs the keyword argument {each!r}, which no call gives it"
     known = {*only_by_name, *names[leading:]}
-    for each, argument in keywords.items():
-        if not argument.has_default_value() and each not in known:
-            if not code.co_flags & _VARKEYWORDS:
-                return f"does not take the keyword argument {each!r}"
+    for each, has_default in keywords.items():
+        if not has_default and each not in known and not code.co_flags & _VARKEYWORDS:
+            return f"does not take the keyword argument {each!r}"
     return ""
 
 

@@ -41,8 +41,8 @@ NAMES = [
     (
         lambda: opyard.sum,
         AttributeError,
-        "module 'opyard' has no attribute 'sum'; it is an operator: opyard.ops.aten.sum, or x.sum() "
-        "of a tensor x",
+        "module 'opyard' has no attribute 'sum'; it is an operator: opyard.ops.aten.sum, or x.sum()"
+        " of a tensor x",
     ),
     (
         lambda: opyard.einsum,
@@ -229,3 +229,32 @@ def test_a_reload_may_change_kernel_and_schema_in_either_order(tmp_path, monkeyp
     file.write_text(RELOADED.format(parameters="x, n", schema="Tensor x, int n") + "# longer")
     importlib.reload(module)
     assert "int n" in ops.mistakes_reloaded.f.default.declaration
+
+
+READ = [
+    "f() -> ()",
+    'f(Tensor(a!) self, int[2] dims=[0, 1], *, str s="a, (\\"b=", Dict(str, int) d) -> Tensor(a!)',
+    "f(Tensor(a -> *) x, (int, float)[] y, Tensor? z=None, ...) -> (int, Tensor)",
+    "f.out(Tensor x, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+]
+
+
+@pytest.mark.parametrize("text", READ)
+def test_arguments_are_read_as_the_parser_of_schemas_reads_them(text):
+    from opyard._library.kernel_signature import _arguments
+
+    schema = opyard.schema.parse(text)
+    known = [(one.name, one.has_default_value(), one.kwarg_only) for one in schema.arguments]
+    read = [tuple(one) for one in _arguments(str(schema)) if one.name != "..."]
+    assert read == known
+
+
+def test_the_arguments_of_every_operator_are_read_so():
+    from opyard._library.kernel_signature import _arguments
+
+    for name in opyard.dispatch.operator_names():
+        base, _, overload = name.partition(".")
+        namespace, _, base = base.partition("::")
+        op = getattr(getattr(getattr(ops, namespace), base), overload or "default")
+        known = [(a.name, a.has_default_value(), a.kwarg_only) for a in op._schema.arguments]
+        assert [tuple(a) for a in _arguments(op.declaration) if a.name != "..."] == known, name

@@ -20,6 +20,8 @@ from opyard._core import stub_files as _stubs
 
 pytestmark = pytest.mark.once
 
+DTYPE = "_opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType"
+
 
 def run(*arguments, **options):
     return subprocess.run(
@@ -120,7 +122,7 @@ def test_F37_X8_arguments_defaults_and_results(define, ns):
          ", x: _abc.Sequence[_opyard.Tensor | None] -> "
          "_builtins.tuple[_opyard.Tensor, _builtins.int]"),
         ("f(Scalar s, ScalarType t, Device d) -> Device",
-         ", s: _builtins.complex, t: _opyard.dtype, d: _opyard.device | _builtins.str -> "
+         ", s: _builtins.complex, t: " + DTYPE + ", d: _opyard.device | _builtins.str -> "
          "_opyard.device"),
         ("f(SymInt n, Layout l) -> bool",
          ", n: _builtins.int | _opyard_symbolic.SymInt, l: _opyard_layout.Layout -> "
@@ -142,7 +144,7 @@ def test_F37_X8_arguments_defaults_and_results(define, ns):
         ("f(int kwargs, *, int in) -> ()",
          ", kwargs: _builtins.int, **kwargs_: _typing.Any -> None"),
         ("f(ScalarType d=float32, ScalarType? e=bool, Layout l=sparse) -> ()",
-         ", d: _opyard.dtype=_opyard.float32, e: _opyard.dtype | None=_opyard.bool, "
+         ", d: " + DTYPE + "=_opyard.float32, e: " + DTYPE + " | None=_opyard.bool, "
          "l: _opyard_layout.Layout=_opyard_layout.Layout.sparse -> None"),
     ],
 )  # fmt: skip

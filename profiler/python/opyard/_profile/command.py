@@ -157,9 +157,10 @@ def _make_folder(output: str | None) -> str:
         except FileExistsError:  # of a program that was killed
             n += 1
         except FileNotFoundError:
+            todo = "name another file" if output else "set TMPDIR to another one"
             raise SystemExit(
                 f"python -m opyard.profiler: the folder {os.path.dirname(base)!r}, in which the "
-                "profile is to be written, is not there: make it, or name another file"
+                f"profile is to be written, is not there: make it, or {todo}"
             ) from None
         except OSError as error:
             raise SystemExit(f"python -m opyard.profiler: {error}") from None
@@ -238,11 +239,13 @@ def _write(results: Results, output: str | None, format: str | None) -> None:
 
 def _say_written(output: str, format: str | None) -> None:
     """Only to people: what reads the error output gets the program's own."""
+    import shlex
+
     try:
         if not sys.stderr.isatty():
             return
         size = os.path.getsize(output) / 1e6
-        how = _OPENED_BY[format or format_of(output)].format(file=output)
+        how = _OPENED_BY[format or format_of(output)].format(file=shlex.quote(output))
         sys.stderr.write(f"opyard.profiler: wrote {output} ({size:.1f} MB). To see it: {how}\n")
     except (OSError, ValueError):  # the stream is closed, or the folder is gone
         pass
