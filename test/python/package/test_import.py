@@ -139,7 +139,7 @@ for _ in range(3):
         assert first.ops.again.f(t).tolist() == [2.0, 4.0]
     with override(opyard.ops.again.f, "CPU", lambda x: x * 3):
         assert opyard.ops.again.f(t).tolist() == [3.0, 6.0]
-    assert first.futures is opyard.futures
+    assert first.schema is opyard.schema
     opyard.library.Library("again", "FRAGMENT").define("g(int n) -> int")
     gc.collect()
 print("done")
