@@ -49,7 +49,10 @@ using namespace opyard::c_api;  // NOLINT
 extern "C" {
 
 int opyard_stack_create(opyard_stack** stack) {
-  return border([&] { *require(stack, "the place of the stack") = new OwnedStack; });
+  return border([&] {
+    require(stack, "the place of the stack");
+    *stack = new OwnedStack;
+  });
 }
 
 void opyard_stack_destroy(opyard_stack* stack) { delete static_cast<OwnedStack*>(stack); }

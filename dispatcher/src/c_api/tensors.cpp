@@ -57,7 +57,8 @@ int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opyard_tensor**
   return border([&] {
     // It is taken over whatever happens, and so before the place is looked at.
     Tensor made = from_dlpack(reinterpret_cast<dlpack::DLManagedTensorVersioned*>(managed));
-    *require(tensor, "the place of the tensor") = pointer_of(made.release_impl());
+    require(tensor, "the place of the tensor");
+    *tensor = pointer_of(made.release_impl());
   });
 }
 
@@ -86,8 +87,10 @@ int opyard_tensor_view(const opyard_tensor* pointer, bool write, DLTensor* view)
 }
 
 int opyard_loan_create(opyard_loan** loan) {
-  return border(
-      [&] { *require(loan, "the place of the loan") = reinterpret_cast<opyard_loan*>(new Loan); });
+  return border([&] {
+    require(loan, "the place of the loan");
+    *loan = reinterpret_cast<opyard_loan*>(new Loan);
+  });
 }
 
 void opyard_loan_destroy(opyard_loan* loan) { delete reinterpret_cast<Loan*>(loan); }

@@ -188,6 +188,13 @@ TEST_F(Loans, WrongUseIsAStatus) {
   EXPECT_EQ(opyard_loan_begin(nullptr, &array, true, &tensor), OPYARD_ERROR_BadArgument);
   EXPECT_EQ(opyard_loan_create(nullptr), OPYARD_ERROR_BadArgument);
   opyard_loan_destroy(nullptr);
+  // What has no place is not made, or given back: the address sanitizer sees what would be lost.
+  EXPECT_EQ(opyard_stack_create(nullptr), OPYARD_ERROR_BadArgument);
+  ASSERT_EQ(opyard_loan_begin(loan_, &array, true, &tensor), OPYARD_OK);
+  DLManagedTensorVersioned* managed = nullptr;
+  ASSERT_EQ(opyard_tensor_to_dlpack(tensor, &managed), OPYARD_OK);
+  EXPECT_EQ(opyard_tensor_from_dlpack(managed, nullptr), OPYARD_ERROR_BadArgument);
+  ASSERT_EQ(opyard_loan_end(loan_), OPYARD_OK);
 
   const opyard_operator* op = nullptr;
   ASSERT_EQ(opyard_find_operator("c_loans::doubled", &op), OPYARD_OK);
