@@ -43,6 +43,7 @@ COPIED += [
     "models",
     "profiler",
     "programs",
+    "packaging",
     "publish",
     "pyfallback",
     "subprojects",
