@@ -152,17 +152,21 @@ def calls_by_lines(layer: str, library: Path) -> Calls:
         if name in external and (home := home_of(address)):
             homes[name] = home
     calls: Calls = {home: {} for home in homes.values()}
-    caller = None
+    caller, is_of_many = None, False
     for line in lines_of("objdump", "-d", "--no-show-raw-insn", library):
         if not line.endswith((">", ">:")):
             continue
         if match := REFERENCE.match(line):
             target = homes.get(match[2])
+            if is_of_many:
+                caller = home_of(match[1])
             if target is not None and caller not in (None, target):
                 calls.setdefault(caller, {})[target] = match[2]
         elif match := FUNCTION.match(line):
             # Static functions of several objects may have one name.
             caller = home_of(match[1])
+            # What initialises the variables of a unit has a part of each source.
+            is_of_many = "<_GLOBAL__sub_I" in line
     return calls
 
 
