@@ -175,22 +175,34 @@ def test_a_meson_project_finds_it(build_info, tmp_path):
     check_programs(built, tmp_path)
 
 
-def test_a_meson_project_takes_it_as_a_subproject(tmp_path):
-    shutil.copytree(PROJECT, tmp_path / "project")
-    (tmp_path / "project/subprojects").mkdir()
-    (tmp_path / "project/subprojects/opyard").symlink_to(ROOT)
-    # Without the kernels, and whole: it is built from nothing here.
+@pytest.fixture(scope="module")
+def subproject(tmp_path_factory):
+    """The project with Opyard as a subproject, configured: without the kernels, and whole, since
+    it is built from nothing here."""
+    folder = tmp_path_factory.mktemp("subproject")
+    shutil.copytree(PROJECT, folder / "project")
+    (folder / "project/subprojects").mkdir()
+    (folder / "project/subprojects/opyard").symlink_to(ROOT)
     options = ["-Dopyard:kernels=false", "-Dunity=on", "-Dunity_size=25", "-Dbuildtype=plain"]
     choices = ["--wrap-mode=nodownload", "--force-fallback-for=opyard"]
-    printed = run(*meson(), "setup", "built", "project", *choices, *options, cwd=tmp_path)
+    printed = run(*meson(), "setup", "built", "project", *choices, *options, cwd=folder)
     assert f"Dependency opyard for host machine found: YES {VERSION} (overridden)" in printed
-    built = tmp_path / "built"
-    targets = json.loads(run(*meson(), "introspect", "--targets", built, cwd=tmp_path))
+    return folder / "built"
+
+
+def test_a_subproject_has_neither_tests_nor_python(subproject, tmp_path):
+    targets = json.loads(run(*meson(), "introspect", "--targets", subproject, cwd=tmp_path))
     of_ours = {target["name"] for target in targets if target["subproject"] == "opyard"}
+    assert "opyard_autograd" in of_ours
     assert not [name for name in of_ours if name.startswith(("test", "bench", "_C", "_bind"))]
-    assert json.loads(run(*meson(), "introspect", "--tests", built, cwd=tmp_path)) == []
-    run(*meson(), "compile", "-C", built, "consumer", "operators", "train", cwd=tmp_path)
-    check_programs(built, tmp_path)
+    assert json.loads(run(*meson(), "introspect", "--tests", subproject, cwd=tmp_path)) == []
+
+
+@pytest.mark.parametrize("program", ["consumer", "train"])
+def test_a_meson_project_takes_it_as_a_subproject(subproject, program, tmp_path):
+    run(*meson(), "compile", "-C", subproject, program, "operators", cwd=tmp_path)
+    printed = run(subproject / program, subproject / "liboperators.so", cwd=tmp_path).strip()
+    assert printed == {"consumer": PRINTED, "train": TRAINED}[program]
 
 
 def cmake(*words, folder):
