@@ -46,7 +46,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(opyard._C.OpOverload))
 # Program: what a cycle may lose in KiB, before CPython 3.12 and from there on.
 ROWS = {
     "import": (IMPORT, 12, 48),
-    "library": (IMPORT + LIBRARY, 12, 56),
+    "library": (IMPORT + LIBRARY, 12, 60),
     "calls": (IMPORT + LIBRARY + CALL, 24, 96),
 }
 

@@ -422,7 +422,8 @@ print(blocks_after(200) - before)
 @pytest.mark.parametrize("what", ["nothing", "ending_thread"])
 def test_a_profile_leaves_no_block_of_memory(what):
     """CPython's caches grow by a few on the way. A string that a profile looks names up by would
-    be kept by the cache of what types have, and there are 4,096 places in that."""
+    be kept by the cache of what types have, and there are 4,096 places in that. A block for each
+    profile would be 180 more."""
     ended = run(LEAVES % what, limit=60)
     assert ended.code == 0, ended.stderr
-    assert int(ended.stdout) < 50
+    assert int(ended.stdout) < 100
