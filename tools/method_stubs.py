@@ -36,7 +36,7 @@ ALIASES = {
     ),
     "_Sizes": "_abc.Sequence[_builtins.int] | _builtins.int",
     "_SymInt": "_builtins.int | _opyard_symbolic.SymInt",
-    "_Array": "_opyard_arrays.ForeignArray | _builtins.complex",
+    "_Array": "_opyard_arrays.ForeignArray",
     "_Tensor": "_opyard.Tensor",
     "_dtype": "_opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType",
     "_int": "_builtins.int",
@@ -104,11 +104,7 @@ def ways(packet: object) -> list[tuple[tuple[str, ...], str]]:
             others.setdefault(tuple(method_parameters(schema, names)), result)
         if (one_by_one := spread(schema, parameters)) is not None:
             others.setdefault(one_by_one, result)
-        # A number is one element of the dtype that the tensor has.
-        arrays = tuple(
-            part.replace("_opyard_arrays.ForeignArray", ALIASES["_Array"])
-            for part in array_parameters(list(parameters))
-        )
+        arrays = tuple(array_parameters(list(parameters)))
         if arrays != parameters:
             of_arrays.setdefault(arrays, "None" if result == "None" else "_typing.Any")
     for way, result in [*others.items(), *of_arrays.items()]:

@@ -21,7 +21,7 @@ _SymSizes: _typing.TypeAlias = (
 )
 _Sizes: _typing.TypeAlias = _abc.Sequence[_builtins.int] | _builtins.int
 _SymInt: _typing.TypeAlias = _builtins.int | _opyard_symbolic.SymInt
-_Array: _typing.TypeAlias = _opyard_arrays.ForeignArray | _builtins.complex
+_Array: _typing.TypeAlias = _opyard_arrays.ForeignArray
 _Tensor: _typing.TypeAlias = _opyard.Tensor
 _dtype: _typing.TypeAlias = _opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType
 _int: _typing.TypeAlias = _builtins.int

@@ -281,7 +281,7 @@ def _nothing_in(namespace: str) -> str:
 
 
 class MissingName(AttributeError):
-    """A name that `opyard` itself has not; its text names the operator that is called so.
+    """A name that `opyard` itself has not; its text names the operator of that name.
 
     It is looked for when the text is read: most who ask only want to know if the name is there.
     """

@@ -1,4 +1,4 @@
-"""test_mistakes.py: what people do wrong at first, and what they are told.
+"""test_mistakes.py: error messages of common mistakes.
 
 Each row is a line of a program, the kind of the error and its whole message. Suspect what the
 message speaks of: names of the package in _core/ops.py, classes in _nn/keywords.py, kernels in

@@ -170,8 +170,7 @@ def count(x: opyard.Tensor) -> "tuple[int, ...]":
     return x.size() + x.stride()
 
 
-# Methods of tensors that are not operators, dtypes of other makers, and numbers for tensors.
+# Methods of tensors that are not operators, and dtypes of other makers.
 kinds: list[bool] = [y.is_floating_point(), y.is_complex()]
 converted: opyard.Tensor = y.to(float).to(np.dtype("float32")).sum(dtype=float)
 total: opyard.Tensor = y.sum(dim=0, keepdims=True) + y.sum(axis=0, keepdim=True)
-y.copy_(1.0)
