@@ -307,11 +307,9 @@ Owned to_array(PyObject* self) {
   require_buffer_format(tensor, "numpy");
   if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;
   const ForeignState& state = *runtime_of_tensor(self).foreign;
-  Owned numpy = Owned::steal(PyImport_GetModule(state.numpy_name));
-  if (!numpy) {
-    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    numpy = checked(PyImport_Import(state.numpy_name));
-  }
+  // Not from sys.modules alone: another thread may be in the middle of importing it.
+  const Owned numpy = checked(
+      PyImport_ImportModuleLevelObject(state.numpy_name, nullptr, nullptr, nullptr, 0));
   const Owned view = checked(PyMemoryView_FromObject(self));
   PyObject* const arguments[] = {numpy.get(), view.get()};
   return checked(PyObject_VectorcallMethod(state.asarray_name, arguments, 2, nullptr));

@@ -20,16 +20,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_missing = object()
+
+
+def loaded(module: str) -> "Any":
+    """A module if its import is over, else None: one that is in the middle of it has some of its
+    names, and its functions do not find the others."""
+    found = sys.modules.get(module)
+    if getattr(getattr(found, "__spec__", None), "_initializing", False):
+        return None
+    return found
 
 
 def imported(module: str, name: str) -> "Any":
-    """An attribute of a module, which is imported first; no other thread of Python forks then."""
-    found = getattr(sys.modules.get(module), name, _missing)
-    if found is _missing:
+    """An attribute of a module, which is imported first; no other thread of Python forks then.
+    An import of another thread is waited for."""
+    found = loaded(module)
+    if found is None:
         while_loading(lambda: __import__(module))
-        found = getattr(sys.modules[module], name)
-    return found
+        found = sys.modules[module]
+    return getattr(found, name)
 
 
 def attribute(module: "dict[str, Any]", where: "Mapping[str, str]", name: str) -> "Any":

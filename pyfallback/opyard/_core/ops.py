@@ -21,6 +21,7 @@ from _thread import get_ident
 from .. import _C
 from . import hooks
 from .forking import by_thread, while_loading
+from .late import imported
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
             note(Plugin(os.fsencode(loaded), unload_library).unload)
     else:
         while_loading(lambda: _bind.load_library(encoded))
-    if keys := sys.modules.get("opyard._core.keys"):
-        keys.refresh_names()  # the library may have named some
+    if "opyard._core.keys" in sys.modules:
+        imported("opyard._core.keys", "refresh_names")()  # the library may have named some
     return Plugin(encoded, unload_library)
 
 

@@ -15,12 +15,12 @@ y = Square.apply(x)
 """
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _C, _gradients
 from .._core import ops as _ops
+from .._core.late import loaded
 from .._core.parameters import signature_of
 from .errors import GradientError
 
@@ -263,7 +263,7 @@ class Function(metaclass=_FunctionMeta):
 
         Backward gives a gradient, or None, for each positional argument and then for each keyword.
         """
-        graphs = sys.modules.get("opyard._graphs")  # a trace has loaded it
+        graphs = loaded("opyard._graphs")  # by a trace
         if graphs is not None and graphs.traces_calls():
             taped = _apply_traced(graphs, cls, args, kwargs)
             if taped is not None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from .._core.late import loaded
+
 
 def _name_in(parent: Any, module: Any) -> str:
     """What a module calls one of its parts; the class of what is no part of it."""
@@ -34,8 +36,8 @@ def _path(call: CodeType) -> str:
 
 def reader() -> "Callable[[], str] | None":
     """What gives the scope of a call; None if no Module has been defined."""
-    loaded = sys.modules.get("opyard._nn.module")
-    if loaded is None:
+    module = loaded("opyard._nn.module")
+    if module is None:
         return None
-    call = loaded.Module.__call__.__code__
+    call = module.Module.__call__.__code__
     return lambda: _path(call)
