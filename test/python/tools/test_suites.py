@@ -5,6 +5,7 @@ Suspect tools/suites.py, test/suites.ini and test/python/parts.py.
 
 import importlib
 import re
+import subprocess
 import sys
 import types
 
@@ -144,3 +145,54 @@ def test_a_leak_is_ours_from_the_build_folder_and_from_a_unit(monkeypatch, tmp_p
     (tmp_path / "log.1").write_text("\n\n".join(blocks), "utf-8")
     found = sanitizers.leaks_of_ours(tmp_path)
     assert found == {f"f {places[0]}": 1, f"f {places[1]}": 1}
+
+
+UNSTEADY = """
+import pathlib
+
+def test_steady():
+    pass
+
+def test_once_only(tmp_path_factory):
+    seen = pathlib.Path({seen!r})
+    first = not seen.exists()
+    seen.touch()
+    assert not first, "the machine was slow"
+
+class TestOfClass:
+    def test_never(self):
+        assert False
+"""
+
+
+@pytest.fixture
+def unsteady(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module("unsteady")
+
+
+def test_what_failed_runs_again_and_only_what_passes_then_has_passed(unsteady, suites, tmp_path):
+    (tmp_path / "test_x.py").write_text(UNSTEADY.format(seen=str(tmp_path / "seen")))
+    first, again = tmp_path / "first.xml", tmp_path / "again"
+
+    def pytest_run(results, *arguments):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        options = [f"--junitxml={results}", *unsteady.OPTIONS.split()]
+        return subprocess.run([*command, *options], cwd=tmp_path, capture_output=True).returncode
+
+    assert pytest_run(first, "test_x.py") == 1
+    failed = unsteady.failed_tests(first)
+    assert failed == ["test_x.py::test_once_only", "test_x.py::TestOfClass::test_never"]
+    assert pytest_run(again, *failed) == 1
+    assert unsteady.take_over(first, again) == failed[:1]
+    tally = suites.Tally("x")
+    tally.read([first])
+    assert (tally.passed, tally.failed) == (2, 1)
+    assert unsteady.failed_tests(first) == failed[1:]
+
+
+def test_more_than_a_few_that_failed_do_not_run_again(unsteady, tmp_path):
+    case = '<testcase file="test_x.py" classname="test_x" name="test_{}"><failure/></testcase>'
+    cases = "".join(map(case.format, range(unsteady.MOST + 1)))
+    (tmp_path / "x.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    assert unsteady.failed_tests(tmp_path / "x.xml") == []
