@@ -1,8 +1,9 @@
 """tools/unsteady.py: a test that failed runs again alone, and is named if it passes then.
 
-Two suites run at once, on a machine that has other work, and one test of ten thousand then may miss
-a moment that it waits for. Its second run is the one that counts, and the closing lines say so, with
-what it said first: that is to be looked at. More than two in a suite is no accident, and they fail.
+Two suites run at once, on a machine that has other work, and one test of ten thousand then may
+miss a moment that it waits for. Its second run is the one that counts, and the closing lines say
+so, with what it said first: that is to be looked at. More than two in a suite is no accident, and
+they fail.
 """
 
 import xml.etree.ElementTree as ElementTree

@@ -35,6 +35,12 @@ namespace {
                    op.declaration()));
 }
 
+// None for the only result, a Tensor that is none of the arguments: a function without `return`.
+// Where there are several results, None is one that was not wanted, such as a gradient.
+bool is_forgotten(const Argument& result, PyObject* object) {
+  return object == Py_None && result.type->kind() == TypeKind::Tensor && !result.is_write();
+}
+
 }  // namespace
 
 void push_results(Runtime& runtime, const Returner& returner, const Operator& op, PyObject* object,
@@ -60,7 +66,13 @@ void push_results(Runtime& runtime, const Returner& returner, const Operator& op
     }
     stack.push(std::move(value));
   };
-  if (results.size() == 1) return push(0, object);
+  if (results.size() == 1) {
+    if (is_forgotten(results[0], object)) {
+      refuse_result(returner, op, 0, object,
+                    " (is a return statement missing? A result that may be None is a 'Tensor?')");
+    }
+    return push(0, object);
+  }
   if (results.empty() && object == Py_None) return;
   const bool is_sequence = PyTuple_Check(object) || PyList_Check(object);
   if (results.empty() || !is_sequence ||

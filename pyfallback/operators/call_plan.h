@@ -36,6 +36,7 @@ struct ArgumentMismatch {
   char details[200];
 
   void set_details(std::string_view text);
+  bool has_details() const noexcept { return details[0] != '\0'; }
 };
 
 class CallPlan {
@@ -75,6 +76,18 @@ class CallPlan {
 
   // A mismatch in words; `names` as they were bound.
   std::string explain(const ArgumentMismatch& mismatch, PyObject* names) const;
+  // The same for a message that speaks of several overloads: in one sentence, where `types` are
+  // those that would have been taken; and what to do about it, or "".
+  std::string reason(const ArgumentMismatch& mismatch, PyObject* names,
+                     std::string_view types) const;
+  std::string advice(const ArgumentMismatch& mismatch, PyObject* names) const;
+  // The name and the type of the argument that a mismatch of kind Missing, Type or Range is about.
+  const std::string& blamed(const ArgumentMismatch& mismatch) const;
+  std::string wanted_type(const ArgumentMismatch& mismatch) const;
+  // How many of these names, a tuple or null, are those of arguments.
+  std::size_t count_known(PyObject* names) const;
+  // Whether so many arguments may be all.
+  bool takes_no_fewer_than(std::size_t given) const noexcept;
   // Raises BadArgument (TypeError) with those words; OperatorGone if the definition was taken
   // back, Unsupported for an operator with a variadic schema.
   [[noreturn]] OPYARD_COLD void refuse(const ArgumentMismatch& mismatch, PyObject* names) const;
@@ -120,8 +133,8 @@ class CallPlan {
   // Adds "<argument><place> <what>".
   OPYARD_COLD void blame(ArgumentMismatch& mismatch, std::string_view place,
                          std::string_view what) const;
-  std::string explain_value(const ArgumentMismatch& mismatch) const;
-  std::string explain_names(std::size_t count, PyObject* names) const;
+  std::string reason_of_value(const ArgumentMismatch& mismatch, std::string_view types) const;
+  std::string reason_of_names(std::size_t count, PyObject* names) const;
   std::string advice_for_count(std::ptrdiff_t given) const;
   std::string advice_for_symbol(PyObject* given) const;
   std::string advice_for_name(std::string_view name) const;

@@ -100,6 +100,12 @@ bool is_for_tensors(Ready ready) noexcept {
   return ready == Ready::Tensor || ready == Ready::OptionalTensor;
 }
 
+[[gnu::always_inline]] inline bool is_ready_result(const Runtime& runtime, Ready ready,
+                                                   PyObject* object) {
+  if (!is_for_tensors(ready)) return is_ready(ready, object);
+  return is_tensor(runtime, object) || (ready == Ready::OptionalTensor && object == Py_None);
+}
+
 // Adds the keys of an object, if it is ready for what takes tensors.
 [[gnu::always_inline]] inline bool join_tensor(const Runtime& runtime, Ready ready,
                                                PyObject* object, DispatchKeySet& keys) {
@@ -558,7 +564,8 @@ PyObject* DirectCall::with_arguments(const Runtime& runtime, Owned answer, PyObj
     if (!is_for_tensors(ready)) return is_ready(ready, object);
     return is_tensor(runtime, object) || object == Py_None;
   };
-  if (results_.size() == 1) return fits(results_[0], result);
+  // None alone for a Tensor is looked at; see kernels/results.cpp.
+  if (results_.size() == 1) return is_ready_result(runtime, results_[0], result);
   if (results_.empty()) return result == Py_None;
   if (!PyTuple_CheckExact(result) || std::size_t(PyTuple_GET_SIZE(result)) != results_.size()) {
     return false;

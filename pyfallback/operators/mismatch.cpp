@@ -5,18 +5,40 @@
 
 #include <fmt/format.h>
 
+#include "objects/arrays/package.h"
 #include "objects/values/integer.h"
 #include "objects/values/symbolic.h"
+#include "opyard/detail/text/near_names.h"
 #include "opyard/registry/registry.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 
+namespace {
+
+constexpr std::string_view kCut = "...";
+
+// As messages name it: a class called Tensor with its module, since ours is called so, too.
+std::string type_name_of(PyObject* object) {
+  const char* const name = Py_TYPE(object)->tp_name;
+  if (std::string_view(name) != "Tensor") return name;
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  const Owned module = python::find_attribute(type, "__module__");
+  const char* const text =
+      module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  return text == nullptr ? name : fmt::format("{}.{}", text, name);
+}
+
+}  // namespace
+
 // Not cut in the middle of a character. What is behind the details is zero.
 void ArgumentMismatch::set_details(std::string_view text) {
-  std::size_t size = std::min(text.size(), sizeof(details) - 1);
+  const bool fits = text.size() < sizeof(details);
+  std::size_t size = fits ? text.size() : sizeof(details) - 1 - kCut.size();
   while (size < text.size() && size > 0 && (text[size] & 0xC0) == 0x80) --size;
   text.copy(details, size);
+  if (!fits) kCut.copy(details + size, kCut.size());
 }
 
 const CallPlan::Parameter* CallPlan::find(PyObject* name) const {
@@ -33,41 +55,93 @@ void CallPlan::blame(ArgumentMismatch& mismatch, std::string_view place,
 }
 
 std::string CallPlan::explain(const ArgumentMismatch& mismatch, PyObject* names) const {
+  using Kind = ArgumentMismatch::Kind;
+  if (mismatch.kind == Kind::TooMany && positional_ == kCannotBeCalled) {
+    return reason(mismatch, names, {});
+  }
+  if (mismatch.kind != Kind::Type && mismatch.kind != Kind::Range) {
+    const char* const before = mismatch.kind == Kind::TooMany   ? "  Declaration: "
+                               : mismatch.kind == Kind::Missing ? " Declaration: "
+                                                                : " Schema: ";
+    return reason(mismatch, names, {}) + before + op_.declaration() + advice(mismatch, names);
+  }
+  return fmt::format("{}\nPosition: {}\nValue: {}\nDeclaration: {}{}{}{}",
+                     reason_of_value(mismatch, wanted_type(mismatch)), mismatch.position,
+                     shown(mismatch.given), op_.declaration(),
+                     mismatch.has_details() ? "\nCast error details: " : "", mismatch.details,
+                     advice(mismatch, names));
+}
+
+std::string CallPlan::reason(const ArgumentMismatch& mismatch, PyObject* names,
+                             std::string_view types) const {
   switch (mismatch.kind) {
     case ArgumentMismatch::Kind::TooMany:
       if (positional_ == kCannotBeCalled) {
         return fmt::format("{} has a variadic schema, which this version cannot call from Python",
                            op_.declaration());
       }
-      return fmt::format(
-          "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}{}",
-          op_.name().name, positional_, mismatch.position, op_.declaration(),
-          advice_for_count(std::ptrdiff_t(mismatch.position)));
+      return fmt::format("{}() takes {} positional argument(s) but {} was/were given.",
+                         op_.name().name, positional_, mismatch.position);
     case ArgumentMismatch::Kind::Missing:
-      return fmt::format("{}() is missing value for argument '{}'. Declaration: {}{}",
-                         op_.name().name, parameters_[mismatch.position].argument->name,
-                         op_.declaration(), advice_for_names(names));
+      return fmt::format("{}() is missing value for argument '{}'.", op_.name().name,
+                         blamed(mismatch));
     case ArgumentMismatch::Kind::Type:
     case ArgumentMismatch::Kind::Range:
-      return explain_value(mismatch);
+      if (!mismatch.has_details()) return reason_of_value(mismatch, types);
+      return fmt::format("{}() cannot take what was given for argument '{}', a value of type '{}': "
+                         "{}.",
+                         op_.name().name, blamed(mismatch), type_name_of(mismatch.given),
+                         mismatch.details);
     case ArgumentMismatch::Kind::Names:
-      return explain_names(mismatch.position, names);
+      return reason_of_names(mismatch.position, names);
   }
   fail(ErrorKind::Internal, "a mismatch of no kind");
 }
 
-std::string CallPlan::explain_value(const ArgumentMismatch& mismatch) const {
-  const Argument& argument = *parameters_[mismatch.position].argument;
+std::string CallPlan::advice(const ArgumentMismatch& mismatch, PyObject* names) const {
+  switch (mismatch.kind) {
+    case ArgumentMismatch::Kind::TooMany:
+      return advice_for_count(std::ptrdiff_t(mismatch.position));
+    case ArgumentMismatch::Kind::Missing:
+    case ArgumentMismatch::Kind::Names:
+      return advice_for_names(names);
+    case ArgumentMismatch::Kind::Type:
+    case ArgumentMismatch::Kind::Range:
+      return advice_for_symbol(mismatch.given);
+  }
+  fail(ErrorKind::Internal, "a mismatch of no kind");
+}
+
+const std::string& CallPlan::blamed(const ArgumentMismatch& mismatch) const {
+  return parameters_[mismatch.position].argument->name;
+}
+
+std::string CallPlan::wanted_type(const ArgumentMismatch& mismatch) const {
+  return fmt::format("'{}'", to_string(*parameters_[mismatch.position].argument->type));
+}
+
+std::size_t CallPlan::count_known(PyObject* names) const {
+  std::size_t count = 0;
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+    count += find(PyTuple_GET_ITEM(names, i)) != nullptr;
+  }
+  return count;
+}
+
+bool CallPlan::takes_no_fewer_than(std::size_t given) const noexcept {
+  std::size_t needed = 0;
+  for (const Parameter& parameter : parameters_) needed += !parameter.argument->default_value;
+  return needed <= given;
+}
+
+std::string CallPlan::reason_of_value(const ArgumentMismatch& mismatch,
+                                      std::string_view types) const {
   const std::string past = mismatch.kind == ArgumentMismatch::Kind::Type
                                ? ""
                                : fmt::format(" with a number outside of {}", mismatch.accepted);
   return fmt::format(
-      "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'{}.\n"
-      "Position: {}\nValue: {}\nDeclaration: {}{}{}{}",
-      op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(mismatch.given)->tp_name,
-      past, mismatch.position, shown(mismatch.given), op_.declaration(),
-      mismatch.details[0] == '\0' ? "" : "\nCast error details: ", mismatch.details,
-      advice_for_symbol(mismatch.given));
+      "{}() Expected a value of type {} for argument '{}' but instead found type '{}'{}.",
+      op_.name().name, types, blamed(mismatch), type_name_of(mismatch.given), past);
 }
 
 // What takes a number that is not known yet.
@@ -94,7 +168,7 @@ std::string CallPlan::advice_for_count(std::ptrdiff_t given) const {
   return more == 1 ? "\nLeave the last one out." : fmt::format("\nLeave the last {} out.", more);
 }
 
-// NumPy's names for what has another one here; empty for others.
+// What was meant by a name that no parameter has: NumPy's, or a slip of the pen; empty for others.
 std::string CallPlan::advice_for_name(std::string_view name) const {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"axis", "dim"},         {"axes", "dims"},      {"axes", "dim"},
@@ -104,6 +178,12 @@ std::string CallPlan::advice_for_name(std::string_view name) const {
     for (const Parameter& parameter : parameters_) {
       if (parameter.argument->name == ours)
         return fmt::format("\n'{}' is called '{}' here.", theirs, ours);
+    }
+  }
+  for (const Parameter& parameter : parameters_) {
+    const std::string& known = parameter.argument->name;
+    if (detail::same_letters(name, known) || (name.size() > 2 && detail::one_slip(name, known))) {
+      return fmt::format("\n'{}' may be meant.", known);
     }
   }
   return "";
@@ -119,19 +199,17 @@ std::string CallPlan::advice_for_names(PyObject* names) const {
 }
 
 // `count` arguments were given by position.
-std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
+std::string CallPlan::reason_of_names(std::size_t count, PyObject* names) const {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* const name = PyTuple_GET_ITEM(names, i);
     const Parameter* const known = find(name);
     const std::string_view text = require_text(name, "the name of an argument");
     if (known == nullptr) {
-      return fmt::format("Unknown keyword argument '{}' for operator '{}'. Schema: {}{}", text,
-                         op_.name().name, op_.declaration(), advice_for_name(text));
+      return fmt::format("Unknown keyword argument '{}' for operator '{}'.", text,
+                         op_.name().name);
     }
     if (std::size_t(known - parameters_.data()) < count) {
-      return fmt::format(
-          "Argument '{}' specified both as positional and keyword argument. Schema: {}", text,
-          op_.declaration());
+      return fmt::format("Argument '{}' specified both as positional and keyword argument.", text);
     }
   }
   fail(ErrorKind::Internal, "keyword arguments were left over although all of them are known");
@@ -148,7 +226,7 @@ void CallPlan::refuse_array(const RefusedArray& refused, const ArgumentMismatch&
       fmt::format("{}() cannot take what was given for argument '{}'{}, a value of type '{}': {}.\n"
                   "Position: {}\nDeclaration: {}",
                   op_.name().name, parameters_[mismatch.position].argument->name, refused.place,
-                  refused.type.empty() ? Py_TYPE(mismatch.given)->tp_name : refused.type.c_str(),
+                  refused.type.empty() ? type_name_of(mismatch.given) : refused.type,
                   refused.what(), mismatch.position, op_.declaration()));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "operators/named_refusal.h"
+#include "operators/no_overload.h"
 #include "operators/overload.h"
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/inspect/inspect.h"
@@ -88,42 +89,6 @@ std::span<PyObject* const> items_of(const Owned& tuple) {
        *packet.name + " is gone: the library that defined it has ended, or was never loaded");
 }
 
-// How many arguments fitted. If names were wrong, all but one count.
-std::size_t fitted(const ArgumentMismatch& mismatch, PyObject* names) {
-  if (mismatch.kind == ArgumentMismatch::Kind::TooMany) return 0;
-  if (mismatch.kind != ArgumentMismatch::Kind::Names) return mismatch.position;
-  return mismatch.position + std::size_t(PyTuple_GET_SIZE(names)) - 1;
-}
-
-// The candidate that more arguments fit than any other, or null.
-PyObject* closest(std::span<PyObject* const> overloads,
-                  std::span<const ArgumentMismatch> mismatches, PyObject* names) {
-  std::size_t best = 0;
-  bool alone = true;
-  for (std::size_t i = 1; i < mismatches.size(); ++i) {
-    const std::size_t here = fitted(mismatches[i], names);
-    const std::size_t most = fitted(mismatches[best], names);
-    if (here >= most) alone = here > most;
-    if (here > most) best = i;
-  }
-  return alone ? overloads[best] : nullptr;
-}
-
-// No overload takes the arguments: every candidate says why.
-[[noreturn]] OPYARD_COLD void refuse_all(std::span<PyObject* const> overloads,
-                                         std::span<const ArgumentMismatch> mismatches,
-                                         PyObject* names) {
-  if (overloads.size() == 1) plan_of(overloads[0]).refuse(mismatches[0], names);
-  std::string text = "Overloaded operator invoked from Python failed to match any schema:\n";
-  for (std::size_t i = 0; i < overloads.size(); ++i) {
-    text += plan_of(overloads[i]).explain(mismatches[i], names) + "\n\n";
-  }
-  if (PyObject* const best = closest(overloads, mismatches, names)) {
-    text += "Closest candidate: " + plan_of(best).op().declaration();
-  }
-  fail(ErrorKind::BadArgument, std::move(text));
-}
-
 // The overload that takes the arguments, which are then on the call's stack. Converting an argument
 // may run Python code that makes the packet look again, so those that are tried are held.
 [[gnu::noinline]] Owned choose(PyObject* self, PythonCall& call) {
@@ -154,7 +119,7 @@ PyObject* closest(std::span<PyObject* const> overloads,
       }
     }
   }
-  refuse_all(overloads, mismatches, call.given().names);
+  refuse_all(overloads, mismatches, call.given());
 }
 
 // Whether the overload that is asked first would convert an argument, so that others go before it.

@@ -52,7 +52,7 @@ class CallbackRegistry:
         """Calls `callback` at each event from now on. Raises TypeError for what is no callable."""
         if not callable(callback):
             raise TypeError(
-                f"{self.name}: a callback is a callable, not a {type(callback).__name__}"
+                f"{self.name}: a callback must be a callable, not a {type(callback).__name__}"
             )
         self.callback_list.append(callback)
 

@@ -17,6 +17,12 @@ std::string lower_case_name(Backend backend) {
   return name;
 }
 
+// One that no plugin has given a name.
+bool is_unnamed(Backend backend) {
+  const std::string name = to_string(backend);
+  return name.starts_with("PrivateUse") || name.starts_with("UserBackend");
+}
+
 std::optional<Backend> find_backend(std::string_view name) {
   for (int i = 0; i < kBackendCount; ++i) {
     if (lower_case_name(Backend(i)) == name) return Backend(i);
@@ -47,11 +53,12 @@ Device parse_device(std::string_view text) {
   if (!backend) {
     std::string names;
     for (int i = 0; i < kBackendCount; ++i) {
-      names += (i == 0 ? "" : ", ") + lower_case_name(Backend(i));
+      if (is_unnamed(Backend(i))) continue;
+      names += (names.empty() ? "" : ", ") + lower_case_name(Backend(i));
     }
     fail(ErrorKind::BadValue,
          fmt::format("'{}' names no device; write a backend and an index where it needs one, as in "
-                     "'cpu' or 'cuda:1'. The backends are {}",
+                     "'cpu' or 'cuda:1'. The backends are {} and those that no plugin has named",
                      text, names));
   }
   if (colon == std::string_view::npos) return {*backend, -1};

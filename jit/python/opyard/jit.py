@@ -70,7 +70,7 @@ def __dir__() -> list[str]:
 
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
-        raise TypeError(f"the text of a graph is a str, not {type(text).__name__}")
+        raise TypeError(f"the text of a graph must be a str, not {type(text).__name__}")
 
 
 def _load_operators(text: str) -> None:

@@ -78,7 +78,8 @@ def key_of(key: "str | int") -> DispatchKey:
         number = _bind.parse_key(key)
     elif not isinstance(key, int):
         raise TypeError(
-            f"a dispatch key is a DispatchKey, its number or its name, not {type(key).__name__}"
+            "a dispatch key must be a DispatchKey, its number or its name, not "
+            f"{type(key).__name__}"
         )
     try:
         return DispatchKey(number)

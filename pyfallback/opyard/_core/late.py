@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-
 def loaded(module: str) -> "Any":
     """A module if its import is over, else None: one that is in the middle of it has some of its
     names, and its functions do not find the others."""

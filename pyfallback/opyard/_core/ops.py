@@ -21,7 +21,6 @@ from _thread import get_ident
 from .. import _C
 from . import hooks
 from .forking import by_thread, while_loading
-from .late import imported
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     else:
         while_loading(lambda: _bind.load_library(encoded))
     if "opyard._core.keys" in sys.modules:
+        from .late import imported
+
         imported("opyard._core.keys", "refresh_names")()  # the library may have named some
     return Plugin(encoded, unload_library)
 
@@ -184,8 +185,7 @@ def require_packet(name: str) -> "_C.OpOverloadPacket":
     """As find_packet(), but raises LookupError if there is none."""
     packet = find_packet(name)
     if packet is None:
-        why = _kernels_alone(name) or "; is its library loaded?"
-        raise LookupError(f"no operator {name} is defined{why}")
+        raise LookupError(f"no operator {name} is defined{_why_not_there(name)}")
     return packet
 
 
@@ -236,7 +236,8 @@ def operator_of(
         )
     overloads = overload_names(op)
     if not overloads:
-        raise LookupError(f"no operator {op.qualified_name} is defined; is its library loaded?")
+        name = op.qualified_name
+        raise LookupError(f"no operator {name} is defined{_why_not_there(name)}")
     if len(overloads) > 1:
         raise TypeError(f"{op} has several overloads, name one of: {', '.join(overloads)}")
     return getattr(op, overloads[0])
@@ -269,33 +270,63 @@ def _kernels_alone(name: str) -> str:
     )
 
 
-def _nothing_in(namespace: str) -> str:
-    """What to say of a namespace that has no operators at all, or ""."""
+def _why_not_there(name: str) -> str:
+    """What to say of an operator "ns::name" that is not defined."""
     from .. import _bind
+    from .near_names import hint
 
-    if any(name.startswith(f"{namespace}::") for name in _bind.operator_names()):
-        return ""
+    if alone := _kernels_alone(name):
+        return alone
+    namespace, _, base = name.partition("::")
+    by_namespace: dict[str, set[str]] = {}
+    for each in _bind.operator_names():
+        space, _, rest = each.partition("::")
+        by_namespace.setdefault(space, set()).add(rest.partition(".")[0])
+    if namespace in by_namespace:
+        return hint(base, by_namespace[namespace]) or "; is its library loaded?"
     return (
-        f": no library defines operators of {namespace}; load one with opyard.load_library(path), "
-        "or import the package that has it"
+        f": no library defines operators of {namespace}{hint(namespace, by_namespace)}; load one "
+        "with opyard.load_library(path), or import the package that has it"
     )
 
 
 class MissingName(AttributeError):
-    """A name that `opyard` itself has not; its text names the operator of that name.
+    """A name that is not there; its text says which is likely meant.
 
-    It is looked for when the text is read: most who ask only want to know if the name is there.
+    That is looked for when the text is read: most who ask only want to know if the name is there.
     """
+
+    def __init__(self, text: str, name: str, find: "Callable[[str], str]") -> None:
+        super().__init__(text, name=name)
+        self._find = find
+
+    def __reduce__(self) -> "tuple[type, tuple[str]]":
+        return AttributeError, (str(self),)
 
     def __str__(self) -> str:
         text = super().__str__()
         name = self.name
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             return text
         try:
-            return text + _where_it_is(name)
+            return text + self._find(name)
         except Exception:  # the kernels cannot be loaded
             return text
+
+
+# A traceback shows it as what it is for everyone.
+MissingName.__name__ = MissingName.__qualname__ = "AttributeError"
+MissingName.__module__ = "builtins"
+
+
+def in_package(name: str) -> str:
+    """Where a name is that `opyard` itself has not, as a part of a sentence."""
+    found = "" if name.startswith("_") else _where_it_is(name)
+    if found:
+        return found
+    from .near_names import hint
+
+    return hint(name, [each for each in dir(sys.modules["opyard"]) if each[0] != "_"])
 
 
 def _where_it_is(name: str) -> str:
@@ -325,11 +356,10 @@ class _OpNamespace(_C.NameSpace):
             packet = find_packet(f"{self.__name__}::{name}")
             if packet is not None:
                 return self._keep(name, packet)
-            why = _kernels_alone(f"{self.__name__}::{name}") or _nothing_in(self.__name__)
-        else:
-            why = ""
-        raise AttributeError(
-            f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'{why}"
+        raise MissingName(
+            f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'",
+            name,
+            lambda name: _why_not_there(f"{self.__name__}::{name}"),
         )
 
     def __dir__(self) -> list[str]:

@@ -54,7 +54,7 @@ def names_of(tags: "str | Iterable[str]") -> tuple[str, ...]:
     names = []
     for tag in given:
         if not isinstance(tag, str):
-            raise TypeError(f"a tag is a Tag or a str, not {type(tag).__name__}")
+            raise TypeError(f"a tag must be a Tag or a str, not {type(tag).__name__}")
         name = tag.value if isinstance(tag, Tag) else tag
         if name not in Tag.__members__:
             known = ", ".join(Tag.__members__)

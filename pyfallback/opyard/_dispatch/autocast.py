@@ -30,7 +30,9 @@ def _require_dtype(what: str, named: Any) -> "_C.dtype":
     """A dtype, also by NumPy's or by a class."""
     found = named if isinstance(named, _C.dtype) else dtypes.find(named)
     if found is None:
-        raise TypeError(f"{what} is a dtype, such as opyard.bfloat16, not {type(named).__name__}")
+        raise TypeError(
+            f"{what} must be a dtype, such as opyard.bfloat16, not {type(named).__name__}"
+        )
     return found
 
 

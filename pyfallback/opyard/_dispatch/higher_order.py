@@ -78,7 +78,8 @@ class HigherOrderOperator:
             if isinstance(where, type):
                 if not issubclass(where, (DispatchMode, _C.Tensor)):
                     raise TypeError(
-                        f"a rule is for a class of modes or a subclass of Tensor, not {where!r}"
+                        "a rule must be for a class of modes or a subclass of Tensor, not "
+                        f"{where!r}"
                     )
                 self._rules[where] = fn
             else:

@@ -524,7 +524,7 @@ def custom_op(
 
     if not isinstance(name, str):
         raise TypeError(
-            f"custom_op: the name is a str such as 'ns::name', not {type(name).__name__}"
+            f"custom_op: the name must be a str such as 'ns::name', not {type(name).__name__}"
         )
     namespace_of("custom_op", name)
     require_name(name)

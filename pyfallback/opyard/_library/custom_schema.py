@@ -72,7 +72,7 @@ def documentation(name: str, fn: Callable) -> str:
         return ""
     if not isinstance(text, str):
         raise ValueError(
-            f"custom_op: the docstring of {name} is a str or None, not {type(text).__name__}"
+            f"custom_op: the docstring of {name} must be a str or None, not {type(text).__name__}"
         )
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise ValueError(

@@ -97,7 +97,7 @@ class override:
         with_next: bool = False,
     ) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"the name of an override is a str, not a {type(name).__name__}")
+            raise TypeError(f"the name of an override must be a str, not a {type(name).__name__}")
         if not name.isprintable() or '"' in name:
             raise ValueError(f"the name of an override is printable and without quotes: {name!r}")
         self.name = name

@@ -63,7 +63,7 @@ def device_key(device: str) -> DispatchKey:
     TypeError for what is no str.
     """
     if not isinstance(device, str):
-        raise TypeError(f"a device type is a str, such as 'cpu', not {type(device).__name__}")
+        raise TypeError(f"a device type must be a str, such as 'cpu', not {type(device).__name__}")
     if _C.device(device).index is not None:
         raise ValueError(f"{device!r} is one device; a kernel is for all devices of a type")
     key = key_of_device(device.lower())
@@ -114,7 +114,8 @@ def define(
     """
     if not isinstance(qualname, str):
         raise ValueError(
-            f"define(qualname, schema): the name is a str such as 'ns::name', not {type(qualname)}"
+            "define(qualname, schema): the name must be a str such as 'ns::name', not "
+            f"{type(qualname)}"
         )
     ns = namespace_of("define(qualname, schema)", qualname)
     require_bare_schema("define(qualname, schema)", qualname, schema)

@@ -6,12 +6,12 @@ memory, and a number counts as its kind alone. What no operator computes is refu
 of the nearest one. The hook `answer_ufunc` is this.
 """
 
-import difflib
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .. import _C
+from .._core.near_names import near_name
 from .._core.ops import ops
 
 
@@ -125,7 +125,7 @@ def _nearest(name: str, method: str) -> str:
         return f"write x {_SYMBOLS[name][2]} y"
     else:
         found = _OPERATORS.get(name) or _NEAREST.get(name)
-        found = found or next(iter(difflib.get_close_matches(name, dir(ops.aten), 1)), None)
+        found = found or near_name(name, dir(ops.aten))
     return f"call opyard.ops.aten.{found}" if found else "call an operator of opyard.ops.aten"
 
 

@@ -26,9 +26,8 @@ TEST(Device, EveryTextParsesBack) {
 TEST(Device, ATextWithoutABackendIsRefused) {
   EXPECT_THROWN(parse_device("gpu:0"), BadValue,
                 "'gpu:0' names no device; write a backend and an index where it needs one, as in "
-                "'cpu' or 'cuda:1'. The backends are cpu, cuda, xla, meta, lazy, privateuse1, "
-                "privateuse2, privateuse3, userbackend1, userbackend2, userbackend3, userbackend4, "
-                "userbackend5, userbackend6, userbackend7, userbackend8");
+                "'cpu' or 'cuda:1'. The backends are cpu, cuda, xla, meta, lazy and those that no "
+                "plugin has named");
   for (const char* text : {"", "CPU", "cpu ", ":1", " cuda", "cp", "cpuu"}) {
     EXPECT_EQ(thrown_by([&] { parse_device(text); }).kind, ErrorKind::BadValue) << text;
   }

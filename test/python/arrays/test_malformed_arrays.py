@@ -468,13 +468,13 @@ def test_T3_good_arrays_leave_nothing_behind(op):
 # several candidates -----------------------------------------------------------------------
 
 
-def test_T3_where_an_operator_has_overloads_each_says_why():
+def test_T3_where_an_operator_has_overloads_the_likeliest_says_why():
     with pytest.raises(TypeError) as caught:
         opyard.ops.aten.add(np.zeros(3)[::-1], 1)
     text = str(caught.value)
-    assert text.startswith("Overloaded operator invoked from Python failed to match any schema:\n")
-    assert f"Cast error details: {below_zero(0, -1)}" in text
-    assert "Position: 0" in text
+    assert text.startswith("aten::add() cannot take what was given for argument 'self', a value of ")
+    assert f"'numpy.ndarray': {below_zero(0, -1)}" in text
+    assert text.endswith("failed to match any schema; the others are Scalar and out.")
 
 
 def test_T3_a_result_that_is_refused_names_the_kernel(op, define):

@@ -72,7 +72,7 @@ class Right(Base):
 @pytest.fixture
 def f(define):
     return define(
-        'f(Tensor x, Tensor? y=None, *, int n=1, str s="a") -> Tensor',
+        'f(Tensor x, Tensor? y=None, *, int n=1, str s="a") -> Tensor?',
         CPU=lambda x, y=None, *, n=1, s="a": x,
     )
 
@@ -357,7 +357,7 @@ def test_F46_a_wrong_result_names_operator_class_and_position(f, ns, x):
         f(Arf(x))
     assert str(caught.value).startswith(
         f"{ns}::f: __opyard_dispatch__ of the class Arf returned a value of type 'str' for result "
-        "0, but the schema says 'Tensor'."
+        "0, but the schema says 'Tensor?'."
     )
 
 

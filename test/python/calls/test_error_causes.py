@@ -24,16 +24,16 @@ CAUSES = {
         TypeError, "grad: a Tensor or several are wanted, not an object of int"),
     "bytes beyond": (
         lambda: profiler.flight_recorder(bytes=2**62),
-        ValueError, "bytes is from 1048576 to 1125899906842623, not 4611686018427387904"),
+        ValueError, "bytes must be from 1048576 to 1125899906842623, not 4611686018427387904"),
     "bytes of another type": (
         lambda: profiler.flight_recorder(bytes="many"),
-        TypeError, "bytes is an int, not an object of str"),
+        TypeError, "bytes must be an int, not an object of str"),
     "a schedule that is none": (
         lambda: profiler.profile(schedule=5),
-        TypeError, "profile: schedule is a function, not an object of int"),
+        TypeError, "profile: schedule must be a function, not an object of int"),
     "a receiver that is none": (
         lambda: profiler.profile(on_trace_ready=5),
-        TypeError, "profile: on_trace_ready is a function, not an object of int"),
+        TypeError, "profile: on_trace_ready must be a function, not an object of int"),
     "a surrogate in a graph": (
         lambda: jit.parse_ir(GRAPH + "\udc80"),
         TypeError, "parse_ir(): argument 'text' is a str that is no text of UTF-8: it has a "

@@ -119,7 +119,7 @@ def test_E29_an_interruption_in_a_late_callback_leaves_the_rest_for_later(slots,
 
 
 def test_E29_a_callback_must_be_callable(told):
-    with pytest.raises(TypeError, match="GPU event wait: a callback is a callable, not a int"):
+    with pytest.raises(TypeError, match="GPU event wait: a callback must be a callable, not a int"):
         gpu_trace.register_callback_for_event_wait(3)
 
 

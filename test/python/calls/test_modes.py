@@ -222,7 +222,7 @@ def test_F49_F46_a_wrong_result_names_operator_handler_and_position(define, ns, 
 # The answers that a schema takes: result types, what came, what the caller gets.
 TAKEN = {
     "nothing": ("()", None, None),
-    "undefined tensor": ("Tensor", None, None),
+    "undefined tensor": ("Tensor?", None, None),
     "list for list": ("int[]", [1, 2], [1, 2]),
     "tuple for list": ("int[]", (1, 2), [1, 2]),
     "several as a list": ("(int, str)", [1, "a"], (1, "a")),

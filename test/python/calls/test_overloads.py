@@ -247,15 +247,17 @@ def test_X10_a_number_leads_past_a_tensor(library, ns, types, given, goes_to):
         op(1, given)
 
 
-def test_X10_F60_what_no_overload_takes_is_refused_by_all_in_order(library, ns):
+def test_X10_F60_what_no_overload_takes_is_refused_for_all(library, ns):
     library.define("f.a(float x) -> str")
     library.define("f.b(str x) -> str")
     with pytest.raises(TypeError) as caught:
         getattr(opyard.ops, ns).f(opyard.tensor([1.0, 2.0]))
-    text = str(caught.value)
-    assert 0 < text.index("f.a(float x)") < text.index("f.b(str x)")
-    for part in ("of type 'float'", "of type 'str'"):
-        assert part in text
+    assert str(caught.value) == (
+        f"{ns}::f() Expected a value of type 'float' or 'str' for argument 'x' but instead found "
+        f"type 'opyard.Tensor'.\nValue: tensor([1., 2.])\n"
+        f"Declaration: {ns}::f.a(float x) -> str\n"
+        "Overloaded operator invoked from Python failed to match any schema; the other is b."
+    )
 
 
 def test_H11_graphs_choose_by_the_same_rule(library, ns):
@@ -343,26 +345,25 @@ CANDIDATES = ("(Tensor x, int[] n) -> ()", "(Tensor x, str s, *, int k) -> ()", 
 @pytest.mark.parametrize(
     ("args", "kwargs", "closest"),
     [
-        ((1.5,), {}, None),
-        (("T", 3), {}, None),
+        ((1.5,), {}, 2),
+        (("T", 3), {}, 0),
         (("T", "a"), {}, 1),
         (("T", "a"), {"k": "b"}, 1),
-        (("a", 1, 2, 3), {}, None),
+        (("a", 1, 2, 3), {}, 0),
         ((), {"s": "a", "x": 1}, 2),
         (("a",), {"k": 1}, 2),
     ],
 )
-def test_X10_the_candidate_that_took_most_is_the_closest(library, args, kwargs, closest, x):
+def test_X10_the_likeliest_candidate_says_why(library, args, kwargs, closest, x):
     for n, schema in enumerate(CANDIDATES):
         library.define(f"f.o{n}{schema}")
     packet = getattr(opyard.ops, library.ns).f
     with pytest.raises(TypeError, match="failed to match any schema") as caught:
         packet(*(x if each == "T" else each for each in args), **kwargs)
-    text = str(caught.value)
-    assert text.count("Declaration: ") + text.count("Schema: ") == 3
-    _, found, best = text.partition("\n\nClosest candidate: ")
-    wanted = None if closest is None else getattr(packet, f"o{closest}").declaration
-    assert (best if found else None) == wanted
+    lines = str(caught.value).splitlines()
+    assert f"Declaration: {getattr(packet, f'o{closest}').declaration}" in lines
+    others = [f"o{n}" for n in range(3) if n != closest]
+    assert lines[-1].endswith(f"; the others are {others[0]} and {others[1]}.")
 
 
 def test_X10_a_conversion_that_raises_is_no_end_of_the_search(library):

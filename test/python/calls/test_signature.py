@@ -208,6 +208,6 @@ def test_F35_kernels_of_python_and_cpp_are_found(plugin, define):
 
 
 def test_F35_calling_and_redispatching(define, x):
-    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x, AutogradCPU=lambda x: None).default
+    f = define("f(Tensor x) -> Tensor?", CPU=lambda x: x, AutogradCPU=lambda x: None).default
     assert f(x) is None
     assert f.redispatch(DispatchKeySet("CPU"), x) is x

@@ -131,7 +131,7 @@ def test_G15_a_hook_after_the_gradient_was_accumulated():
     assert seen == [[3, 3], [6, 6]]
     with pytest.raises(ValueError, match="the tensor is no leaf that requires a gradient"):
         (x * 2).register_post_accumulate_grad_hook(seen.append)
-    with pytest.raises(TypeError, match="a hook is a function"):
+    with pytest.raises(TypeError, match="a hook must be a function"):
         x.register_post_accumulate_grad_hook("x")
 
 

@@ -194,14 +194,14 @@ def test_a_gradient_is_set_read_and_deleted():
     x.grad = other
     assert x.grad is other
     for wrong in (3, "grad", [other]):
-        with pytest.raises(TypeError, match="grad is a Tensor or None, not an object of"):
+        with pytest.raises(TypeError, match="grad must be a Tensor or None, not an object of"):
             x.grad = wrong
     with pytest.raises(ValueError, match="sizes"):
         x.grad = ones(3)
     assert x.grad is other
     del x.grad
     assert x.grad is None
-    with pytest.raises(TypeError, match="requires_grad is True or False"):
+    with pytest.raises(TypeError, match="requires_grad must be True or False"):
         x.requires_grad = 1
 
 

@@ -83,7 +83,7 @@ REFUSED = {
     "requires_grad = 1": (
         set_to(plain, "requires_grad", 1),
         (RuntimeError, TypeError),
-        "requires_grad is True or False, not 1",
+        "requires_grad must be True or False, not 1",
     ),
     "requires_grad = True of whole numbers": (
         set_to(whole, "requires_grad", True),
@@ -113,7 +113,7 @@ REFUSED = {
     "register_hook with no function": (
         lambda: leaf().register_hook("x"),
         TypeError,
-        "a hook is a function, not an object of str",
+        "a hook must be a function, not an object of str",
     ),
     "register_post_accumulate_grad_hook of a result": (
         lambda: result().register_post_accumulate_grad_hook(*KEEP),
@@ -180,7 +180,7 @@ REFUSED = {
     "backward that keeps a text": (
         lambda: result().sum().backward(retain_graph="x"),
         TypeError,
-        "retain_graph is True, False or None, not 'x'",
+        "retain_graph must be True, False or None, not 'x'",
     ),
     "a node with no gradient": (
         lambda: node()(),

@@ -51,9 +51,9 @@ def test_attributes_are_found_by_their_type():
 
 def test_attributes_change_their_kind_only_where_that_is_meant():
     net = Net()
-    with pytest.raises(TypeError, match=r"Net.scale is a Parameter or None"):
+    with pytest.raises(TypeError, match=r"Net.scale must be a Parameter or None"):
         net.scale = opyard.ones(1)
-    with pytest.raises(TypeError, match=r"Net.first is a Module or None"):
+    with pytest.raises(TypeError, match=r"Net.first must be a Module or None"):
         net.first = 3
     net.seen = opyard.ones(2)
     assert net._buffers["seen"].tolist() == [1.0, 1.0]
@@ -94,13 +94,13 @@ def test_names_that_cannot_be_are_refused(name):
 
 def test_what_is_registered_has_its_type():
     module = nn.Module()
-    with pytest.raises(TypeError, match="is a Tensor or None, not an object of int"):
+    with pytest.raises(TypeError, match="must be a Tensor or None, not an object of int"):
         module.register_buffer("a", 3)
-    with pytest.raises(TypeError, match="is a Parameter or None, not an object of Tensor"):
+    with pytest.raises(TypeError, match="must be a Parameter or None, not an object of Tensor"):
         module.register_parameter("a", opyard.ones(1))
-    with pytest.raises(TypeError, match="is a Module or None, not an object of str"):
+    with pytest.raises(TypeError, match="must be a Module or None, not an object of str"):
         module.register_module("a", "b")
-    with pytest.raises(TypeError, match="data is a Tensor, not an object of list"):
+    with pytest.raises(TypeError, match="data must be a Tensor, not an object of list"):
         nn.Parameter([1.0])
     with pytest.raises(TypeError, match="have gradients, not opyard.int64"):
         nn.Parameter(opyard.tensor([1]))
@@ -158,7 +158,7 @@ def test_a_state_that_does_not_fit_changes_nothing():
     state["scale"] = 3
     with pytest.raises(RuntimeError, match="scale is a int, not a Tensor"):
         net.load_state_dict(state, strict=False)
-    with pytest.raises(TypeError, match="a state is a dict, not an object of list"):
+    with pytest.raises(TypeError, match="a state must be a dict, not an object of list"):
         net.load_state_dict([])
     assert [parameter.tolist() for parameter in net.parameters()] == before
     del state["scale"]
@@ -183,7 +183,7 @@ def test_modes_and_conversions_reach_every_part():
     assert net.eval() is net and not any(module.training for module in net.modules())
     net.train()
     assert all(module.training for module in net.modules())
-    with pytest.raises(TypeError, match="mode is True or False"):
+    with pytest.raises(TypeError, match="mode must be True or False"):
         net.train(1)
     net.requires_grad_(False)
     assert not any(parameter.requires_grad for parameter in net.parameters())
@@ -221,7 +221,7 @@ def test_forward_hooks_see_and_change_calls_in_order():
     assert layer(opyard.tensor(1.0)).item() == 10
     last.remove()
     assert layer(opyard.tensor(1.0)).item() == 1
-    with pytest.raises(TypeError, match="a hook is a function, not an object of int"):
+    with pytest.raises(TypeError, match="a hook must be a function, not an object of int"):
         layer.register_forward_hook(3)
 
 
@@ -293,11 +293,11 @@ def test_a_linear_layer_multiplies_and_begins_in_its_bounds():
     assert layer(opyard.tensor([[[1.0, 2.0]]])).tolist() == [[[9.0]]]
     assert layer(opyard.tensor([1.0, 2.0])).tolist() == [9.0]
     assert list(nn.Linear(2, 1, bias=False).state_dict()) == ["weight"]
-    with pytest.raises(ValueError, match=r"is 2 long, but x has the shape \[3\]"):
+    with pytest.raises(ValueError, match=r"must be 2 long, and x has the shape \[3\]"):
         layer(opyard.ones(3))
-    with pytest.raises(ValueError, match="out_features is at least 1, not 0"):
+    with pytest.raises(ValueError, match="out_features must be at least 1, not 0"):
         nn.Linear(2, 0)
-    with pytest.raises(TypeError, match="in_features is an int, not an object of float"):
+    with pytest.raises(TypeError, match="in_features must be an int, not an object of float"):
         nn.Linear(2.0, 1)
 
 

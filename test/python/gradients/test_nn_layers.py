@@ -51,9 +51,9 @@ def test_a_convolution_sums_over_windows():
     assert np.abs(weight).max() <= 12**-0.5
     with pytest.raises(ValueError, match="multiples of groups, 2, not 3 and 4"):
         nn.Conv2d(3, 4, 1, groups=2)
-    with pytest.raises(ValueError, match="kernel_size is one int or two"):
+    with pytest.raises(ValueError, match="kernel_size must be one int or two"):
         nn.Conv2d(1, 1, (1, 2, 3))
-    with pytest.raises(ValueError, match="padding is at least 0, not -1"):
+    with pytest.raises(ValueError, match="padding must be at least 0, not -1"):
         nn.Conv2d(1, 1, 1, padding=-1)
 
 
@@ -66,7 +66,7 @@ def test_layer_norm_normalizes_the_last_dimensions():
     near(layer(opyard.from_numpy(x)), (x - mean) / np.sqrt(variance + 1e-5) * 2 + 1)
     assert list(nn.LayerNorm(2, bias=False).state_dict()) == ["weight"]
     assert not nn.LayerNorm(2, elementwise_affine=False).state_dict()
-    with pytest.raises(ValueError, match=r"the last sizes of x are \[3, 4\]"):
+    with pytest.raises(ValueError, match=r"the last sizes of x must be \[3, 4\]"):
         layer(opyard.ones(4, 3))
 
 
@@ -98,9 +98,9 @@ def test_an_embedding_looks_rows_up_and_leaves_padding_alone():
     assert layer.weight.grad.tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     numbers = nn.Embedding(100, 100).weight.detach().numpy()
     assert abs(numbers.mean()) < 0.05 and abs(numbers.std() - 1) < 0.05
-    with pytest.raises(TypeError, match="indices are int64 or int32, not opyard.float32"):
+    with pytest.raises(TypeError, match="indices must be int64 or int32, not opyard.float32"):
         layer(opyard.ones(2))
-    with pytest.raises(ValueError, match="padding_idx is one of 2 rows, not 2"):
+    with pytest.raises(ValueError, match="padding_idx must be one of 2 rows, not 2"):
         nn.Embedding(2, 2, padding_idx=2)
     with pytest.raises(IndexError):
         layer(opyard.tensor([4]))
@@ -114,7 +114,7 @@ def test_dropout_leaves_out_a_share_while_it_trains():
     assert layer(ones).tolist() != found.tolist()
     assert layer.eval()(ones) is ones
     assert nn.Dropout(0.0)(ones) is ones and not nn.Dropout(1.0)(ones).any().item()
-    with pytest.raises(ValueError, match="p is a probability, from 0 to 1, not 1.5"):
+    with pytest.raises(ValueError, match="p must be a probability, from 0 to 1, not 1.5"):
         nn.Dropout(1.5)
 
 
@@ -166,9 +166,9 @@ def test_attention_passes_over_what_is_masked():
     near(found, wanted), near(weights, shares)
     added = np.where(later, np.float32(-1e9), np.float32(0))
     near(layer(*given, attn_mask=opyard.from_numpy(added))[0], attended(layer, x, x, x, later)[0])
-    with pytest.raises(TypeError, match="a mask is bool or opyard.float32, not opyard.int64"):
+    with pytest.raises(TypeError, match="a mask must be bool or opyard.float32, not opyard.int64"):
         layer(*given, attn_mask=opyard.tensor([[0] * 3] * 3))
-    with pytest.raises(ValueError, match="key has two or three dimensions"):
+    with pytest.raises(ValueError, match="key must have two or three dimensions"):
         layer(given[0], opyard.ones(3, 5), given[0])
     with pytest.raises(ValueError, match="a multiple of num_heads, not 4 of 3"):
         nn.MultiheadAttention(4, 3)

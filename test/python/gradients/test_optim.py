@@ -131,7 +131,7 @@ def test_a_state_that_does_not_fit_changes_nothing():
         optimizer.load_state_dict(wrong)
     wrong = copy.deepcopy(before)
     wrong["param_groups"][0]["lr"] = -1
-    with pytest.raises(ValueError, match="lr is at least 0, not -1"):
+    with pytest.raises(ValueError, match="lr must be at least 0, not -1"):
         optimizer.load_state_dict(wrong)
     assert optimizer.state_dict()["param_groups"] == before["param_groups"]
     kept = optimizer.state_dict()["state"][0]["momentum_buffer"]
@@ -177,15 +177,15 @@ def test_a_closure_is_called_first_with_gradients():
     [
         (lambda p: optim.SGD([]), ValueError, "SGD: there is no parameter"),
         (lambda p: optim.SGD(p), TypeError, "a list of tensors or of groups, not one Tensor"),
-        (lambda p: optim.SGD([p, 3]), TypeError, "a parameter is a Tensor, not a int"),
+        (lambda p: optim.SGD([p, 3]), TypeError, "a parameter must be a Tensor, not a int"),
         (lambda p: optim.SGD([p, p]), ValueError, r"of shape \[1\] is there twice"),
         (lambda p: optim.SGD([p * 2]), ValueError, "a parameter is a leaf"),
-        (lambda p: optim.SGD([p], lr=-1), ValueError, "lr is at least 0, not -1"),
-        (lambda p: optim.SGD([p], lr=float("nan")), ValueError, "lr is at least 0, not nan"),
+        (lambda p: optim.SGD([p], lr=-1), ValueError, "lr must be at least 0, not -1"),
+        (lambda p: optim.SGD([p], lr=float("nan")), ValueError, "lr must be at least 0, not nan"),
         (lambda p: optim.SGD([p], nesterov=True), ValueError, "nesterov needs a momentum"),
         (lambda p: optim.Adam([p], betas=(0.9, 1)), ValueError, "from 0 to below 1"),
         (lambda p: optim.Adam([{"params": p, "momentum": 1}]), ValueError, "no setting 'momentum'"),
-        (lambda p: optim.Adam([{"lr": 1}]), TypeError, "a group is a dict with 'params'"),
+        (lambda p: optim.Adam([{"lr": 1}]), TypeError, "a group must be a dict with 'params'"),
     ],
 )
 def test_what_cannot_be_is_refused(make, kind, text):

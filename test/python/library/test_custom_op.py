@@ -72,7 +72,7 @@ def test_F12_calls_reach_the_function_with_the_same_objects(make, x):
 
 def test_F12_bad_calls_of_custom_op(make, ns):
     assert message_of(TypeError, custom_op, 3, twice, mutates_args=()) == (
-        "custom_op: the name is a str such as 'ns::name', not int"
+        "custom_op: the name must be a str such as 'ns::name', not int"
     )
     for name in ("twice", "::twice", f"{ns}::"):
         assert message_of(ValueError, custom_op, name, twice, mutates_args=()) == (
@@ -236,7 +236,7 @@ def test_F12_a_docstring_that_cannot_be_kept(make, ns, x):
     for doc, what in (
         ("a\0b", "has a null character or half a surrogate pair, which a definition cannot keep"),
         ("\ud800", "has a null character or half a surrogate pair, which a definition cannot keep"),
-        (5, "is a str or None, not int"),
+        (5, "must be a str or None, not int"),
     ):
         more.__doc__ = doc
         text = message_of(ValueError, make, more, "twice")

@@ -146,7 +146,7 @@ def test_F15_what_is_no_device_type(make, ns):
         "'cuda:1' is one device; a kernel is for all devices of a type"
     )
     assert message_of(TypeError, f.register_kernel, [3], twice) == (
-        "a device type is a str, such as 'cpu', not int"
+        "a device type must be a str, such as 'cpu', not int"
     )
     assert message_of(ValueError, f.register_kernel, [], twice) == (
         f"{ns}::twice: device_types is empty; None stands for all of them"

@@ -350,9 +350,9 @@ def test_F3_what_was_covered_comes_back(plugin, x):
     assert plugin.same(x) is x
     with pytest.warns(UserWarning) as caught:
         kernels = Library("test_plugin", "IMPL", "CPU")
-        kernels.impl("same", lambda x: None)
+        kernels.impl("same", lambda x: x + 1)
     place = here(-1)
-    assert plugin.same(x) is None
+    assert plugin.same(x) is not x
     assert f"{caught[0].filename}:{caught[0].lineno}" == place
     lines = str(caught[0].message).splitlines()
     assert lines[:3] == [
@@ -373,17 +373,17 @@ def test_a_warning_that_is_an_error_leaves_nothing_behind(plugin, x):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match=OVERRIDING):
-            kernels.impl("unchanged", lambda x: None)
+            kernels.impl("unchanged", lambda x: x + 1)
     assert plugin.unchanged(x) is x
     assert dump("test_plugin::unchanged") == before
     # The place is not taken, and no one counts as warned.
     other = Library("test_plugin", "IMPL", "CPU")
     with pytest.warns(UserWarning, match=OVERRIDING):
-        other.impl("unchanged", lambda x: None)
-    assert plugin.unchanged(x) is None
+        other.impl("unchanged", lambda x: x + 1)
+    assert plugin.unchanged(x) is not x
     other._destroy()
     # V5: an operator and key are warned of once.
-    Library("test_plugin", "IMPL", "CPU").impl("unchanged", lambda x: None)
+    Library("test_plugin", "IMPL", "CPU").impl("unchanged", lambda x: x + 1)
 
 
 def test_F3_a_library_of_another_namespace_cannot_take_the_place(library, ns):

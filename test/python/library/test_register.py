@@ -100,7 +100,7 @@ def test_F8_what_is_refused(ns, library, kept):
             f"define(qualname, schema): {name!r} has no namespace; say 'ns::name'"
         )
     assert message_of(ValueError, define, 3, "(Tensor x) -> Tensor") == (
-        "define(qualname, schema): the name is a str such as 'ns::name', not <class 'int'>"
+        "define(qualname, schema): the name must be a str such as 'ns::name', not <class 'int'>"
     )
     for schema in ("f(Tensor x) -> Tensor", 3):
         assert message_of(ValueError, define, f"{ns}::f", schema) == (
@@ -514,7 +514,8 @@ def test_F26_autocast_refuses(op, ns, library):
         f"register_autocast: the device type of {ns}::f is a str, such as 'cpu', not <class 'int'>"
     )
     assert message_of(TypeError, register_autocast, op, "cpu", "float32", lib=library) == (
-        f"register_autocast: what {ns}::f casts to is a dtype, such as opyard.bfloat16, not str"
+        f"register_autocast: what {ns}::f casts to must be a dtype, such as opyard.bfloat16, not "
+        "str"
     )
     assert dump(op) == before
 

@@ -126,7 +126,7 @@ def test_X20_a_filter_goes_with_generators_and_exceptions():
     ("options", "says"),
     [
         ({"max_depth": 0}, "max_depth is at least 1"),
-        ({"min_duration": -1}, "min_duration is a number of microseconds"),
+        ({"min_duration": -1}, "min_duration must be a number of microseconds"),
         ({"include": [3]}, "include takes names of modules"),
         ({"exclude": [""]}, "exclude takes names of modules"),
     ],

@@ -168,7 +168,9 @@ def test_a_gap_that_is_none_is_refused():
 
 @pytest.mark.parametrize("key", [1.5, b"CPU", [], object], ids=repr)
 def test_A9_what_is_no_key_at_all_is_told_as_such(key):
-    with pytest.raises(TypeError, match="^a dispatch key is a DispatchKey, its number or its name"):
+    with pytest.raises(
+        TypeError, match="^a dispatch key must be a DispatchKey, its number or its name"
+    ):
         has_kernel("a::b", key)
     with pytest.raises(TypeError, match=f"not {type(key).__name__}$"):
         has_fallback(key)

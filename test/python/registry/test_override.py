@@ -315,7 +315,7 @@ def test_X4_wrong_uses_are_refused(ns, twice):
         (lambda: override(twice, [], len), ValueError,
          "override() got an empty list of dispatch keys"),
         (lambda: override(twice, "CPU", len, name=3), TypeError,
-         "the name of an override is a str, not a int"),
+         "the name of an override must be a str, not a int"),
         (lambda: override(twice, "CPU", len, name="a\nb"), ValueError,
          "the name of an override is printable and without quotes: 'a\\nb'"),
         (lambda: override(twice, "CPU").__enter__(), RuntimeError,

@@ -211,7 +211,7 @@ def test_an_int_past_64_bits_is_no_operand(expression, x):
         eval(expression, {"x": x, "PAST": PAST})
     text = str(caught.value)
     assert "with a number outside of -9223372036854775808 to 9223372036854775807.\n" in text
-    assert "aten::" in text and "Position: " in text and f"Value: {PAST}\n" in text
+    assert "aten::" in text and f"Value: {PAST}\n" in text
 
 
 def test_a_shape_past_64_bits_is_refused():

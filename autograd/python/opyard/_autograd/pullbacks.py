@@ -47,6 +47,7 @@ def create_eval(graph: "Graph", gradients: "Sequence[Value]", pullback: "Value")
     for value in values:
         if not isinstance(value, Value):
             raise TypeError(
-                f"create_eval: gradients and the pullback are Values, not {type(value).__name__}"
+                "create_eval: gradients and the pullback must be Values, not "
+                f"{type(value).__name__}"
             )
     return _gradients.create_eval(graph, values[:-1], pullback)

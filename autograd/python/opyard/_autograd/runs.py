@@ -17,7 +17,7 @@ def _keeps(retain_graph: Any, keep_graph: Any, create_graph: bool) -> bool:
     given = [one for one in (retain_graph, keep_graph) if one is not None]
     for one in given:
         if not isinstance(one, int):
-            raise TypeError(f"retain_graph is True, False or None, not {one!r}")
+            raise TypeError(f"retain_graph must be True, False or None, not {one!r}")
     return any(given) if given else bool(create_graph)
 
 

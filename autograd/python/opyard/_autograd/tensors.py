@@ -24,14 +24,14 @@ def get(tensor: "_C.Tensor", name: str) -> Any:
 def set_(tensor: "_C.Tensor", name: str, value: Any) -> None:
     if name == "requires_grad":
         if not isinstance(value, bool):
-            raise GradientTypeError(f"requires_grad is True or False, not {value!r}")
+            raise GradientTypeError(f"requires_grad must be True or False, not {value!r}")
         if value and not tensor.is_leaf:
             raise GradientError("you can only change requires_grad flags of leaf variables.")
         _gradients.set_requires_grad(tensor, value)
     elif value is None or isinstance(value, _C.Tensor):
         _gradients.set_grad(tensor, value)
     else:
-        raise TypeError(f"grad is a Tensor or None, not an object of {type(value).__name__}")
+        raise TypeError(f"grad must be a Tensor or None, not an object of {type(value).__name__}")
 
 
 def _requires_grad_(tensor: "_C.Tensor", requires_grad: bool = True) -> "_C.Tensor":
@@ -62,7 +62,7 @@ def _retain_grad(tensor: "_C.Tensor") -> None:
 
 def _register_hook(tensor: "_C.Tensor", hook: Callable) -> RemovableHandle:
     if not callable(hook):
-        raise TypeError(f"a hook is a function, not an object of {type(hook).__name__}")
+        raise TypeError(f"a hook must be a function, not an object of {type(hook).__name__}")
     tensor.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it the hook
     return RemovableHandle(*_gradients.add_tensor_hook(tensor, hook))
 
@@ -71,7 +71,7 @@ def _register_post_accumulate_grad_hook(
     tensor: "_C.Tensor", hook: Callable[["_C.Tensor"], None]
 ) -> RemovableHandle:
     if not callable(hook):
-        raise TypeError(f"a hook is a function, not an object of {type(hook).__name__}")
+        raise TypeError(f"a hook must be a function, not an object of {type(hook).__name__}")
     if not (tensor.is_leaf and tensor.requires_grad):
         raise GradientError(
             "register_post_accumulate_grad_hook: the tensor is no leaf that requires a gradient, "

@@ -38,7 +38,7 @@ class Adam(Optimizer):
         betas = group["betas"]
         if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(
-                f"{type(self).__name__}: betas are two numbers from 0 to below 1, not {betas!r}"
+                f"{type(self).__name__}: betas must be two numbers from 0 to below 1, not {betas!r}"
             )
 
     def _update(self, parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> None:

@@ -35,8 +35,8 @@ class MultiheadAttention(Module):
         positive("MultiheadAttention", embed_dim=embed_dim, num_heads=num_heads)
         if embed_dim % num_heads:
             raise ValueError(
-                f"MultiheadAttention: embed_dim is a multiple of num_heads, not {embed_dim} of "
-                f"{num_heads}"
+                f"MultiheadAttention: embed_dim must be a multiple of num_heads, not {embed_dim} "
+                f"of {num_heads}"
             )
         self.embed_dim, self.num_heads, self.batch_first = embed_dim, num_heads, batch_first
         self.dropout = probability("MultiheadAttention", dropout)
@@ -86,8 +86,8 @@ class MultiheadAttention(Module):
         for name, x in zip(("query", "key", "value"), given, strict=True):
             if x.ndim not in (2, 3) or x.ndim != given[0].ndim or x.shape[-1] != self.embed_dim:
                 raise ValueError(
-                    f"MultiheadAttention: {name} has two or three dimensions, as query, and the "
-                    f"last is {self.embed_dim} long, but the shape is {list(x.shape)}"
+                    f"MultiheadAttention: {name} must have two or three dimensions, as query has, "
+                    f"the last {self.embed_dim} long, and its shape is {list(x.shape)}"
                 )
 
     def _heads(self, x: _C.Tensor, part: int) -> _C.Tensor:
@@ -108,4 +108,4 @@ def _masked(scores: _C.Tensor, mask: _C.Tensor) -> _C.Tensor:
         return ops.aten.where(mask, ops.aten.full([], -math.inf), scores)
     if mask.dtype is scores.dtype:
         return scores + mask
-    raise TypeError(f"MultiheadAttention: a mask is bool or {scores.dtype}, not {mask.dtype}")
+    raise TypeError(f"MultiheadAttention: a mask must be bool or {scores.dtype}, not {mask.dtype}")

@@ -29,7 +29,7 @@ class Conv2d(Module):
         positive("Conv2d", in_channels=in_channels, out_channels=out_channels, groups=groups)
         if in_channels % groups or out_channels % groups:
             raise ValueError(
-                f"Conv2d: in_channels and out_channels are multiples of groups, {groups}, not "
+                f"Conv2d: in_channels and out_channels must be multiples of groups, {groups}, not "
                 f"{in_channels} and {out_channels}"
             )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups

@@ -21,7 +21,7 @@ class Embedding(Module):
         positive("Embedding", num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(
-                f"Embedding: padding_idx is one of {num_embeddings} rows, not {padding_idx}"
+                f"Embedding: padding_idx must be one of {num_embeddings} rows, not {padding_idx}"
             )
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
@@ -33,7 +33,7 @@ class Embedding(Module):
 
     def forward(self, indices: _C.Tensor) -> _C.Tensor:
         if indices.dtype not in (_C.int64, _C.int32):
-            raise TypeError(f"Embedding: indices are int64 or int32, not {indices.dtype}")
+            raise TypeError(f"Embedding: indices must be int64 or int32, not {indices.dtype}")
         flat = ops.aten.to(indices, _C.int64).reshape(-1)
         rows = ops.aten.index_select(self.weight, 0, flat)
         if self.padding_idx is not None:

@@ -37,7 +37,9 @@ class HookHandle:
 
 def checked(hook: object, method: str) -> Callable[..., Any]:
     if not callable(hook):
-        raise TypeError(f"{method}: a hook is a function, not an object of {type(hook).__name__}")
+        raise TypeError(
+            f"{method}: a hook must be a function, not an object of {type(hook).__name__}"
+        )
     return hook
 
 

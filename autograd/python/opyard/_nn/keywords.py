@@ -4,6 +4,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.near_names import near_name
+
 # Names that other libraries have for arguments of these classes.
 _CALLED_HERE = {
     "axis": "dim",
@@ -47,12 +49,10 @@ def name_arguments_of(cls: type) -> None:
 
 
 def _refusal(name: str, known: tuple[str, ...], given: dict[str, Any]) -> str:
-    import difflib
-
     unknown = next(each for each in given if each not in known)
     meant = _CALLED_HERE.get(unknown)
     if meant not in known:
-        meant = next(iter(difflib.get_close_matches(unknown, known, 1)), None)
+        meant = near_name(unknown, known)
     hint = f"; {meant!r} may be meant" if meant else ""
     has = f"Its arguments are: {', '.join(known)}" if known else "It takes none by name"
     return f"{name} has no argument {unknown!r}{hint}. {has}"

@@ -24,8 +24,8 @@ class Linear(Module):
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise ValueError(
-                f"Linear: the last dimension of x is {self.in_features} long, but x has the shape "
-                f"{list(x.shape)}"
+                f"Linear: the last dimension of x must be {self.in_features} long, and x has the "
+                f"shape {list(x.shape)}"
             )
         product = x @ self.weight.t()
         return product if self.bias is None else product + self.bias

@@ -108,8 +108,8 @@ class Module:
         else:
             wanted = {id(self._parameters): "Parameter", id(self._buffers): "Tensor"}
             raise TypeError(
-                f"{type(self).__name__}.{name} is a {wanted.get(id(own), 'Module')} or None, and "
-                f"cannot be set to an object of {type(value).__name__}; delete it first"
+                f"{type(self).__name__}.{name} must be a {wanted.get(id(own), 'Module')} or None, "
+                f"not an object of {type(value).__name__}; delete it first to set another"
             )
 
     def _dict_of(self, name: str) -> "dict[str, Any] | None":
@@ -154,7 +154,7 @@ class Module:
     def _check_name(self, name: str, kind: str) -> None:
         self._require_init()
         if not isinstance(name, str):
-            raise TypeError(f"the name of a {kind} is a str, not {type(name).__name__}")
+            raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
         if not name or "." in name:
             raise KeyError(f"the name of a {kind} is not empty and has no point: {name!r}")
         if self._dict_of(name) is None and hasattr(self, name):
@@ -165,7 +165,7 @@ class Module:
         self._check_name(name, "parameter")
         if parameter is not None and not isinstance(parameter, Parameter):
             raise TypeError(
-                f"register_parameter: {name!r} is a Parameter or None, not an object of "
+                f"register_parameter: {name!r} must be a Parameter or None, not an object of "
                 f"{type(parameter).__name__}"
             )
         self._keep("_parameters", name, parameter)
@@ -177,7 +177,7 @@ class Module:
         self._check_name(name, "buffer")
         if tensor is not None and not isinstance(tensor, _C.Tensor):
             raise TypeError(
-                f"register_buffer: {name!r} is a Tensor or None, not an object of "
+                f"register_buffer: {name!r} must be a Tensor or None, not an object of "
                 f"{type(tensor).__name__}"
             )
         self._keep("_buffers", name, tensor)
@@ -188,7 +188,7 @@ class Module:
         self._check_name(name, "module")
         if module is not None and not isinstance(module, Module):
             raise TypeError(
-                f"register_module: {name!r} is a Module or None, not an object of "
+                f"register_module: {name!r} must be a Module or None, not an object of "
                 f"{type(module).__name__}"
             )
         self._keep("_modules", name, module)
@@ -310,7 +310,8 @@ class Module:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
-                f"load_state_dict: a state is a dict, not an object of {type(state_dict).__name__}"
+                "load_state_dict: a state must be a dict, not an object of "
+                f"{type(state_dict).__name__}"
             )
         own = {name: tensor for name, _, tensor in self._state("")}
         missing = [name for name in own if name not in state_dict]
@@ -344,7 +345,7 @@ class Module:
     def train(self: _M, mode: bool = True) -> _M:
         """Sets `training` here and in all parts: dropout and batch norm look at it."""
         if not isinstance(mode, bool):
-            raise TypeError(f"train: mode is True or False, not {mode!r}")
+            raise TypeError(f"train: mode must be True or False, not {mode!r}")
         for module in self.modules():
             module.training = mode
         return self
@@ -376,7 +377,9 @@ class Module:
         if isinstance(device, _C.dtype):
             device, dtype = None, device
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"to: parameters are floating point or complex numbers, not {dtype}")
+            raise TypeError(
+                f"to: parameters must be floating point or complex numbers, not {dtype}"
+            )
         made: dict[int, Any] = {}
         convert = functools.partial(_converted, device=device, dtype=dtype, made=made)
         for module in list(self.modules()):

@@ -44,8 +44,8 @@ class LayerNorm(Module):
         count = len(self.normalized_shape)
         if list(x.shape[-count:]) != self.normalized_shape:
             raise ValueError(
-                f"LayerNorm: the last sizes of x are {self.normalized_shape}, but x has the shape "
-                f"{list(x.shape)}"
+                f"LayerNorm: the last sizes of x must be {self.normalized_shape}, and x has the "
+                f"shape {list(x.shape)}"
             )
         dims = list(range(-count, 0))
         centered = x - x.mean(dims, True)
@@ -86,7 +86,7 @@ class BatchNorm2d(Module):
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         if x.ndim != 4 or x.shape[1] != self.num_features:
             raise ValueError(
-                f"BatchNorm2d: x has the shape [n, {self.num_features}, rows, columns], not "
+                f"BatchNorm2d: x must have the shape [n, {self.num_features}, rows, columns], not "
                 f"{list(x.shape)}"
             )
         if self.training or self.running_mean is None:

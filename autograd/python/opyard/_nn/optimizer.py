@@ -44,7 +44,7 @@ class Optimizer:
         """
         name = type(self).__name__
         if not isinstance(param_group, dict) or "params" not in param_group:
-            raise TypeError(f"{name}: a group is a dict with 'params', not {param_group!r}")
+            raise TypeError(f"{name}: a group must be a dict with 'params', not {param_group!r}")
         unknown = set(param_group) - {"params", *self.defaults}
         if unknown:
             raise ValueError(
@@ -56,7 +56,9 @@ class Optimizer:
         known = {id(each) for group in self.param_groups for each in group["params"]}
         for each in params:
             if not isinstance(each, _C.Tensor):
-                raise TypeError(f"{name}: a parameter is a Tensor, not a {type(each).__name__}")
+                raise TypeError(
+                    f"{name}: a parameter must be a Tensor, not a {type(each).__name__}"
+                )
             if not each.is_leaf:
                 raise ValueError(f"{name}: a parameter is a leaf, no result of a taped operator")
             if id(each) in known:
@@ -156,4 +158,6 @@ def check_at_least_zero(optimizer: Optimizer, group: dict[str, Any], *names: str
     for name in names:
         value = group[name]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-            raise ValueError(f"{type(optimizer).__name__}: {name} is at least 0, not {value!r}")
+            raise ValueError(
+                f"{type(optimizer).__name__}: {name} must be at least 0, not {value!r}"
+            )

@@ -52,7 +52,9 @@ class Parameter(_C.Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: _C.Tensor, requires_grad: bool = True) -> "Parameter":
         if not isinstance(data, _C.Tensor):
-            raise TypeError(f"Parameter: data is a Tensor, not an object of {type(data).__name__}")
+            raise TypeError(
+                f"Parameter: data must be a Tensor, not an object of {type(data).__name__}"
+            )
         if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
             raise TypeError(
                 f"Parameter: only floating point and complex numbers have gradients, not "

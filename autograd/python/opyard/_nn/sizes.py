@@ -15,9 +15,11 @@ def at_least(layer: str, least: int, **sizes: int) -> None:
     """As positive(), for another smallest size."""
     for name, size in sizes.items():
         if isinstance(size, bool) or not hasattr(type(size), "__index__"):
-            raise TypeError(f"{layer}: {name} is an int, not an object of {type(size).__name__}")
+            raise TypeError(
+                f"{layer}: {name} must be an int, not an object of {type(size).__name__}"
+            )
         if operator.index(size) < least:
-            raise ValueError(f"{layer}: {name} is at least {least}, not {size}")
+            raise ValueError(f"{layer}: {name} must be at least {least}, not {size}")
 
 
 def pair(layer: str, name: str, size: Sizes, least: int = 1) -> list[int]:
@@ -31,7 +33,7 @@ def several(layer: str, name: str, size: Sizes, count: int, least: int = 1) -> l
     sizes = list(size) if is_list else [size] * count
     if len(sizes) != count:
         accepted = "one int" + ("", " or two", " or three")[count - 1]
-        raise ValueError(f"{layer}: {name} is {accepted}, not {sizes}")
+        raise ValueError(f"{layer}: {name} must be {accepted}, not {sizes}")
     for each in sizes:
         at_least(layer, least, **{name: each})
     return [operator.index(each) for each in sizes]
@@ -40,5 +42,5 @@ def several(layer: str, name: str, size: Sizes, count: int, least: int = 1) -> l
 def probability(layer: str, p: float) -> float:
     """Raises ValueError for what is no probability."""
     if not isinstance(p, (int, float)) or isinstance(p, bool) or not 0 <= p <= 1:
-        raise ValueError(f"{layer}: p is a probability, from 0 to 1, not {p!r}")
+        raise ValueError(f"{layer}: p must be a probability, from 0 to 1, not {p!r}")
     return float(p)

@@ -25,7 +25,7 @@ def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None
     tensors = dict(state_dict)
     for name in tensors:
         if not isinstance(name, str):
-            raise TypeError(f"save(): names of tensors are str, not {type(name).__name__}")
+            raise TypeError(f"save(): names of tensors must be str, not {type(name).__name__}")
     _models.save_tensors(os.fsencode(path), tensors)
 
 

@@ -48,9 +48,9 @@ class flight_recorder:
         if seconds is not None and not 0 < seconds < 1e9:
             raise ValueError(f"seconds is more than 0, or None for as many as fit; not {seconds!r}")
         if not isinstance(bytes, int):
-            raise TypeError(f"bytes is an int, not an object of {type(bytes).__name__}")
+            raise TypeError(f"bytes must be an int, not an object of {type(bytes).__name__}")
         if not 1 << 20 <= bytes < 1 << 50:
-            raise ValueError(f"bytes is from {1 << 20} to {(1 << 50) - 1}, not {bytes}")
+            raise ValueError(f"bytes must be from {1 << 20} to {(1 << 50) - 1}, not {bytes}")
         self._signals = tuple(signals)
         self._path = None if path is None else os.path.abspath(os.fsdecode(path))
         if self._path is not None:

@@ -47,7 +47,7 @@ class observe:
     ) -> None:
         for name, function in (("on_enter", on_enter), ("on_exit", on_exit)):
             if function is not None and not callable(function):
-                raise TypeError(f"{name} is a callable, not a {type(function).__name__}")
+                raise TypeError(f"{name} must be a callable, not a {type(function).__name__}")
         if not 0 <= probability <= 1:
             raise ValueError(f"Invalid sampling probability {probability!r}; it is between 0 and 1")
         # The tracer holds none of it: an observer that a function leads to may be dropped, too.

@@ -77,7 +77,7 @@ def _require_depth(depth: int | None) -> int:
 
 def _require_nanoseconds(microseconds: float) -> int:
     if not 0 <= microseconds < 1e12:
-        raise ValueError(f"min_duration is a number of microseconds, not {microseconds!r}")
+        raise ValueError(f"min_duration must be a number of microseconds, not {microseconds!r}")
     return int(microseconds * 1000)
 
 
@@ -148,7 +148,7 @@ class profile(Results):
         for name, given in called.items():
             if given is not None and not callable(given):
                 kind = type(given).__name__
-                raise TypeError(f"profile: {name} is a function, not an object of {kind}")
+                raise TypeError(f"profile: {name} must be a function, not an object of {kind}")
         self._schedule = schedule or always
         self._has_steps = schedule is not None
         self._on_trace_ready = on_trace_ready
@@ -324,9 +324,9 @@ class record_function:
 
     def __init__(self, name: str, args: str | None = None) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"the name of a range is a str, not {type(name).__name__}")
+            raise TypeError(f"the name of a range must be a str, not {type(name).__name__}")
         if args is not None and not isinstance(args, str):
-            raise TypeError(f"the args of a range are a str or None, not {type(args).__name__}")
+            raise TypeError(f"the args of a range must be a str or None, not {type(args).__name__}")
         self.name, self.args = name, args
         self._key = 0  # of the name, once something has been captured of it
 

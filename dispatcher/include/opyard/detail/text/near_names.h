@@ -1,0 +1,19 @@
+// opyard/detail/text/near_names.h: names that are nearly equal, for suggestions in messages.
+//
+// Depends on: base/export.h.
+#pragma once
+
+#include <string_view>
+
+#include "opyard/base/export.h"
+
+namespace opyard::detail {
+
+// Whether they are equal but for upper and lower case of ASCII.
+OPYARD_API bool same_letters(std::string_view a, std::string_view b);
+
+// Whether one character was changed, left out, added, or changed places with its neighbour. False
+// for equal names.
+OPYARD_API bool one_slip(std::string_view a, std::string_view b);
+
+}  // namespace opyard::detail

@@ -1,0 +1,25 @@
+// text/near_names.cpp: names that are nearly equal.
+#include "opyard/detail/text/near_names.h"
+
+#include <algorithm>
+
+namespace opyard::detail {
+
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool one_slip(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  const std::size_t same =
+      std::size_t(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+  if (b.size() == a.size() + 1) return a.substr(same) == b.substr(same + 1);
+  if (b.size() != a.size() || same == a.size()) return false;
+  if (a.substr(same + 1) == b.substr(same + 1)) return true;
+  return same + 1 < a.size() && a[same] == b[same + 1] && a[same + 1] == b[same] &&
+         a.substr(same + 2) == b.substr(same + 2);
+}
+
+}  // namespace opyard::detail

@@ -1,0 +1,112 @@
+// operators/no_overload.cpp: errors of calls that no overload of an operator takes.
+//
+//   aten::mul() Expected a value of type 'Tensor' or 'Scalar' for argument 'other' but instead
+//   found type 'str'.
+//   Value: 'a'
+//   Declaration: aten::mul.Tensor(Tensor self, Tensor other) -> Tensor
+//   Overloaded operator invoked from Python failed to match any schema; the other is Scalar.
+#include "operators/no_overload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "objects/values/integer.h"
+#include "operators/overload.h"
+
+namespace opyard::python {
+namespace {
+
+struct Candidate {
+  const CallPlan& plan;
+  const ArgumentMismatch& mismatch;
+};
+
+bool is_of_value(const ArgumentMismatch& mismatch) {
+  return mismatch.kind == ArgumentMismatch::Kind::Type ||
+         mismatch.kind == ArgumentMismatch::Kind::Range;
+}
+
+// How many of the given arguments fitted.
+std::size_t fitted(const Candidate& candidate, const GivenArguments& given) {
+  using enum ArgumentMismatch::Kind;
+  const ArgumentMismatch& mismatch = candidate.mismatch;
+  const std::size_t by_position = std::size_t(given.count);
+  const std::size_t named = candidate.plan.count_known(given.names);
+  if (mismatch.kind == TooMany) return 0;
+  if (mismatch.kind == Names) return mismatch.position + named;
+  if (mismatch.kind == Missing) return std::min(mismatch.position, by_position) + named;
+  return mismatch.position < by_position ? mismatch.position : by_position + named - 1;
+}
+
+// The one that more arguments fit than any other; among equals one of which something more is known
+// to say, then one for which enough arguments were given, then the first.
+Candidate likeliest(std::span<const Candidate> candidates, const GivenArguments& given) {
+  const std::size_t count = std::size_t(given.count + given.named());
+  const auto rank = [&](const Candidate& each) {
+    const bool has_more = each.mismatch.kind == ArgumentMismatch::Kind::Range ||
+                          (is_of_value(each.mismatch)
+                               ? each.mismatch.has_details()
+                               : !each.plan.advice(each.mismatch, given.names).empty());
+    return std::tuple(fitted(each, given), has_more, each.plan.takes_no_fewer_than(count));
+  };
+  const Candidate* best = &candidates.front();
+  for (const Candidate& each : candidates) {
+    if (rank(each) > rank(*best)) best = &each;
+  }
+  return *best;
+}
+
+// The types that would have been taken for the argument that is to blame, by any of them.
+std::string wanted_types(std::span<const Candidate> candidates, const Candidate& best) {
+  std::string types;
+  for (const Candidate& each : candidates) {
+    if (!is_of_value(each.mismatch) || each.mismatch.position != best.mismatch.position ||
+        each.plan.blamed(each.mismatch) != best.plan.blamed(best.mismatch)) {
+      continue;
+    }
+    const std::string type = each.plan.wanted_type(each.mismatch);
+    if (types.find(type) == std::string::npos) types += (types.empty() ? "" : " or ") + type;
+  }
+  return types;
+}
+
+std::string names_of_others(std::span<const Candidate> candidates, const Candidate& best) {
+  std::vector<std::string> names;
+  for (const Candidate& each : candidates) {
+    if (&each.plan == &best.plan) continue;
+    const std::string& overload = each.plan.op().name().overload;
+    names.push_back(overload.empty() ? "default" : overload);
+  }
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return names.empty() ? fmt::format("the other is {}", last)
+                       : fmt::format("the others are {} and {}", fmt::join(names, ", "), last);
+}
+
+}  // namespace
+
+void refuse_all(std::span<PyObject* const> overloads, std::span<const ArgumentMismatch> mismatches,
+                const GivenArguments& given) {
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < overloads.size(); ++i) {
+    candidates.push_back({plan_of(overloads[i]), mismatches[i]});
+  }
+  const Candidate best = likeliest(candidates, given);
+  std::string reason = best.plan.reason(
+      best.mismatch, given.names,
+      is_of_value(best.mismatch) ? wanted_types(candidates, best) : std::string());
+  if (is_of_value(best.mismatch) && !best.mismatch.has_details()) {
+    reason += "\nValue: " + shown(best.mismatch.given);
+  }
+  fail(ErrorKind::BadArgument,
+       fmt::format("{}\nDeclaration: {}{}\nOverloaded operator invoked from Python failed to match "
+                   "any schema; {}.",
+                   reason, best.plan.op().declaration(),
+                   best.plan.advice(best.mismatch, given.names),
+                   names_of_others(candidates, best)));
+}
+
+}  // namespace opyard::python
