@@ -529,6 +529,44 @@ Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& 
   return Owned::steal(take_results(runtime, op, stack));
 }
 
+// The operator's rule for exactly this class, or None.
+Owned rule_of(PyObject* op, PyTypeObject* type) {
+  PyObject* const rules = overload_object_of(op).class_rules;
+  auto* const cls = reinterpret_cast<PyObject*>(type);
+  PyObject* const rule = rules == nullptr ? nullptr : PyDict_GetItemWithError(rules, cls);
+  if (rule == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  return Owned::share(rule == nullptr ? Py_None : rule);
+}
+
+// asked_handlers(op, *args, **kwargs) -> who would be asked, in this order
+PyObject* asked_handlers(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                         PyObject* names) {
+  return enter_from_python([&] {
+    Runtime& runtime = runtime_of_module(module);
+    if (count == 0 || !is_overload(runtime, args[0])) {
+      fail(ErrorKind::BadArgument, "asked_handlers() takes an operator, and its arguments");
+    }
+    PythonCall call(runtime, {args + 1, count - 1, names});
+    plan_of(args[0]).require(call);
+    Classes classes;
+    find_classes(runtime, call.stack.top(plan_of(args[0]).op().schema().arguments.size()), classes);
+    const Owned asked = checked(PyList_New(0));
+    const auto add = [&](PyObject* receiver, PyTypeObject* type, PyObject* is_mode) {
+      const Owned rule = rule_of(args[0], type);
+      const Owned row = checked(PyTuple_Pack(3, receiver, is_mode, rule.get()));
+      if (PyList_Append(asked.get(), row.get()) < 0) throw PythonErrorSet();
+    };
+    for (std::size_t i = thread_modes().size(); i-- > 0;) {
+      auto* const mode = static_cast<PyObject*>(thread_modes()[i]->handler().object(runtime.tag));
+      add(mode, Py_TYPE(mode), Py_True);
+    }
+    for (const Classes::Item& item : classes) {
+      add(reinterpret_cast<PyObject*>(item.type), item.type, Py_False);
+    }
+    return Py_NewRef(asked.get());
+  });
+}
+
 }  // namespace
 
 const HandlerCalls handler_calls = {ask_handlers, convert_answer};
@@ -540,6 +578,8 @@ PyMethodDef handler_functions[] = {
      "none."},
     {"set_class_rule", set_class_rule, METH_VARARGS,
      "set_class_rule(op, class, function or None) -> the former one"},
+    {"asked_handlers", method(asked_handlers), METH_FASTCALL | METH_KEYWORDS,
+     "asked_handlers(op, *args, **kwargs) -> [(mode or class, whether it is a mode, rule or None)]"},
     {nullptr, nullptr, 0, nullptr}};
 
 void prepare_handlers(Runtime& runtime, PyObject* module) {

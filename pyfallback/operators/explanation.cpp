@@ -2,6 +2,7 @@
 #include "operators/explanation.h"
 
 #include "objects/values/key_set.h"
+#include "opyard/keys/gradient_mode.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -48,6 +49,7 @@ Owned to_python(Runtime& runtime, const Explanation& explanation) {
   put(to, "has_kernel", truth(explanation.has_kernel));
   put(to, "kernel", to_text(explanation.kernel));
   put(to, "chain", rows_of(runtime, explanation.chain));
+  put(to, "gradients", truth(gradients_enabled()));
   put(to, "text", to_text(to_string(explanation)));
   return result;
 }

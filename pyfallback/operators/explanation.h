@@ -11,7 +11,7 @@ namespace opyard::python {
 
 // {"op", "declaration", "arguments": [(position, name, keys)], "include", "exclude", "mask",
 //  "keys", "considered": [(key, taken, reason, provenance)], "key", "has_kernel", "kernel",
-//  "text"}. With the GIL held.
+//  "gradients": whether they are enabled, "text"}. With the GIL held.
 Owned to_python(Runtime& runtime, const Explanation& explanation);
 
 }  // namespace opyard::python

@@ -203,8 +203,26 @@ def dump(op: object) -> str:
     return "".join(_bind.dump(name) for name in _names_of(op))
 
 
-def dump_table(op: object, *, interpreter: "int | None" = None) -> str:
+# As dump_table() shows a key without a kernel of anyone.
+_PASSES = ": fallthrough built in [backend fallback]"
+_BUILT_IN = ": built in ["
+
+
+def _folded(table: str) -> str:
+    lines = table.splitlines(keepends=True)
+    passes = [line for line in lines if line.rstrip().endswith(_PASSES)]
+    built_in = [line for line in lines if _BUILT_IN in line]
+    first = [line for line in lines if line not in passes and line not in built_in]
+    count = len(passes)
+    fold = f"{count} more: fallthrough, built in; whole=True names them\n" if count > 1 else ""
+    return "".join([*first, *built_in, *([fold] if fold else passes)])
+
+
+def dump_table(op: object, *, interpreter: "int | None" = None, whole: bool = False) -> str:
     """The kernel of each key of an operator, with the rule that put it there; as dump() does.
+
+    What was registered comes first, then what is built in; the keys that fall through since no one
+    has registered anything are counted. With `whole` each key has a line, in the order of keys.
 
     Kernels that Python registers serve the calls of their own interpreter. The table is that of
     this interpreter, or of another one of the process by its number, as its module `_interpreters`
@@ -212,9 +230,11 @@ def dump_table(op: object, *, interpreter: "int | None" = None) -> str:
     """
     from . import _C, _bind
 
-    if interpreter is None:
-        return "".join(_bind.dump_table(name) for name in _names_of(op))
-    return "".join(_C.dump_table(name, interpreter) for name in _names_of(op))
+    tables = (
+        _bind.dump_table(name) if interpreter is None else _C.dump_table(name, interpreter)
+        for name in _names_of(op)
+    )
+    return "".join(tables if whole else map(_folded, tables))
 
 
 def check_invariants(op: object = None) -> None:
@@ -228,7 +248,8 @@ def check_invariants(op: object = None) -> None:
 
 
 def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":
-    """Where op(*args, **kwargs) would go, and why, without making the call.
+    """Where op(*args, **kwargs) would go, and why, without making the call: key by key, with
+    the modes and classes that would be asked, and by which formulas it is taped.
 
     `op` is an operator, a packet, or "ns::name". Raises what the call would raise for arguments
     that do not fit; a call that finds no kernel is explained as well.
@@ -246,7 +267,7 @@ def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":
             "explain() takes an operator, as a name or as an object of opyard.ops, not "
             f"{type(op).__name__}"
         )
-    return Explanation.of(op._explain(*args, **kwargs))
+    return Explanation.of(op, args, kwargs)
 
 
 def would_dispatch(op: object, /, *args: object, **kwargs: object) -> "DispatchKey | None":

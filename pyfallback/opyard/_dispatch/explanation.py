@@ -1,8 +1,13 @@
 """The result of opyard.dispatch.explain(): the route of one call, as data and as text."""
 
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from .. import _C
 from .._C import DispatchKeySet
+from .._core import hooks
 from .._core.keys import DispatchKey
 
 
@@ -26,6 +31,33 @@ class ConsideredKey:
     """"falls through", "kernel", "backend fallback", "no kernel", …"""
     provenance: str
     """Where that was registered; empty if nothing was."""
+
+
+@dataclass(frozen=True)
+class AskedHandler:
+    """A mode, or a class of tensors, whose handler the call asks."""
+
+    receiver: Any
+    """The mode, or the class."""
+    arguments: tuple[str, ...]
+    """The names of the arguments that are of this class; empty for a mode."""
+    rule: str
+    """Where the operator's rule for this class is, which is asked first; empty if it has none."""
+    handler: str
+    """Where its __opyard_dispatch__ is."""
+
+    @property
+    def is_mode(self) -> bool:
+        return not isinstance(self.receiver, type)
+
+    def __str__(self) -> str:
+        if self.is_mode:
+            who = f"the mode {_one_line(self.receiver)}"
+        else:
+            named = ", ".join(map(repr, self.arguments))
+            who = f"the class {self.receiver.__qualname__}, of {named}"
+        rule = f"the operator's rule {self.rule}, then " if self.rule else ""
+        return f"{who}: {rule}{self.handler}"
 
 
 @dataclass(frozen=True)
@@ -55,15 +87,94 @@ class Explanation:
     """Where that kernel was registered, or why there is none."""
     chain: tuple[ConsideredKey, ...]
     """Below that kernel, should it redispatch with what is left of its keys; highest first."""
+    asked: tuple[AskedHandler, ...]
+    """Who is asked at the key Python, in this order, until one does not give NotImplemented."""
+    taped: str
+    """If the call is taped for gradients: by which formulas. Else empty."""
     text: str = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text
 
     @classmethod
-    def of(cls, parts: dict) -> "Explanation":
-        """From the dictionary that an operator's _explain() gives."""
+    def of(cls, op: "_C.OpOverload", args: tuple, kwargs: "dict[str, Any]") -> "Explanation":
+        """That of a call of an operator, which is not made."""
+        parts = op._explain(*args, **kwargs)
         parts["arguments"] = tuple(ArgumentKeys(*row) for row in parts["arguments"])
         for rows in ("considered", "chain"):
             parts[rows] = tuple(ConsideredKey(*row) for row in parts[rows])
+        parts["asked"], parts["taped"] = (), ""
+        given = list(_given(op, args, kwargs))
+        if DispatchKey.Python in parts["keys"]:
+            parts["asked"] = tuple(_asked(op, args, kwargs, given))
+        if parts.pop("gradients") and any(_needs_gradient(each) for _, each in given):
+            _add_tape(op, parts)
+        lines = parts["text"].splitlines()
+        where = next(i for i, line in enumerate(lines) if line.startswith(("  runs", "  no k")))
+        asked = [f"    {each}" for each in parts["asked"]]
+        if asked and parts["key"].name.startswith("Python"):
+            asked.insert(0, "  which asks, until one answers:")
+        elif asked:
+            asked.insert(0, "  at Python it would ask:")
+        parts["text"] = "\n".join([*lines[: where + 1], *asked, *lines[where + 1 :], ""])
         return cls(**parts)
+
+
+def _given(op: "_C.OpOverload", args: tuple, kwargs: "dict[str, Any]") -> Iterator[tuple[str, Any]]:
+    """The arguments by name; those of a list one by one."""
+    names = [argument.name for argument in op._schema.arguments]
+    for name, each in [*zip(names, args, strict=False), *kwargs.items()]:
+        for one in each if isinstance(each, (list, tuple)) else (each,):
+            yield name, one
+
+
+def _asked(
+    op: "_C.OpOverload", args: tuple, kwargs: "dict[str, Any]", given: "list[tuple[str, Any]]"
+) -> Iterator[AskedHandler]:
+    for receiver, is_mode, rule in _C.asked_handlers(op, *args, **kwargs):
+        cls = type(receiver) if is_mode else receiver
+        own = dict.fromkeys(name for name, each in given if not is_mode and type(each) is cls)
+        yield AskedHandler(
+            receiver,
+            tuple(own),
+            "" if rule is None else _place(rule),
+            _place(inspect.getattr_static(cls, "__opyard_dispatch__", None)),
+        )
+
+
+def _needs_gradient(given: Any) -> bool:
+    return isinstance(given, _C.Tensor) and given.requires_grad
+
+
+def _add_tape(op: "_C.OpOverload", parts: "dict[str, Any]") -> None:
+    """Says at the key of the tape what it does, where it passes a call on otherwise."""
+    rows = list(parts["considered"])
+    for i, row in enumerate(rows):
+        is_tape = row.key.name.startswith("Autograd") and row.reason == "falls through"
+        if not is_tape or row.provenance != "built in":
+            continue
+        formulas = hooks["formulas"](op)
+        if formulas is None:
+            parts["taped"] = "without a derivative, so backward() through it raises"
+        elif isinstance(formulas, str):
+            parts["taped"] = f"by {formulas}"
+        else:
+            parts["taped"] = "by " + "; ".join(f"{of}: {text}" for of, text in formulas)
+        rows[i] = replace(row, reason="tapes the call", provenance=parts["taped"])
+        former = f"     {row.key.name:<22} falls through, built in\n"
+        now = f"     {row.key.name:<22} tapes the call, {parts['taped']}\n"
+        parts["text"] = parts["text"].replace(former, now, 1)
+    parts["considered"] = tuple(rows)
+
+
+def _place(function: Any) -> str:
+    """`Name at file.py:12`, of a function or a method."""
+    function = getattr(function, "__func__", function)
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{name}" if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
+
+
+def _one_line(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else object.__repr__(value)

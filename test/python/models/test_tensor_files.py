@@ -219,7 +219,7 @@ def test_what_cannot_be_saved_is_refused_and_leaves_the_file(tmp_path):
     x = opyard.tensor([1.0])
     for state, error, said in [
         ({"x": 3}, TypeError, 'the value of "x"'),
-        ({1: x}, TypeError, "names of tensors are str, not int"),
+        ({1: x}, TypeError, "names of tensors must be str, not int"),
         ([x], TypeError, "takes a dict"),
         ({"__metadata__": x}, ValueError, "__metadata__"),
         ({"x": np.zeros(2, np.complex128)}, NotImplementedError, "complex128"),

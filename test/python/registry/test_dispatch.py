@@ -357,7 +357,7 @@ def test_B38_an_unknown_operator_has_no_lines(ns):
 
 
 def test_B39_dump_table(dumped):
-    lines = lines_of(dumped, dump_table(dumped)).splitlines()
+    lines = lines_of(dumped, dump_table(dumped, whole=True)).splitlines()
     assert lines[0] == "Undefined: line+3 [math kernel]"
     assert lines[1] == "CPU: line+7 [kernel]"
     assert "CUDA: line+3 [math kernel]" in lines

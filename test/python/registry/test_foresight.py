@@ -25,7 +25,7 @@ from opyard.library import Library
 
 def table_of(op):
     """dump_table() by key."""
-    return dict(line.split(": ", 1) for line in dump_table(op).splitlines())
+    return dict(line.split(": ", 1) for line in dump_table(op, whole=True).splitlines())
 
 
 def test_X2_would_dispatch_names_the_key_without_a_call(define, x):

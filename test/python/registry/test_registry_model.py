@@ -111,7 +111,7 @@ class Subject:
 
     def published(self, calls):
         """All that can be seen of the operator, in the words of the model."""
-        seen = [dump(self.name), dump_table(self.name)]
+        seen = [dump(self.name), dump_table(self.name, whole=True)]
         if self.model.is_defined():
             seen.append(self.op._explain()["mask"].raw_repr())
             seen += [self.runs(CALLS[bits]) for bits in calls]
