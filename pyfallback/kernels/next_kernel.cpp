@@ -9,6 +9,7 @@
 #include "objects/tensor/leak_check.h"
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
+#include "operators/own_recursion.h"
 #include "operators/packet.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/registry/next.h"
@@ -95,11 +96,11 @@ Owned next_kernel_overload(const NextKernel& kernel, const Operator& op) {
         make_call_next(runtime, next_kernel_overload(kernel, op), place_of(record), keys));
     std::size_t by_position = 0;
     const Owned names = add_arguments(runtime, op.schema(), values, arguments, by_position);
-    const Owned result = require(runtime, in_python([&] {
-                                   return PyObject_Vectorcall(
-                                       kernel.function, arguments.data(),
-                                       by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
-                                 }));
+    PyObject* const returned = in_python([&] {
+      return PyObject_Vectorcall(kernel.function, arguments.data(),
+                                 by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
+    });
+    const Owned result = require(runtime, noting_own_recursion(record, op, returned));
     stack.drop(values.size());
     const Returner returner{[](const void* who) {
                               return "the Python kernel " +

@@ -26,6 +26,7 @@
 #include "objects/tensor/tensor.h"
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
+#include "operators/own_recursion.h"
 #include "operators/packet.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/schema/declared_writes.h"
@@ -88,10 +89,10 @@ template <bool fresh>
       }
     }
     const Owned result =
-        require(runtime, in_python([&] {
+        require(runtime, noting_own_recursion(record, op, in_python([&] {
                   return call_function(kernel.function, arguments.data(),
                                        count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-                }));
+                })));
     if constexpr (fresh) {
       return push_ruled_results(runtime, {describe_kernel, &record}, kernel.function,
                                 ResultRule::Fresh, op, result.get(), stack);
@@ -118,7 +119,7 @@ template <bool fresh>
       (plain ? kernel.of_tensors : kernel.of_tensors_fresh).store(&op, std::memory_order_relaxed);
     }
     call_python_function(kernel.runtime, kernel.function, convention, {describe_kernel, &record},
-                         op, keys, stack);
+                         op, keys, stack, &record);
   });
 }
 
@@ -134,7 +135,7 @@ std::string name_of_function(PyObject* function) {
 
 void call_python_function(Runtime& runtime, PyObject* function, KernelConvention convention,
                           const Returner& returner, const Operator& op, DispatchKeySet keys,
-                          Stack& stack) {
+                          Stack& stack, const Record* record) {
   const Schema& schema = op.schema();
   const std::span<Value> values = stack.top(schema.arguments.size());
   const DeclaredWrites counted(schema, values);
@@ -144,11 +145,12 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
   if (convention.with_op) arguments.add(overload_object(runtime, op));
   std::size_t by_position = 0;
   const Owned names = add_arguments(runtime, schema, values, arguments, by_position);
-  const Owned result =
-      require(runtime, in_python([&] {
-                return call_function(function, arguments.data(),
-                                     by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
-              }));
+  PyObject* const returned = in_python([&] {
+    return call_function(function, arguments.data(),
+                         by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
+  });
+  if (returned == nullptr && record != nullptr) note_own_recursion(*record, op);
+  const Owned result = require(runtime, returned);
   if (convention.rule != ResultRule::Any) {
     return push_ruled_results(runtime, returner, function, convention.rule, op, result.get(),
                               stack);
@@ -253,7 +255,7 @@ namespace {
   convention.rule = kernel->convention.rule;
   enter_python(runtime, [&] {
     call_python_function(runtime, kernel->function, convention, {describe_kernel, found.record}, op,
-                         keys, stack);
+                         keys, stack, found.record);
   });
 }
 

@@ -36,9 +36,10 @@ void leave_for_trampoline(const Record& record, BoxedFunction run) noexcept;
 std::string name_of_function(PyObject* function);
 
 // Calls a function with the arguments on the stack, which its results replace. With the GIL held.
+// `record` is that of the kernel whose function it is, or null: see operators/own_recursion.h.
 void call_python_function(Runtime& runtime, PyObject* function, KernelConvention convention,
                           const Returner& returner, const Operator& op, DispatchKeySet keys,
-                          Stack& stack);
+                          Stack& stack, const Record* record = nullptr);
 
 // The same with the function that is registered for an operator and a runtime key: what the
 // function `python_op_registration_trampoline` does. Raises NoKernel if none of this

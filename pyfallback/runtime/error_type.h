@@ -37,15 +37,9 @@ inline void set_exception(PyObject* type, std::string_view text) noexcept {
   Py_DECREF(message);
 }
 
-// Lines that C++ code added to an exception on its way become notes of it, each once. With that
-// exception set. If that is not possible they are left out: the exception itself matters more.
-inline void note_context(const CarriedException& carried, std::string_view text) noexcept {
-  const auto* const exception = dynamic_cast<const InterpreterException*>(&carried);
-  if (exception == nullptr || exception->text().empty()) return;
-  if (!text.starts_with(exception->text())) return;
-  text.remove_prefix(exception->text().size());
-  if (text.empty()) return;
-  text.remove_prefix(1);  // the end of the line before
+// Adds a note to the exception that is set, unless it has the same. If that is not possible it is
+// left out: the exception itself matters more.
+inline void add_note(std::string_view text) noexcept {
   PyObject* const current = take_exception();
   PyObject* notes = PyObject_GetAttrString(current, "__notes__");
   if (notes == nullptr) {
@@ -62,6 +56,17 @@ inline void note_context(const CarriedException& carried, std::string_view text)
   Py_XDECREF(notes);
   clear_or_report(PyExc_Exception, current);
   restore_exception(current);
+}
+
+// Lines that C++ code added to an exception on its way become notes of it. With that exception set.
+inline void note_context(const CarriedException& carried, std::string_view text) noexcept {
+  const auto* const exception = dynamic_cast<const InterpreterException*>(&carried);
+  if (exception == nullptr || exception->text().empty()) return;
+  if (!text.starts_with(exception->text())) return;
+  text.remove_prefix(exception->text().size());
+  if (text.empty()) return;
+  text.remove_prefix(1);  // the end of the line before
+  add_note(text);
 }
 
 // Says on the exception that is set of which kind its Error is: several kinds have one class.

@@ -13,19 +13,6 @@ Owned to_name(const std::string& path) {
   return Owned::steal(PyUnicode_DecodeFSDefaultAndSize(path.data(), Py_ssize_t(path.size())));
 }
 
-// Left out if that is not possible: the exception itself matters more.
-void note_text(const std::string& text) noexcept {
-  PyObject* const current = take_exception();
-  const Owned notes = Owned::steal(PyList_New(0));
-  const Owned note =
-      Owned::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "backslashreplace"));
-  if (notes && note && PyList_Append(notes.get(), note.get()) == 0) {
-    PyObject_SetAttrString(current, "__notes__", notes.get());
-  }
-  clear_or_report(PyExc_Exception, current);
-  restore_exception(current);
-}
-
 }  // namespace
 
 bool raise_file_error(const FileError& error) noexcept {
@@ -35,7 +22,7 @@ bool raise_file_error(const FileError& error) noexcept {
   if (!name) return true;  // MemoryError is set
   errno = error.number();
   PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, name.get());
-  note_text(error.text());
+  add_note(error.text());
   return true;
 }
 

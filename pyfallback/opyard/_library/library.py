@@ -481,8 +481,31 @@ class Library:
             raise RuntimeError(f"{self!r} was closed already; make a new one")
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        try:
+            if kind is None:
+                self._warn_of_kernels_alone()
+        finally:
+            self.close()
+
+    def _warn_of_kernels_alone(self) -> None:
+        """Kernels that no call could reach, since their operators are not defined."""
+        from .. import _bind
+
+        alone: dict[str, list[str]] = {}
+        for name, key in sorted(self._implemented):
+            if name in _bind.dangling_overloads(name.partition(".")[0]):
+                alone.setdefault(name, []).append(key)
+        if alone:
+            import warnings
+
+            what = "; ".join(f"{name} at {', '.join(keys)}" for name, keys in alone.items())
+            warnings.warn(
+                f"{self!r} ends, and no call could reach its kernels of {what}: no such operator "
+                "is defined. Is a define() missing, or the library that has it?",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _destroy(self) -> None:
         """As close(), which subclasses may define otherwise."""

@@ -472,7 +472,7 @@ def test_T3_where_an_operator_has_overloads_the_likeliest_says_why():
     with pytest.raises(TypeError) as caught:
         opyard.ops.aten.add(np.zeros(3)[::-1], 1)
     text = str(caught.value)
-    assert text.startswith("aten::add() cannot take what was given for argument 'self', a value of ")
+    assert text.startswith("aten::add() cannot take what was given for argument 'self', a value ")
     assert f"'numpy.ndarray': {below_zero(0, -1)}" in text
     assert text.endswith("failed to match any schema; the others are Scalar and out.")
 

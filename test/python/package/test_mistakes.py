@@ -2,15 +2,17 @@
 
 Each row is a line of a program, the kind of the error and its whole message. Suspect what the
 message speaks of: names of the package in _core/ops.py, classes in _nn/keywords.py, kernels in
-_library/kernel_signature.py.
+_library/kernel_signature.py, calls in operators/mismatch.cpp and operators/no_overload.cpp, results
+in kernels/results.cpp.
 """
 
 import importlib
+import re
 
 import pytest
 
 import opyard
-from opyard import nn, ops, optim
+from opyard import autograd, jit, nn, ops, optim
 from opyard.library import Library, override
 
 pytestmark = pytest.mark.once
@@ -142,11 +144,304 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "kind", "message"), [*NAMES, *KEYWORDS, *KERNELS])
+CALLS = [
+    (
+        lambda: x.to("gpu"),
+        TypeError,
+        "aten::to() cannot take what was given for argument 'device', a value of type 'str': "
+        "'gpu' names no device; write a backend and an index where it needs one, as in 'cpu' "
+        "or 'cuda:1'. The backends are cpu, cuda, xla, meta, lazy and those that no plugin "
+        "has named.\n"
+        "Declaration: aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, "
+        "bool non_blocking=False, bool copy=False) -> Tensor(a)\n"
+        "Overloaded operator invoked from Python failed to match any schema; the others are "
+        "dtype, device and dtype_layout.",
+    ),
+    (
+        lambda: ops.aten.add(x, "a"),
+        TypeError,
+        "aten::add() Expected a value of type 'Tensor' or 'Scalar' for argument 'other' but "
+        "instead found type 'str'.\n"
+        "Value: 'a'\n"
+        "Declaration: aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> "
+        "Tensor\n"
+        "Overloaded operator invoked from Python failed to match any schema; the others are "
+        "Scalar and out.",
+    ),
+    (
+        lambda: ops.aten.add([1], x),
+        TypeError,
+        "aten::add() Expected a value of type 'Tensor' for argument 'self' but instead found "
+        "type 'list'.\n"
+        "Value: [1]\n"
+        "Declaration: aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> "
+        "Tensor\n"
+        "Overloaded operator invoked from Python failed to match any schema; the others are "
+        "Scalar and out.",
+    ),
+    (
+        lambda: ops.aten.mm(x),
+        TypeError,
+        "aten::mm() is missing value for argument 'mat2'.\n"
+        "Declaration: aten::mm(Tensor self, Tensor mat2) -> Tensor\n"
+        "Overloaded operator invoked from Python failed to match any schema; the other is out.",
+    ),
+    (
+        lambda: ops.aten.mm(x, x, x),
+        TypeError,
+        "aten::mm() takes 2 positional argument(s) but 3 was/were given.\n"
+        "Declaration: aten::mm(Tensor self, Tensor mat2) -> Tensor\n"
+        "Leave the last one out.\n"
+        "Overloaded operator invoked from Python failed to match any schema; the other is out.",
+    ),
+    (
+        lambda: ops.aten.clamp(x, mni=0),
+        TypeError,
+        "Unknown keyword argument 'mni' for operator 'aten::clamp'.\n"
+        "Declaration: aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor\n"
+        "'min' may be meant.\n"
+        "Overloaded operator invoked from Python failed to match any schema; the other is "
+        "Tensor.",
+    ),
+    (
+        lambda: ops.aten.sum(x, axis=0),
+        TypeError,
+        "aten::sum() is missing value for argument 'dim'.\n"
+        "Declaration: aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
+        "ScalarType? dtype=None) -> Tensor\n"
+        "'axis' is called 'dim' here.\n"
+        "Overloaded operator invoked from Python failed to match any schema; the other is "
+        "default.",
+    ),
+    (
+        lambda: ops.aten.relu(x, N=2),
+        TypeError,
+        "Unknown keyword argument 'N' for operator 'aten::relu'. Schema: aten::relu(Tensor "
+        "self) -> Tensor",
+    ),
+    (
+        lambda: ops.aten.softmax(x),
+        TypeError,
+        "aten::softmax() is missing value for argument 'dim'. Declaration: "
+        "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    ),
+    (
+        lambda: ops.aten.cat(x, 0),
+        TypeError,
+        "aten::cat() Expected a value of type 'Tensor[]' for argument 'tensors' but instead "
+        "found type 'opyard.Tensor'.\n"
+        "Position: 0\n"
+        "Value: tensor([[1., 2.],\n"
+        "        [3., 4.]])\n"
+        "Declaration: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+    ),
+    (
+        lambda: ops.aten.cat([x, 1], 0),
+        TypeError,
+        "aten::cat() Expected a value of type 'Tensor[]' for argument 'tensors' but instead "
+        "found type 'list'.\n"
+        "Position: 0\n"
+        "Value: [tensor([[1., 2.],\n"
+        "        [3., 4.]]), 1]\n"
+        "Declaration: aten::cat(Tensor[] tensors, int dim=0) -> Tensor\n"
+        "Cast error details: tensors[1] is of type 'int', where 'Tensor' is expected",
+    ),
+]
+
+LOOK_UPS = [
+    (
+        lambda: ops.aten.rellu,
+        AttributeError,
+        "'_OpNamespace' 'aten' object has no attribute 'rellu'; 'relu' may be meant",
+    ),
+    (
+        lambda: ops.aten.add.Tensr,
+        AttributeError,
+        "The underlying op of 'aten.add' has no overload name 'Tensr'",
+    ),
+    (
+        lambda: ops.fastboxes.nms,
+        AttributeError,
+        "'_OpNamespace' 'fastboxes' object has no attribute 'nms': no library defines "
+        "operators of fastboxes; load one with opyard.load_library(path), or import the "
+        "package that has it",
+    ),
+    (
+        lambda: opyard.flaot32,
+        AttributeError,
+        "module 'opyard' has no attribute 'flaot32'; 'float32' may be meant",
+    ),
+    (
+        lambda: opyard.dispatch.explain("aten::rellu", x),
+        LookupError,
+        "no operator aten::rellu is defined; 'relu' may be meant",
+    ),
+    (
+        lambda: override("aten::rellu", "CPU", len).remove(),
+        LookupError,
+        "no operator aten::rellu is defined; 'relu' may be meant",
+    ),
+    (
+        lambda: override("aten::relu", "CUPU", len).remove(),
+        LookupError,
+        "could not parse dispatch key: CUPU. A key is a name such as CPU, Meta, AutogradCPU "
+        "or CompositeImplicitAutograd; a backend has keys once its plugin is loaded",
+    ),
+    (
+        lambda: opyard.tensor([1], dtype="flaot32"),
+        TypeError,
+        "dtype is 'flaot32'; accepted are dtypes such as opyard.float32, those of NumPy in "
+        "the byte order of this machine and of PyTorch, the classes float, int, bool and "
+        "complex, and None",
+    ),
+    (
+        lambda: opyard.zeros(3, device="gpu"),
+        ValueError,
+        "'gpu' names no device; write a backend and an index where it needs one, as in 'cpu' "
+        "or 'cuda:1'. The backends are cpu, cuda, xla, meta, lazy and those that no plugin "
+        "has named",
+    ),
+    (
+        lambda: jit.parse_ir("graph(%x : Tensr):\n  return (%x)"),
+        ValueError,
+        "1:12: there is no type 'Tensr'\ngraph(%x : Tensr):\n           ^~~~~",
+    ),
+]
+
+VALUES = [
+    (
+        lambda: x.sum(5),
+        IndexError,
+        "aten::sum.dim_IntList: dimension 5 is out of range for a tensor of 2 dimensions; "
+        "accepted are -2 to 1",
+    ),
+    (
+        lambda: x.view(3),
+        ValueError,
+        "aten::view: sizes [3] do not fit self, which has 4 elements; their product must be "
+        "that number, and one of them may be -1 for what is left",
+    ),
+    (
+        lambda: x + opyard.zeros(3),
+        ValueError,
+        "aten::add.Tensor: self is float32[2, 2] and other is float32[3], which do not "
+        "broadcast: dimension -1 is 2 in one and 3 in the other, and must be equal or 1 in "
+        "one of them",
+    ),
+    (
+        lambda: x @ opyard.zeros(3, 2),
+        ValueError,
+        "aten::matmul: self is float32[2, 2] and other is float32[3, 2]; the last size of "
+        "self must be the first size of other",
+    ),
+    (
+        lambda: x["a"],
+        TypeError,
+        "a tensor cannot be indexed with a str; ints, slices, None, '...', and tensors, "
+        "lists and arrays of bool or int are accepted",
+    ),
+    (
+        lambda: bool(x),
+        ValueError,
+        "the truth of a tensor of 4 elements is not defined; ask for one element, or reduce "
+        "with any() or all()",
+    ),
+    (
+        lambda: x.item(),
+        ValueError,
+        "item: the tensor is float32[2, 2] with 4 elements; only a tensor of one element is "
+        "a number",
+    ),
+    (
+        lambda: nn.Linear(3, 2)(x),
+        ValueError,
+        "Linear: the last dimension of x must be 3 long, and x has the shape [2, 2]",
+    ),
+    (
+        lambda: nn.LayerNorm(3)(x),
+        ValueError,
+        "LayerNorm: the last sizes of x must be [3], and x has the shape [2, 2]",
+    ),
+    (
+        lambda: nn.Embedding(3, 2)(x),
+        TypeError,
+        "Embedding: indices must be int64 or int32, not opyard.float32",
+    ),
+    (
+        lambda: nn.Dropout(1.5),
+        ValueError,
+        "Dropout: p must be a probability, from 0 to 1, not 1.5",
+    ),
+    (
+        lambda: optim.SGD(x, lr=0.1),
+        TypeError,
+        "SGD: params is a list of tensors or of groups, not one Tensor",
+    ),
+    (
+        lambda: optim.SGD([x], lr=-1),
+        ValueError,
+        "SGD: lr must be at least 0, not -1",
+    ),
+    (
+        lambda: x.backward(),
+        autograd.GradientError,
+        "element 0 of tensors does not require grad and does not have a grad_fn. Call "
+        "requires_grad_() on what it was computed from, with gradients on",
+    ),
+    (
+        lambda: (x.detach().requires_grad_() * 2).backward(),
+        autograd.GradientError,
+        "grad can be implicitly created only for scalar outputs, and this one is float32[2, "
+        "2]; give the gradient with which it begins",
+    ),
+]
+
+
+def ends_alone():
+    with Library("mistakes", "IMPL") as library:
+        library.impl("never_defined", lambda x: x, "CPU")
+
+
+RETURNS = [
+    (
+        lambda: give_nothing()(x),
+        RuntimeError,
+        "mistakes::nothing: the Python kernel registered at PLACE returned a value of type "
+        "'NoneType' (is a return statement missing? A result that may be None is a 'Tensor?') for "
+        "result 0, but the schema says 'Tensor'.\n"
+        "Declaration: mistakes::nothing(Tensor x) -> Tensor",
+    ),
+    (
+        ends_alone,
+        UserWarning,
+        "Library(kind=IMPL, ns=mistakes, dispatch_key=) ends, and no call could reach its kernels "
+        "of mistakes::never_defined at CPU: no such operator is defined. Is a define() missing, or "
+        "the library that has it?",
+    ),
+]
+
+
+def give_nothing():
+    library = Library("mistakes", "FRAGMENT")
+    library.define("nothing(Tensor x) -> Tensor")
+    library.impl("nothing", lambda x: None, "CPU")
+    kept.append(library)
+    return ops.mistakes.nothing
+
+
+kept = []
+ALL = [*NAMES, *KEYWORDS, *KERNELS, *CALLS, *LOOK_UPS, *VALUES, *RETURNS]
+
+
+@pytest.mark.parametrize(("line", "kind", "message"), ALL)
 def test_a_mistake_is_answered_with_what_to_do(line, kind, message):
     with pytest.raises(kind) as caught:
         line()
-    assert str(caught.value) == message
+    assert re.sub(r"registered at \S+", "registered at PLACE", str(caught.value)) == message
+
+
+def test_there_are_forty_of_them():
+    assert len(ALL) >= 40
 
 
 FITTING = [
@@ -166,8 +461,10 @@ def test_a_kernel_that_some_call_fits_is_taken(kernel):
 
 
 def test_a_kernel_before_its_definition_is_not_looked_at():
-    with Library("mistakes", "IMPL") as library:
+    with Library("mistakes", "IMPL") as library, Library("mistakes", "FRAGMENT") as definition:
         library.impl("later", lambda: x, "CPU")
+        definition.define("later(Tensor x) -> Tensor")
+        library._destroy()
 
 
 def test_a_class_of_a_user_that_takes_any_keyword_takes_it():
