@@ -14,11 +14,13 @@
 namespace opyard::python {
 namespace {
 
-// The texts of Value::to_int(), of refuse_symbolic() and of Tensor::refuse_dtype().
+// The texts of Value::to_int(), of refuse_symbolic(), of Tensor::refuse_dtype() and of accessors.
 constexpr std::string_view kNumber = "expected Int but got SymInt ";
 constexpr std::string_view kTensor = " on a tensor with symbolic shapes/strides";
 constexpr std::string_view kElements = "the elements of ";
 constexpr std::string_view kAskedFor = " were asked for as ";
+constexpr std::string_view kAccessor = "an accessor for ";
+constexpr std::string_view kOf = " of ";
 
 bool has_symbolic_number(const Runtime& runtime, PyObject* given) {
   return is_symbolic(runtime, given, SymKind::Int);
@@ -99,6 +101,33 @@ bool is_about_elements(const Error& error) noexcept {
          text.find(kAskedFor) != text.npos;
 }
 
+bool is_about_dimensions(const Error& error) noexcept {
+  const std::string_view text = error.what();
+  return error.kind() == ErrorKind::BadShape && text.starts_with(kAccessor);
+}
+
+// "an accessor for 1 dimension of float32[3, 4]".
+[[noreturn]] void refuse_dimensions(Runtime& runtime, const Operator& op, const Error& error,
+                                    const GivenArguments& given) {
+  const std::string_view text = error.what();
+  const std::size_t of = text.find(kOf);
+  const std::string came(text.substr(of + kOf.size()));
+  const std::string wanted(text.substr(kAccessor.size(), of - kAccessor.size()));
+  const Found found =
+      find(op, given, [&](PyObject* value) { return described(runtime, value) == came; });
+  if (found.given == nullptr) fail(error.kind(), fmt::format("{}: {}", to_string(op.name()), text));
+  fail(error.kind(), fmt::format("{}: {} is {}, and the kernel of this call takes {}",
+                                 to_string(op.name()), found.argument, came, wanted));
+}
+
+// The operator that a text begins with, "aten::mm" of "aten::mm.out: self is …"; else empty.
+std::string_view operator_in(std::string_view text) {
+  const std::size_t end = text.find(": ");
+  const std::string_view name = text.substr(0, end == text.npos ? 0 : end);
+  if (name.find("::") == name.npos || name.find(' ') != name.npos) return {};
+  return name.substr(0, name.find('.'));
+}
+
 [[noreturn]] void refuse_elements(Runtime& runtime, const Operator& op, const Error& error,
                                   const GivenArguments& given) {
   const std::string_view text = error.what();
@@ -118,7 +147,14 @@ bool is_about_elements(const Error& error) noexcept {
 }  // namespace
 
 bool is_unnamed_refusal(const Error& error) noexcept {
-  return is_about_number(error) || is_about_tensor(error) || is_about_elements(error);
+  return is_about_number(error) || is_about_tensor(error) || is_about_elements(error) ||
+         is_about_dimensions(error);
+}
+
+void rethrow_with_caller(std::string_view called, const Error& error) {
+  const std::string_view inner = operator_in(error.what());
+  if (error.carried() || inner.empty() || inner == called) throw;
+  fail(error.kind(), fmt::format("{}: in {}", called, error.what()));
 }
 
 void rethrow_named(const Operator& op, const Error& error, const GivenArguments& given) {
@@ -127,6 +163,7 @@ void rethrow_named(const Operator& op, const Error& error, const GivenArguments&
   Runtime* const runtime = find_runtime();
   if (runtime == nullptr || op.schema().arguments.empty()) throw;
   if (is_about_elements(error)) refuse_elements(*runtime, op, error, given);
+  if (is_about_dimensions(error)) refuse_dimensions(*runtime, op, error, given);
   if (is_about_number(error)) {
     const Found found =
         find(op, given, [&](PyObject* value) { return has_symbolic_number(*runtime, value); });
@@ -150,7 +187,7 @@ void rethrow_named(const Operator& op, const Error& error, const GivenArguments&
                      name, found.argument, describe_symbolic(tensor_unchecked(found.given)), text,
                      kAdvice));
   }
-  throw;
+  rethrow_with_caller(op.name().name, error);
 }
 
 }  // namespace opyard::python

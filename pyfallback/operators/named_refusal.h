@@ -2,8 +2,8 @@
 // about.
 //
 // A kernel that reads a symbolic number as an int, asks a tensor for sizes that are symbolic, or
-// reads elements as those of another dtype, fails deep inside, where no one knows of operators and
-// arguments. A call from Python says both.
+// reads elements as those of another dtype or of another number of dimensions, fails deep inside,
+// where no one knows of operators and arguments. A call from Python says both.
 //
 // Depends on: operators/python_call.h, runtime/errors.h, registry/operator.h.
 #pragma once
@@ -17,6 +17,9 @@ namespace opyard::python {
 
 // Whether a call failed for one of these.
 bool is_unnamed_refusal(const Error& error) noexcept;
+// Throws the error of a call, which is being handled, again: if another operator raised it that a
+// kernel in C++ called, with the one that was called ("aten::mm") first.
+[[noreturn]] OPYARD_COLD void rethrow_with_caller(std::string_view called, const Error& error);
 // Throws the error of a call, which is being handled, again: with the operator and the argument if
 // it is one of these.
 [[noreturn]] OPYARD_COLD void rethrow_named(const Operator& op, const Error& error,

@@ -174,7 +174,7 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
 [[noreturn]] OPYARD_COLD void refuse_named(PyObject* self, const Error& error,
                                            PyObject* const* args, Py_ssize_t count,
                                            PyObject* names) {
-  if (!is_unnamed_refusal(error)) throw;
+  if (!is_unnamed_refusal(error)) rethrow_with_caller(*packet_of(self).name, error);
   PythonCall call(*packet_of(self).runtime, {args, count, names});
   const Owned overload = choose(self, call);
   rethrow_named(plan_of(overload.get()).op(), error, call.given());

@@ -350,10 +350,10 @@ void FutureObject::refuse_again() const {
   OPYARD_CHECK(
       !cancelled(), BadFuture,
       "the future was cancelled, so it takes no value and no error any more; a producer asks "
-      "cancelled(), or uses set_value_if_needed() and set_error_if_needed()");
+      "cancelled(), or in C++ uses set_value_if_needed() and set_error_if_needed()");
   fail(ErrorKind::BadFuture,
-       "the future is completed already, and a future is completed only once; "
-       "set_value_if_needed() and set_error_if_needed() leave it as it is");
+       "the future is completed already, and a future is completed only once; ask done(), or in "
+       "C++ use set_value_if_needed() and set_error_if_needed(), which leave it as it is");
 }
 
 void FutureObject::check_value(const Value& value) const {

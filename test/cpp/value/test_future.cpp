@@ -92,8 +92,8 @@ TEST(Future, K5_AForeignExceptionComesOutAsItWentIn) {
 
 TEST(Future, K6_CompletingTwiceIsRefusedAndChangesNothing) {
   const char* const again =
-      "the future is completed already, and a future is completed only once; "
-      "set_value_if_needed() and set_error_if_needed() leave it as it is";
+      "the future is completed already, and a future is completed only once; ask done(), or in C++ "
+      "use set_value_if_needed() and set_error_if_needed(), which leave it as it is";
   const FuturePtr future = pending();
   future->set_value(1);
   EXPECT_THROWN(future->set_value(2), BadFuture, again);
@@ -444,7 +444,7 @@ TEST(Future, X26_CancellingTellsProducerAndWaiters) {
   EXPECT_THROWN(future->wait(), Cancelled, "the future was cancelled");
   EXPECT_THROWN(future->set_value(1), BadFuture,
                 "the future was cancelled, so it takes no value and no error any more; a producer "
-                "asks cancelled(), or uses set_value_if_needed() and set_error_if_needed()");
+                "asks cancelled(), or in C++ uses set_value_if_needed() and set_error_if_needed()");
   EXPECT_FALSE(future->set_value_if_needed(1));
 
   const FuturePtr start = pending();

@@ -85,6 +85,28 @@ def test_elements_read_as_another_dtype_are_refused_with_operator_and_argument(p
     assert message_of(TypeError, op, [double], array) == takes.format("y", "int32[3]")
 
 
+def test_dimensions_that_an_accessor_has_not_are_refused_with_operator_and_argument(plugin):
+    one, two = opyard.zeros(2).double(), opyard.zeros(2, 3).double()
+    for call in (plugin.first_of_all, plugin.first_of_all.default):
+        assert message_of(ValueError, call, [one], two) == (
+            "test_plugin::first_of_all: y is float64[2, 3], and the kernel of this call takes 1 "
+            "dimension"
+        )
+
+
+def test_an_error_inside_a_composition_names_the_operator_that_was_called(plugin):
+    deep = opyard.zeros(2, 2, 2)
+    inner = message_of(ValueError, opyard.ops.aten.t, deep)
+    assert inner.startswith("aten::t: ")
+    for op in (plugin.call_without_gil, plugin.call_without_gil.default):
+        text = message_of(ValueError, op, deep, "aten::t")
+        assert text == f"test_plugin::call_without_gil: in {inner}"
+    # One that Python raised is the same object.
+    kernel = opyard.library.override("aten::t", "CPU", lambda x: x["a"])
+    with kernel, pytest.raises(TypeError, match="^a tensor cannot be indexed with a str"):
+        plugin.call_without_gil(deep, "aten::t")
+
+
 def test_C29c_unknown_keyword(foo, x):
     assert message_of(TypeError, foo, x, 1, bogus=3) == (
         f"Unknown keyword argument 'bogus' for operator '{foo.qualified_name}'. "

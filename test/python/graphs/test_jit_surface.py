@@ -276,8 +276,9 @@ def test_a_strangers_graph_calls_what_is_allowed_within_a_budget():
 
 @pytest.mark.parametrize("allowed", [[], ["aten::add"], ["aten::mul.out"]])
 def test_a_strangers_graph_calls_nothing_else(allowed):
-    with pytest.raises(ValueError, match="aten::mul"):
+    with pytest.raises(ValueError, match="aten::mul") as caught:
         jit.compile(jit.parse_ir(SQUARES, untrusted=True, allowed=allowed))
+    assert 'allowed=["aten::mul.Tensor"], or with "aten::mul" for' in str(caught.value)
 
 
 ENDLESS = """graph(%x : Tensor):

@@ -75,8 +75,8 @@ def test_K2_the_container_that_was_set_is_the_one_that_comes_out():
 
 def test_K6_completing_twice():
     text = (
-        "the future is completed already, and a future is completed only once; "
-        "set_value_if_needed() and set_error_if_needed() leave it as it is"
+        "the future is completed already, and a future is completed only once; ask done(), or in "
+        "C++ use set_value_if_needed() and set_error_if_needed(), which leave it as it is"
     )
     future = completed([1])
     for again in (lambda: future.set_result([2]), lambda: future.set_exception(ValueError())):
@@ -363,7 +363,7 @@ def test_X26_cancelling():
         future.set_result(1)
     assert str(caught.value) == (
         "the future was cancelled, so it takes no value and no error any more; a producer asks "
-        "cancelled(), or uses set_value_if_needed() and set_error_if_needed()"
+        "cancelled(), or in C++ uses set_value_if_needed() and set_error_if_needed()"
     )
     assert completed(1).cancel() is False
 
