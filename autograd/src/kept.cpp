@@ -3,7 +3,7 @@
 // Functions are taken in an order in which each comes after all its owners: it is appended once as
 // many owners were met as it has. The chain goes through the functions themselves, so that no
 // memory is needed, which a collector could not ask for.
-#include "opyard/autograd/kept.h"
+#include "opyard/detail/autograd/kept.h"
 
 #include <map>
 #include <mutex>

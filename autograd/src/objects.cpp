@@ -2,7 +2,7 @@
 #include "objects.h"
 
 #include "opyard/autograd.h"
-#include "opyard/autograd/kept.h"
+#include "opyard/detail/autograd/kept.h"
 #include "opyard/detail/tensor/gradient_functions.h"
 
 namespace opyard::autograd {

@@ -26,7 +26,7 @@
 #include "objects.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/pullback.h"
-#include "opyard/autograd/write.h"
+#include "opyard/detail/autograd/write.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "plain_tape.h"

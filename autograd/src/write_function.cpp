@@ -4,7 +4,7 @@
 // gave of it are on its storage, to count the same writes; their geometry is what the class says,
 // and not where they are in a row. So they are not taken anew after a write: asking for the history
 // of one raises, see refresh() in tensor_state.cpp.
-#include "opyard/autograd/write.h"
+#include "opyard/detail/autograd/write.h"
 
 #include "calls.h"
 #include "opyard/detail/tensor/exported_tensor.h"

@@ -44,6 +44,7 @@ def python_blocks(text):
 PROGRAMS = {
     "embedding": (["pyfallback/libopyard_embed.so"], "the sum is 0"),
     "graphs": (["jit/libopyard_jit.so"], "6 elements"),
+    "profiling": (["profiler/libopyard_profiler.so"], "aten::sin    10 calls"),
     "models": (["jit/libopyard_jit.so", "models/libopyard_models.so"], "1 output"),
 }
 

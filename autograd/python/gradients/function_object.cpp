@@ -2,10 +2,10 @@
 //
 // There is one for each function that Python has asked for: a closure that holds it, and a hook
 // that the closure is, are a cycle through C++, which the garbage collector follows only from an
-// object that knows all owners of the function. See opyard/autograd/kept.h.
+// object that knows all owners of the function. See opyard/detail/autograd/kept.h.
 #include "gradients/gradients.h"
 
-#include "opyard/autograd/kept.h"
+#include "opyard/detail/autograd/kept.h"
 #include "opyard/detail/bind/slot.h"
 
 namespace opyard::gradients {

@@ -1,6 +1,6 @@
 // graphs/nodes.cpp: Node, Value and Block as Python classes.
 #include "graphs/classes.h"
-#include "opyard/jit/moves.h"
+#include "opyard/detail/jit/moves.h"
 #include "opyard/jit/print.h"
 
 namespace opyard::graphs {

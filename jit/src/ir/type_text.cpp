@@ -98,7 +98,7 @@ const char* element_name(DType dtype) noexcept {
 #define OPYARD_ELEMENT_NAME(dtype, name) \
   case DType::dtype:                     \
     return #name;
-#include "opyard/jit/element_names.def"
+#include "opyard/detail/jit/element_names.def"
 #undef OPYARD_ELEMENT_NAME
   }
   return "Tensor";
@@ -107,7 +107,7 @@ const char* element_name(DType dtype) noexcept {
 std::optional<DType> find_element_name(std::string_view name) noexcept {
 #define OPYARD_ELEMENT_NAME(dtype, text) \
   if (name == #text) return DType::dtype;
-#include "opyard/jit/element_names.def"
+#include "opyard/detail/jit/element_names.def"
 #undef OPYARD_ELEMENT_NAME
   return std::nullopt;
 }

@@ -9,7 +9,7 @@
 //   to the near side   node a b [other]  ->  a node [other] b     it goes past the other one alone
 //
 // What goes past the other node must not have to keep its order with it.
-#include "opyard/jit/moves.h"
+#include "opyard/detail/jit/moves.h"
 
 #include <algorithm>
 #include <tuple>

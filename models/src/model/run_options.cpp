@@ -34,7 +34,7 @@ constexpr RunOption kOptions[] = {
 #define OPYARD_RUN_OPTION(name, member, value, commands, help) \
   {#name, value, is_list<decltype(RunArguments().member)>,     \
    Commands::commands == Commands::Program, help},
-#include "opyard/models/run_options.def"
+#include "opyard/detail/models/run_options.def"
 #undef OPYARD_RUN_OPTION
 };
 
@@ -45,7 +45,7 @@ constexpr Take kTakes[] = {
   [](RunArguments& arguments, const std::string& value) { \
     take_value(#name, arguments.member, value);           \
   },
-#include "opyard/models/run_options.def"
+#include "opyard/detail/models/run_options.def"
 #undef OPYARD_RUN_OPTION
 };
 

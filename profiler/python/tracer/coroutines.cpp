@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "opyard/profiler/names.h"
-#include "opyard/profiler/tasks.h"
+#include "opyard/detail/profiler/tasks.h"
 #include "tracer/attributes.h"
 #include "tracer/border.h"
 #include "tracer/text.h"

@@ -12,7 +12,7 @@
 #include <exception>
 #include <string_view>
 
-#include "opyard/profiler/files.h"
+#include "opyard/detail/profiler/files.h"
 
 namespace opyard::python {
 namespace {

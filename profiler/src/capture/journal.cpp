@@ -16,7 +16,7 @@
 #include "capture/file_blocks.h"
 #include "capture/file_writer.h"
 #include "opyard/base/file_error.h"
-#include "opyard/profiler/files.h"
+#include "opyard/detail/profiler/files.h"
 #include "opyard/profiler/names.h"
 
 namespace opyard::profiler {

@@ -9,7 +9,7 @@
 #include <new>
 
 #include "opyard/observe/gpu_trace.h"
-#include "opyard/profiler/memory.h"
+#include "opyard/detail/profiler/memory.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
 #include "opyard/tensor/memory_listener.h"

@@ -15,7 +15,7 @@
 #include "opyard/detail/registry/watch.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
-#include "opyard/profiler/shapes.h"
+#include "opyard/detail/profiler/shapes.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::profiler {

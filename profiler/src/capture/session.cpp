@@ -10,7 +10,7 @@
 #include "capture/turn.h"
 #include "opyard/base/error.h"
 #include "opyard/base/warning.h"
-#include "opyard/profiler/files.h"
+#include "opyard/detail/profiler/files.h"
 #include "opyard/profiler/ring.h"
 
 namespace opyard::profiler {

@@ -1,5 +1,5 @@
 // profiler/capture/shapes.cpp: facts of arguments, as words and as text.
-#include "opyard/profiler/shapes.h"
+#include "opyard/detail/profiler/shapes.h"
 
 #include <algorithm>
 #include <array>

@@ -3,10 +3,10 @@
 
 #include "json.h"
 #include "opyard/profiler/labels.h"
-#include "opyard/profiler/links.h"
-#include "opyard/profiler/memory.h"
+#include "opyard/detail/profiler/links.h"
+#include "opyard/detail/profiler/memory.h"
 #include "opyard/profiler/quality.h"
-#include "opyard/profiler/shapes.h"
+#include "opyard/detail/profiler/shapes.h"
 
 namespace opyard::profiler {
 namespace {

@@ -12,7 +12,7 @@
 #include "json.h"
 #include "opyard/profiler/averages.h"
 #include "opyard/profiler/labels.h"
-#include "opyard/profiler/memory.h"
+#include "opyard/detail/profiler/memory.h"
 #include "opyard/profiler/quality.h"
 
 namespace opyard::profiler {

@@ -5,7 +5,7 @@
 //
 // [Clock] The processes of a machine share its clocks, so the rate comes from the two pairs of all
 // of them that are furthest apart.
-#include "opyard/profiler/files.h"
+#include "opyard/detail/profiler/files.h"
 
 #include <algorithm>
 #include <cstring>

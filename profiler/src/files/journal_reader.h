@@ -1,6 +1,6 @@
 // profiler/files/journal_reader.h: reading the journal of one process.
 //
-// Depends on: capture/journal.h, profiler/files.h.
+// Depends on: capture/journal.h, detail/profiler/files.h.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "capture/journal.h"
-#include "opyard/profiler/files.h"
+#include "opyard/detail/profiler/files.h"
 #include "opyard/profiler/names.h"
 
 namespace opyard::profiler {

@@ -1,5 +1,5 @@
 // profiler/profile/calls.cpp: callers and callees.
-#include "opyard/profiler/calls.h"
+#include "opyard/detail/profiler/calls.h"
 
 #include <unordered_map>
 #include <utility>

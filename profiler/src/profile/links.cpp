@@ -1,5 +1,5 @@
 // profiler/profile/links.cpp: links from backward functions to calls. See [Links] in functions.cpp.
-#include "opyard/profiler/links.h"
+#include "opyard/detail/profiler/links.h"
 
 #include <algorithm>
 #include <map>

@@ -2,15 +2,15 @@
 //
 // [Order] Threads meet an address in the order of time. At one time memory is taken before an
 // operator is called with it, and given back after that.
-#include "opyard/profiler/lives.h"
+#include "opyard/detail/profiler/lives.h"
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <tuple>
 
-#include "opyard/profiler/memory.h"
-#include "opyard/profiler/shapes.h"
+#include "opyard/detail/profiler/memory.h"
+#include "opyard/detail/profiler/shapes.h"
 
 namespace opyard::profiler {
 namespace {

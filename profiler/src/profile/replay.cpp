@@ -23,7 +23,7 @@
 
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/profile.h"
-#include "opyard/profiler/tasks.h"
+#include "opyard/detail/profiler/tasks.h"
 #include "profile/ring_stack.h"
 
 namespace opyard::profiler {

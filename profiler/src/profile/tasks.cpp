@@ -1,5 +1,5 @@
 // profiler/profile/tasks.cpp: tracks of tasks.
-#include "opyard/profiler/tasks.h"
+#include "opyard/detail/profiler/tasks.h"
 
 #include <algorithm>
 #include <map>

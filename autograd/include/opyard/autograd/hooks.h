@@ -25,7 +25,7 @@
 namespace opyard::autograd {
 
 // An object of an interpreter that a hook, a function or a tensor's state keeps, for its garbage
-// collector: see autograd/kept.h.
+// collector: see detail/autograd/kept.h.
 class OPYARD_API HeldObject {
  public:
   virtual ~HeldObject();

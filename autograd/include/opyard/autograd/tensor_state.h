@@ -113,7 +113,7 @@ class OPYARD_API TensorState final : public Counted {
   std::unique_ptr<Base> base;            // of a view
   SetOnce<Accumulate> accumulate;        // where .grad is, and the leaf's function
   CountedPtr<StorageLeaf> leaf;          // of a leaf, see [Early views]
-  // What an interpreter made to show the function of `history`: see autograd/kept.h.
+  // What an interpreter made to show the function of `history`: see detail/autograd/kept.h.
   std::unique_ptr<HeldObject> shown;
 
   ~TensorState() override {

@@ -43,7 +43,7 @@ struct SessionOptions {
   bool devices = true;       // what happens on devices: streams, events, synchronisation
   CallOptions calls{};       // if `python`
   // Not empty: what is captured is written there, too, by this process and those that it forks; see
-  // profiler/files.h.
+  // detail/profiler/files.h.
   std::string folder;
   std::string program;  // what the process is called there
 };

@@ -1,4 +1,4 @@
-// opyard/profiler/files.h: captures in files, which outlive their process.
+// opyard/detail/profiler/files.h: captures in files, which outlive their process.
 //
 // A session with a folder writes there what is captured, too. Each process has two files: one of
 // blocks, which is mapped and so has each event that was written, and a journal of everything

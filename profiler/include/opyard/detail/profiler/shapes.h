@@ -1,4 +1,4 @@
-// opyard/profiler/shapes.h: argument facts, as words behind an operator's event.
+// opyard/detail/profiler/shapes.h: argument facts, as words behind an operator's event.
 //
 // For each argument one head, low bits first: what it is (8 bits), dtype or kind of value (8 bits),
 // the number of dimensions or of items (16 bits), and which words follow (4 bits). Of a tensor
@@ -49,7 +49,7 @@ struct ShapeTexts {
 };
 OPYARD_API ShapeTexts read_shapes(std::span<const Payload> words);
 
-// The addresses of memory among the words; see profiler/lives.h.
+// The addresses of memory among the words; see detail/profiler/lives.h.
 OPYARD_API std::vector<std::uint64_t> addresses_of(std::span<const Payload> words);
 
 }  // namespace opyard::profiler

@@ -1,4 +1,4 @@
-// opyard/profiler/links.h: links from backward functions to their calls.
+// opyard/detail/profiler/links.h: links from backward functions to their calls.
 //
 // A call that made a function of gradients, and the span in which a backward ran that function, are
 // the ends of a link, on whichever threads they are.

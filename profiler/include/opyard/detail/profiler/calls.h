@@ -1,4 +1,4 @@
-// opyard/profiler/calls.h: callers and callees, as in cProfile's tables.
+// opyard/detail/profiler/calls.h: callers and callees, as in cProfile's tables.
 //
 // Depends on: profiler/profile.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/profiler/memory.h: payload words of memory events.
+// opyard/detail/profiler/memory.h: payload words of memory events.
 //
 // Depends on: profiler/event.h, tensor/device.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/autograd/write.h: writes in place that are taped.
+// opyard/detail/autograd/write.h: writes in place that are taped.
 //
 //   row' = write(row, value)       one of the tensors on a storage was written in place
 //   x    = x.geometry of row'      what each of them is from then on

@@ -1,4 +1,4 @@
-// opyard/profiler/tasks.h: tracks of asyncio tasks, from the coroutines that ran on threads.
+// opyard/detail/profiler/tasks.h: tracks of asyncio tasks, from the coroutines that ran on threads.
 //
 // Behind the enter of a coroutine there is one word: which coroutine it is, and the name of its
 // task if a task runs it. A task that sets no name of its own is called "Task-5": its number is

@@ -1,4 +1,4 @@
-// opyard/profiler/lives.h: lives of memory: which tensors of a profile were on the same one.
+// opyard/detail/profiler/lives.h: lives of memory: which tensors of a profile were on the same one.
 //
 // An address is used again after its memory was given back, so it says little on its own. A life
 // begins when memory is taken, or when an address is first met that was taken before the profile,
