@@ -31,11 +31,17 @@ Any. Arrays of other libraries are taken where a Tensor is, and what comes then 
 # Aliases, since methods are called int, float and bool, and lines would be long; wider ones first.
 ALIASES = {
     "_SymSizes": (
-        "_abc.Sequence[_builtins.int | _opyard_symbolic.SymInt] | _builtins.int"
+        "_abc.Sequence[_opyard_arrays.Int | _opyard_symbolic.SymInt] | _opyard_arrays.Int"
         " | _opyard_symbolic.SymInt"
     ),
-    "_Sizes": "_abc.Sequence[_builtins.int] | _builtins.int",
-    "_SymInt": "_builtins.int | _opyard_symbolic.SymInt",
+    "_Sizes": "_abc.Sequence[_opyard_arrays.Int] | _opyard_arrays.Int",
+    "_SymInt": "_opyard_arrays.Int | _opyard_symbolic.SymInt",
+    "_Int": "_opyard_arrays.Int",
+    "_Float": "_opyard_arrays.Float",
+    "_Bool": "_opyard_arrays.Bool",
+    "_Complex": "_opyard_arrays.Complex",
+    "_Scalar": "_opyard_arrays.Scalar",
+    "_Operand": "_opyard_arrays.Operand",
     "_Array": "_opyard_arrays.ForeignArray",
     "_Tensor": "_opyard.Tensor",
     "_dtype": "_opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType",
@@ -80,17 +86,16 @@ def spread(schema: object, parameters: tuple[str, ...]) -> "tuple[str, ...] | No
         return None
     receiver, sizes, *others = parameters
     name = sizes.partition(":")[0]
-    kind = "_builtins.int" if str(positional[0].type).startswith("int") else ALIASES["_SymInt"]
+    kind = ALIASES["_Int" if str(positional[0].type).startswith("int") else "_SymInt"]
     return (receiver, f"*{name}: {kind}", *(each for each in others if each != "*"))
 
 
 def ways(packet: object) -> list[tuple[tuple[str, ...], str]]:
     """How the method may be called, and what each way gives."""
-    from opyard._core.stub_files import array_parameters, method_parameters, result_type
+    from opyard._core.stub_files import method_parameters, rank_of_way, result_type, ways_to_call
 
     found: dict[tuple[str, ...], str] = {}
     others: dict[tuple[str, ...], str] = {}
-    of_arrays: dict[tuple[str, ...], str] = {}
     for overload in packet.overloads():
         schema = getattr(packet, overload)._schema
         if not schema.arguments or str(schema.arguments[0].type) not in ("Tensor", "Tensor?"):
@@ -99,17 +104,15 @@ def ways(packet: object) -> list[tuple[tuple[str, ...], str]]:
             continue  # written as functions: opyard.ops.aten.add.out(x, y, out=z)
         result = result_type(schema)
         parameters = tuple(method_parameters(schema, {}))
-        found.setdefault(parameters, result)
+        for way, given in ways_to_call(schema, list(parameters)):
+            (found if given == result else others).setdefault(tuple(way), given)
         for names in NUMPYS_NAMES:
             others.setdefault(tuple(method_parameters(schema, names)), result)
         if (one_by_one := spread(schema, parameters)) is not None:
             others.setdefault(one_by_one, result)
-        arrays = tuple(array_parameters(list(parameters)))
-        if arrays != parameters:
-            of_arrays.setdefault(arrays, "None" if result == "None" else "_typing.Any")
-    for way, result in [*others.items(), *of_arrays.items()]:
+    for way, result in others.items():
         found.setdefault(way, result)
-    return list(found.items())
+    return sorted(found.items(), key=lambda way: rank_of_way(way[0]))
 
 
 RESULTS_OF_PYTHON = {"Tensor": "_opyard.Tensor", "bool": "_builtins.bool", "int": "_builtins.int"}

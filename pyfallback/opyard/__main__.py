@@ -46,8 +46,9 @@ def main() -> None:
     """Prints the answer to each option that was given, in the order of this list."""
     if sys.argv[1:2] == ["stubs"]:
         from opyard._core import stub_files as _stubs
+        from opyard.library import load_plugins
 
-        return _stubs.main(sys.argv[2:])
+        return _stubs.main(sys.argv[2:], load_plugins)
     if sys.argv[1:2] == ["run"]:
         from opyard import _run_command as run_command
 

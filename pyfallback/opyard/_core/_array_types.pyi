@@ -1,6 +1,6 @@
-"""Protocols by which type checkers know arrays of other libraries."""
+"""Types by which checkers know arrays and numbers of other libraries."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeAlias
 
 class ForeignArray(Protocol):
     """What has the methods of DLPack."""
@@ -15,3 +15,36 @@ class NumPyDType(Protocol):
     def name(self) -> str: ...
     @property
     def isnative(self) -> bool: ...
+
+class NumPyNumber(Protocol):
+    """What scalars of NumPy have."""
+
+    @property
+    def dtype(self) -> Any: ...
+    def tobytes(self) -> bytes: ...
+    def __abs__(self) -> Any: ...
+
+class NumPyInt(Protocol):
+    """What integers of NumPy have."""
+
+    @property
+    def dtype(self) -> Any: ...
+    def __index__(self) -> int: ...
+
+class NumPyBool(Protocol):
+    """What bools of NumPy have."""
+
+    def item(self) -> bool: ...
+    def tobytes(self) -> bytes: ...
+
+# What calls take for numbers of a schema: also a Tensor or an array of one element without
+# dimensions. Results are int, float, bool and complex.
+Int: TypeAlias = SupportsIndex
+Float: TypeAlias = SupportsFloat
+Bool: TypeAlias = bool | NumPyBool
+Complex: TypeAlias = complex | SupportsFloat | NumPyNumber
+Scalar: TypeAlias = complex | SupportsFloat | SupportsIndex | NumPyNumber
+
+# What arithmetic takes beside a Tensor, as in x + 1 and x & 1.
+Operand: TypeAlias = complex | NumPyNumber
+IntOperand: TypeAlias = int | NumPyInt | NumPyBool

@@ -1,7 +1,7 @@
 """`python -m opyard stubs`: the operators of a namespace as a .pyi file for type checkers.
 
     python -m opyard stubs --load libdemo.so --out mypackage demo      mypackage/demo.pyi
-    python -m opyard stubs --load libdemo.so --package --out typings    typings/opyard-stubs/
+    python -m opyard stubs --package --out typings                     typings/opyard-stubs/
 
 [Module] `demo.pyi` describes a module whose attributes are those of opyard.ops.demo. With --modules
 such a module is written beside it. Each operator has a class of its own, so that a checker knows
@@ -10,15 +10,18 @@ its overloads by call and by name.
 [Arrays] What takes a Tensor takes arrays of other libraries as well, and then gives their kind: a
 second overload says so.
 
-[Package] `opyard-stubs` is a partial stub package (PEP 561) that describes opyard.ops itself. It
-goes where packages are installed.
+[Order] A Tensor has __index__ and __float__, as arrays have, so a parameter that takes numbers
+accepts them, too. Of the ways to call, those with Tensors come first, then those with arrays.
+
+[Package] `opyard-stubs` is a partial stub package (PEP 561) that describes opyard.ops itself: aten
+and the namespaces of all installed packages, if none is named. It goes where packages are installed.
 
 The text is the same for the same operators. Names of types are qualified, since an overload may be
 called "int" and an operator "list".
 """
 
 import keyword
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,35 +50,38 @@ from opyard._tensor import symbolic as _opyard_symbolic
 
 _PLAIN = {
     "Tensor": "_opyard.Tensor",
-    "Int": "_builtins.int",
-    "Float": "_builtins.float",
-    "Bool": "_builtins.bool",
     "Str": "_builtins.str",
-    "Complex": "_builtins.complex",
-    "Scalar": "_builtins.complex",  # and what a checker takes for one: int and float
     "Generator": "_opyard.Generator",
     "Layout": "_opyard_layout.Layout",
     "Future": "_opyard_C.Future",
     "None": "None",
 }
 _ARRAY = "_opyard_arrays.ForeignArray"
+# Operators that take a number for their last Tensor, which none of their overloads says.
+_TAKE_NUMBERS = {"aten::copy_"}
 # As an argument, and as a result.
 _WIDER = {
+    "Int": ("_opyard_arrays.Int", "_builtins.int"),
+    "Float": ("_opyard_arrays.Float", "_builtins.float"),
+    "Bool": ("_opyard_arrays.Bool", "_builtins.bool"),
+    "Complex": ("_opyard_arrays.Complex", "_builtins.complex"),
+    # To a checker, int and float are complex.
+    "Scalar": ("_opyard_arrays.Scalar", "_builtins.complex"),
     "ScalarType": (
         "_opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType",
         "_opyard.dtype",
     ),
     "Device": ("_opyard.device | _builtins.str", "_opyard.device"),
     "SymInt": (
-        "_builtins.int | _opyard_symbolic.SymInt",
+        "_opyard_arrays.Int | _opyard_symbolic.SymInt",
         "_builtins.int | _opyard_symbolic.SymInt",
     ),
     "SymFloat": (
-        "_builtins.float | _opyard_symbolic.SymFloat",
+        "_opyard_arrays.Float | _opyard_symbolic.SymFloat",
         "_builtins.float | _opyard_symbolic.SymFloat",
     ),
     "SymBool": (
-        "_builtins.bool | _opyard_symbolic.SymBool",
+        "_opyard_arrays.Bool | _opyard_symbolic.SymBool",
         "_builtins.bool | _opyard_symbolic.SymBool",
     ),
 }
@@ -84,7 +90,9 @@ _WIDER = {
 def _type(written: Any, of_result: bool) -> str:
     """A schema type as a checker takes it; Any for what has none."""
     kind = written.kind
-    elements = [_type(each, of_result) for each in written.elements]
+    # To a checker, a Dict and a Future of ints are none of a wider type.
+    as_they_are = of_result or kind in ("Dict", "Future")
+    elements = [_type(each, as_they_are) for each in written.elements]
     if kind == "Optional":
         return elements[0] if elements[0].endswith(" | None") else f"{elements[0]} | None"
     if kind == "List":
@@ -126,9 +134,32 @@ def _is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
-def array_parameters(parameters: "list[str]") -> "list[str]":
-    """The same with arrays in place of Tensors. See [Arrays]."""
-    return [part.replace(_PLAIN["Tensor"], _ARRAY) for part in parameters]
+def ways_to_call(schema: Any, parameters: "list[str]") -> "list[tuple[list[str], str]]":
+    """Parameters and results: these, with a number if it takes one, and with arrays. See [Arrays]."""
+    tensor, result = _PLAIN["Tensor"], result_type(schema)
+    ways = [(parameters, result)]
+    if schema.name in _TAKE_NUMBERS:
+        last = max(at for at, part in enumerate(parameters) if tensor in part)
+        number = parameters[last].replace(tensor, "_opyard_arrays.Operand")
+        ways.append(([*parameters[:last], number, *parameters[last + 1 :]], result))
+    of_arrays = [part.replace(tensor, _ARRAY) for part in parameters]
+    if of_arrays != parameters:
+        ways.append((of_arrays, "None" if result == "None" else "_typing.Any"))
+    return ways
+
+
+_LONGEST = 16  # more parameters than this do not decide the order
+
+
+def rank_of_way(parameters: "Sequence[str]") -> "list[int]":
+    """By which ways to call are sorted. See [Order]."""
+    ranks = []
+    for part in parameters:
+        if ":" not in part:
+            continue  # the receiver, or a separator
+        kinds = (_PLAIN["Tensor"], _ARRAY)
+        ranks.append(next((rank for rank, kind in enumerate(kinds) if kind in part), len(kinds)))
+    return (ranks + [2] * _LONGEST)[:_LONGEST]
 
 
 def _parameters(schema: Any) -> "list[str]":
@@ -211,20 +242,18 @@ def _docstring(text: str, indent: str) -> str:
 
 
 def _calls(ops: "Sequence[_C.OpOverload]") -> str:
-    """The ways to call these: with Tensors, in their order, then with arrays. See [Arrays]."""
+    """The ways to call these. See [Order]."""
     from .signatures import doc
 
-    with_tensors, with_arrays = [], []
+    ways = []
     for op in ops:
-        parameters, result = _parameters(op._schema), result_type(op._schema)
         text = _docstring(doc(op), " " * 8)
-        with_tensors.append(f"    def __call__({', '.join(parameters)}) -> {result}:\n{text}")
-        of_arrays = array_parameters(parameters)
-        if of_arrays != parameters:
-            given = "None" if result == "None" else "_typing.Any"
-            with_arrays.append(f"    def __call__({', '.join(of_arrays)}) -> {given}:\n{text}")
-    ways = [*with_tensors, *with_arrays]
-    return "".join(f"    @_typing.overload\n{way}" if len(ways) > 1 else way for way in ways)
+        for parameters, result in ways_to_call(op._schema, _parameters(op._schema)):
+            written = f"    def __call__({', '.join(parameters)}) -> {result}:\n{text}"
+            ways.append((rank_of_way(parameters), written))
+    ways.sort(key=lambda way: way[0])
+    several = "    @_typing.overload\n" if len(ways) > 1 else ""
+    return "".join(several + written for _, written in ways)
 
 
 def _class_of(base: str, overload: str = "") -> str:
@@ -334,8 +363,8 @@ def _write(folder: Path, files: "dict[str, str]") -> None:
                 file.write(text.encode())
 
 
-def main(arguments: "Sequence[str]") -> None:
-    """The command line."""
+def main(arguments: "Sequence[str]", load_all: "Callable[[], object]") -> None:
+    """The command line. `load_all` loads what all installed packages bring."""
     import argparse
     from importlib import import_module
 
@@ -344,7 +373,9 @@ def main(arguments: "Sequence[str]") -> None:
         description="Writes the operators of namespaces as .pyi files for type checkers.",
     )
     parser.add_argument(
-        "namespace", nargs="*", help="by default all that have operators once the rest is loaded"
+        "namespace",
+        nargs="*",
+        help="by default those that --load and --import bring; with --package all that there are",
     )
     parser.add_argument("--load", action="append", default=[], help="a plugin to load before")
     parser.add_argument(
@@ -373,7 +404,15 @@ def main(arguments: "Sequence[str]") -> None:
             _ops.load_library(path)
         for module in asked.modules_before:
             import_module(module)
+        if asked.package and not asked.namespace:
+            _ops.load_aten()
+            load_all()
         wanted = asked.namespace or namespaces()
+        if not wanted:
+            raise LookupError(
+                "no operator is defined, so there is nothing to write; name a namespace, such as "
+                "aten, or load a library with operators"
+            )
         if asked.package:
             return _write(asked.out / "opyard-stubs", package_of(wanted))
         stubs = {f"{namespace}.pyi": stub_of(namespace) for namespace in wanted}

@@ -6,16 +6,18 @@ as names. With requires_grad=True the tensor is a leaf that gets a gradient.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 from .. import _C
 from .._core.ops import ops
 from . import dtypes
 from .symbolic import SymInt
 
-_Number = bool | int | float | complex
+if TYPE_CHECKING:
+    from .._core._array_types import Scalar
+
 _Array = Any  # a Tensor, or an array of another library
-_Sizes = int | SymInt | Sequence[int | SymInt]
+_Sizes: TypeAlias = SupportsIndex | SymInt | Sequence[SupportsIndex | SymInt]
 
 
 def _listed(size: tuple) -> Any:
@@ -52,12 +54,12 @@ def empty(*size: _Sizes, **options: Any) -> _C.Tensor:
     return _made(ops.aten.empty, _listed(size), **options)
 
 
-def full(size: _Sizes, fill_value: _Number, **options: Any) -> _C.Tensor:
+def full(size: _Sizes, fill_value: "Scalar", **options: Any) -> _C.Tensor:
     """A tensor of one number; options: dtype, device, requires_grad."""
     return _made(ops.aten.full, _listed((size,)), fill_value, **options)
 
 
-def arange(*range: "_Number | SymInt", **options: Any) -> _C.Tensor:
+def arange(*range: "Scalar | SymInt", **options: Any) -> _C.Tensor:
     """arange(end), arange(start, end) or arange(start, end, step).
 
     Options: dtype, device, requires_grad. Bounds that are not known are taken on meta.
@@ -86,7 +88,7 @@ def _range_without_elements(start: Any, end: Any = None, step: Any = 1, **option
     return ops.aten.empty([length], **{"dtype": _C.int64, **options})
 
 
-def eye(n: int, m: "int | None" = None, **options: Any) -> _C.Tensor:
+def eye(n: SupportsIndex, m: "SupportsIndex | None" = None, **options: Any) -> _C.Tensor:
     """A matrix with ones on its diagonal; options: dtype, device, requires_grad."""
     return _made(ops.aten.eye, n, *(() if m is None else (m,)), **options)
 
@@ -102,19 +104,19 @@ def randn(*size: _Sizes, **options: Any) -> _C.Tensor:
 
 
 @overload
-def cat(tensors: Sequence[_C.Tensor], dim: int = 0) -> _C.Tensor: ...
+def cat(tensors: Sequence[_C.Tensor], dim: SupportsIndex = 0) -> _C.Tensor: ...
 @overload
-def cat(tensors: Sequence[_Array], dim: int = 0) -> Any: ...
-def cat(tensors: Sequence[_Array], dim: int = 0) -> Any:
+def cat(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any: ...
+def cat(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any:
     """Tensors one behind the other in a dimension. See opyard.ops.aten.cat."""
     return ops.aten.cat(tensors, dim)
 
 
 @overload
-def stack(tensors: Sequence[_C.Tensor], dim: int = 0) -> _C.Tensor: ...
+def stack(tensors: Sequence[_C.Tensor], dim: SupportsIndex = 0) -> _C.Tensor: ...
 @overload
-def stack(tensors: Sequence[_Array], dim: int = 0) -> Any: ...
-def stack(tensors: Sequence[_Array], dim: int = 0) -> Any:
+def stack(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any: ...
+def stack(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any:
     """Tensors of one shape along a new dimension. See opyard.ops.aten.stack."""
     return ops.aten.stack(tensors, dim)
 

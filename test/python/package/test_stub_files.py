@@ -93,8 +93,8 @@ def test_F37_X8_what_takes_tensors_takes_arrays_of_others(library, ns):
     array = "_opyard_arrays.ForeignArray"
     assert ways["_Packet_f"] == [
         "self__, /, x: _opyard.Tensor, y: _abc.Sequence[_opyard.Tensor]=... -> _opyard.Tensor",
-        "self__, /, x: _builtins.int -> _builtins.int",
         f"self__, /, x: {array}, y: _abc.Sequence[{array}]=... -> _typing.Any",
+        "self__, /, x: _opyard_arrays.Int -> _builtins.int",
     ]
     assert ways["_Packet_g"][1] == f"self__, /, x: {array} -> None"
 
@@ -106,8 +106,8 @@ def of(ns):
 def test_F37_X8_arguments_defaults_and_results(define, ns):
     define('f(Tensor x, int n=1, *, str s="a", float? t=None) -> Tensor')
     assert of(ns)["_Packet_f"] == [
-        "self__, /, x: _opyard.Tensor, n: _builtins.int=1, *, s: _builtins.str='a', "
-        "t: _builtins.float | None=None -> _opyard.Tensor"
+        "self__, /, x: _opyard.Tensor, n: _opyard_arrays.Int=1, *, s: _builtins.str='a', "
+        "t: _opyard_arrays.Float | None=None -> _opyard.Tensor"
     ]
 
 
@@ -116,33 +116,34 @@ def test_F37_X8_arguments_defaults_and_results(define, ns):
     [
         ("f() -> ()", " -> None"),
         ("f(int[] n) -> int[]",
-         ", n: _abc.Sequence[_builtins.int] -> _builtins.list[_builtins.int]"),
-        ("f(int[2] n) -> ()", ", n: _abc.Sequence[_builtins.int] | _builtins.int -> None"),
+         ", n: _abc.Sequence[_opyard_arrays.Int] -> _builtins.list[_builtins.int]"),
+        ("f(int[2] n) -> ()", ", n: _abc.Sequence[_opyard_arrays.Int] | _opyard_arrays.Int -> None"),
         ("f(Tensor?[] x) -> (Tensor, int)",
          ", x: _abc.Sequence[_opyard.Tensor | None] -> "
          "_builtins.tuple[_opyard.Tensor, _builtins.int]"),
         ("f(Scalar s, ScalarType t, Device d) -> Device",
-         ", s: _builtins.complex, t: " + DTYPE + ", d: _opyard.device | _builtins.str -> "
+         ", s: _opyard_arrays.Scalar, t: " + DTYPE + ", d: _opyard.device | _builtins.str -> "
          "_opyard.device"),
         ("f(SymInt n, Layout l) -> bool",
-         ", n: _builtins.int | _opyard_symbolic.SymInt, l: _opyard_layout.Layout -> "
+         ", n: _opyard_arrays.Int | _opyard_symbolic.SymInt, l: _opyard_layout.Layout -> "
          "_builtins.bool"),
         ("f(Dict(str, int) d) -> Any",
          ", d: _builtins.dict[_builtins.str, _builtins.int] -> _typing.Any"),
         ("f(float x=inf, float y=1.5, int[] z=[1]) -> ()",
-         ", x: _builtins.float=..., y: _builtins.float=1.5, z: _abc.Sequence[_builtins.int]=... "
-         "-> None"),
+         ", x: _opyard_arrays.Float=..., y: _opyard_arrays.Float=1.5, "
+         "z: _abc.Sequence[_opyard_arrays.Int]=... -> None"),
         ("f(int a, int from, int b, *, int lambda=1) -> ()",
-         ", a: _builtins.int, from_: _builtins.int, /, b: _builtins.int, **kwargs: _typing.Any "
-         "-> None"),
+         ", a: _opyard_arrays.Int, from_: _opyard_arrays.Int, /, b: _opyard_arrays.Int, "
+         "**kwargs: _typing.Any -> None"),
         ("f(Tensor self, int self_) -> ()",
-         ", self: _opyard.Tensor, self_: _builtins.int -> None"),
-        ("f(int a, ...) -> ...", ", a: _builtins.int, *args: _typing.Any -> _typing.Any"),
+         ", self: _opyard.Tensor, self_: _opyard_arrays.Int -> None"),
+        ("f(int a, ...) -> ...", ", a: _opyard_arrays.Int, *args: _typing.Any -> _typing.Any"),
         ("f(int class, int class_) -> ()",
-         ", class__: _builtins.int, /, class_: _builtins.int -> None"),
-        ("f(int args, ...) -> ...", ", args: _builtins.int, *args_: _typing.Any -> _typing.Any"),
+         ", class__: _opyard_arrays.Int, /, class_: _opyard_arrays.Int -> None"),
+        ("f(int args, ...) -> ...",
+         ", args: _opyard_arrays.Int, *args_: _typing.Any -> _typing.Any"),
         ("f(int kwargs, *, int in) -> ()",
-         ", kwargs: _builtins.int, **kwargs_: _typing.Any -> None"),
+         ", kwargs: _opyard_arrays.Int, **kwargs_: _typing.Any -> None"),
         ("f(ScalarType d=float32, ScalarType? e=bool, Layout l=sparse) -> ()",
          ", d: " + DTYPE + "=_opyard.float32, e: " + DTYPE + " | None=_opyard.bool, "
          "l: _opyard_layout.Layout=_opyard_layout.Layout.sparse -> None"),
@@ -219,11 +220,11 @@ def test_X8_the_text_is_the_same_each_time():
 
 def test_X8_files_are_written_and_left_alone_where_they_are_the_same(define, ns, tmp_path):
     define("f(Tensor x) -> Tensor")
-    _stubs.main([ns, "--out", str(tmp_path / "new"), "--modules"])
+    _stubs.main([ns, "--out", str(tmp_path / "new"), "--modules"], opyard.library.load_plugins)
     stub, module = tmp_path / "new" / f"{ns}.pyi", tmp_path / "new" / f"{ns}.py"
     assert stub.read_text() == _stubs.stub_of(ns)
     before = stub.stat().st_mtime_ns
-    _stubs.main([ns, "--out", str(tmp_path / "new")])
+    _stubs.main([ns, "--out", str(tmp_path / "new")], opyard.library.load_plugins)
     assert stub.stat().st_mtime_ns == before
     spec = importlib.util.spec_from_file_location(ns, module)
     loaded = importlib.util.module_from_spec(spec)
@@ -244,11 +245,48 @@ def test_X8_libraries_and_modules_are_loaded_before(plugin, tmp_path):
     assert {"brought.pyi", "test_plugin.pyi"} <= set(os.listdir(tmp_path))
 
 
+def test_X8_a_package_without_names_has_all_namespaces(tmp_path):
+    """Those of aten and of packages that are installed; a call of each is checked then."""
+    info = tmp_path / "sold-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sold\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[opyard.plugins]\nsold = sold\n")
+    (tmp_path / "sold.py").write_text(
+        "from opyard.library import Library\n"
+        "lib = Library('sold', 'DEF')\nlib.define('f(Tensor x) -> Tensor')\n"
+    )
+    done = run("--package", "--out", tmp_path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = {path.name for path in (tmp_path / "opyard-stubs").glob("*.pyi")}
+    assert {"_ops_aten.pyi", "_ops_opyard.pyi", "_ops_sold.pyi"} <= written
+    (tmp_path / "use.py").write_text(
+        "import opyard\n\nx = opyard.ops.aten.neg(opyard.ops.sold.f(opyard.tensor([1.0])))\n"
+        "opyard.ops.sold.f(1)\nopyard.ops.aten.neg('a')\n"
+    )
+    lines = checked(tmp_path, "use.py")
+    assert faults(lines) == {4: "call-overload", 5: "call-overload"}, lines
+
+
+def test_X8_a_tensor_is_no_number_where_tensors_are_taken(library, ns):
+    """It has __index__ and __float__, so ways to call with Tensors come before those with numbers."""
+    for schema in ("f(int n) -> int", "f.tensor(Tensor n) -> Tensor", "f.many(int n, int m) -> ()"):
+        library.define(schema)
+    results = [way.rpartition(" -> ")[2] for way in ways_to_call(_stubs.stub_of(ns))["_Packet_f"]]
+    assert results == ["_opyard.Tensor", "_typing.Any", "_builtins.int", "None"]
+
+
+def test_X8_copy_takes_a_number():
+    ways = calls_in(_stubs.stub_of("aten"))["_Packet_copy_"]
+    assert [way for way in ways if "src: _opyard_arrays.Operand," in way], ways
+    assert opyard.zeros(2).copy_(1.0).tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nothing_here"], "error: no operator of the namespace nothing_here is defined; load the "
                            "library or import the module that defines them\n"),
+        ([], "error: no operator is defined, so there is nothing to write; name a namespace"),
         (["--package"],
          "error: --modules and --package write several files: say where with --out\n"),
         (["--import", "no_such_module"], "error: No module named 'no_such_module'\n"),
