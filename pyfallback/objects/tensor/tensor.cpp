@@ -89,6 +89,7 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
   PyType_Spec spec = {"opyard.Tensor", sizeof(TensorObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   add_type(module, spec, runtime.tensor_type);
+  make_properties(runtime.tensor_type);
   add_bound_method_type(module, runtime);
   make_tensor_class(runtime, module);
   offer_exchange_table(runtime.tensor_type);

@@ -5,6 +5,10 @@
 // operator that is defined or unregistered shows at once. Names that begin with '_' are never
 // operators: Python, NumPy and others probe for many of them, and must not load the operators by
 // that.
+//
+// [Completion] An interactive shell reads what it shows, each name of the type, and stops at an
+// error that is no AttributeError. It does not read what is a property of Python; so attributes
+// that some tensors do not have are properties, of the same functions.
 #include "objects/tensor/aten.h"
 #include "objects/tensor/aten_methods.h"
 #include "objects/tensor/bound_method.h"
@@ -227,5 +231,20 @@ PyGetSetDef tensor_properties[] = {
     {"__dict__", get_attributes, set_attributes, nullptr, nullptr},
     {"__class__", get_class, refuse_class, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+void make_properties(PyTypeObject* type) {
+  auto* const changed = reinterpret_cast<PyObject*>(type);
+  for (const char* const name : {"mT", "mH", "imag"}) {
+    const Owned descriptor = checked(PyObject_GetAttrString(changed, name));
+    if (Py_TYPE(descriptor.get()) != &PyGetSetDescr_Type) continue;  // it is one already
+    const auto part = [&](const char* of) {
+      return checked(PyObject_GetAttrString(descriptor.get(), of));
+    };
+    const Owned property = checked(PyObject_CallFunctionObjArgs(
+        reinterpret_cast<PyObject*>(&PyProperty_Type), part("__get__").get(),
+        part("__set__").get(), part("__delete__").get(), part("__doc__").get(), nullptr));
+    if (PyObject_SetAttrString(changed, name, property.get()) < 0) throw PythonErrorSet();
+  }
+}
 
 }  // namespace opyard::python

@@ -72,6 +72,8 @@ bool has_buffer_format(const Tensor& tensor) noexcept;
 
 // tensor_attributes.cpp: attributes, and methods that are aten operators.
 extern PyGetSetDef tensor_properties[];
+// See tensor_attributes.cpp, [Completion].
+void make_properties(PyTypeObject* type);
 PyObject* get_tensor_attribute(PyObject* self, PyObject* name);
 // Whether the name is a plain one, which aten may have an operator for.
 bool may_be_operator(PyObject* name) noexcept;

@@ -88,10 +88,19 @@ def find(name: str) -> "Callable[..., Any] | None":
     return _METHODS.get(name)
 
 
-def names(tensor: object) -> list[str]:
-    """What dir() of a tensor shows: its attributes, and the operators that are methods of it."""
+def names(tensor: _C.Tensor) -> list[str]:
+    """What dir() of a tensor shows: its attributes, and the operators that are methods of it.
+
+    Completion reads each of them, and ends at an error that is no AttributeError. So it does not
+    show attributes that this tensor has not: mT and mH of a vector, imag of real numbers.
+    """
     operators = (name for name in dir(ops.aten) if not name.startswith("_"))
-    return sorted({*object.__dir__(tensor), *_METHODS, *operators})
+    shown = {*object.__dir__(tensor), *_METHODS, *operators}
+    if tensor.dim() < 2:
+        shown -= {"mT", "mH"}
+    if not tensor.dtype.is_complex:
+        shown.discard("imag")
+    return sorted(shown)
 
 
 def listed(tensor: _C.Tensor) -> Any:

@@ -6,6 +6,7 @@ Suspect operators/packet.cpp, opyard/_tensor/methods.py, and __dir__ of the modu
 import importlib
 import inspect
 import pydoc
+import rlcompleter
 import sys
 
 import pytest
@@ -53,9 +54,60 @@ def test_dir_of_a_tensor_shows_operators(y):
     assert names == sorted(set(names))
     y.note = 1
     assert "note" in dir(y)
-    for name in names:
-        if not name.startswith("_") and name not in ("imag", "mT", "mH"):  # not of all tensors
-            getattr(y, name)
+
+
+TENSORS = {
+    "vector": lambda: opyard.zeros(3),
+    "number": lambda: opyard.tensor(1),
+    "matrix": lambda: opyard.zeros(2, 2),
+    "complex": lambda: opyard.tensor([1j]),
+    "meta": lambda: opyard.zeros(2, device="meta"),
+    "leaf": lambda: opyard.zeros(2, requires_grad=True),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*the gradient of a tensor that is no leaf")
+@pytest.mark.parametrize("kind", TENSORS)
+def test_all_that_dir_of_a_tensor_shows_can_be_read(kind):
+    made = TENSORS[kind]()
+    found = dict(inspect.getmembers(made))  # which ends at errors that are no AttributeError
+    assert set(found) >= set(dir(made))
+    assert ("mT" in found, "mH" in found) == (made.dim() >= 2,) * 2
+    assert ("imag" in found) == made.is_complex()
+
+
+@pytest.mark.parametrize("kind", TENSORS)
+def test_a_shell_completes_names_of_a_tensor(kind):
+    """As of Python: by dir() of the object and of its class, of which it reads each attribute."""
+    completer = rlcompleter.Completer({"opyard": opyard, "x": TENSORS[kind]()})
+    first = completer.complete("x.", 0)
+    assert first is not None
+    shown = {match.rstrip("()").removeprefix("x.") for match in completer.matches}
+    assert {"sum", "reshape", "shape", "mT", "imag", "backward", "numpy"} <= shown
+    completer.complete("x.resh", 0)
+    assert completer.matches[0].startswith("x.reshape")
+    for text, found in [("opyard.ops.aten.relu", "opyard.ops.aten.relu6("),
+                        ("opyard.nn.Line", "opyard.nn.Linear("), ("opyard.zer", "opyard.zeros(")]:  # fmt: skip
+        completer.complete(text, 0)
+        assert found in completer.matches
+
+
+def test_attributes_that_some_tensors_do_not_have_are_properties():
+    """Which completion does not read. Their functions refuse what is no tensor."""
+    for name in ("mT", "mH", "imag"):
+        attribute = opyard.Tensor.__dict__[name]
+        assert isinstance(attribute, property) and attribute.__doc__
+        with pytest.raises(TypeError, match="doesn't apply to"):
+            attribute.fget(3)
+    made = opyard.tensor([1 + 2j])
+    made.imag = 5
+    assert made.tolist() == [1 + 5j]
+    with pytest.raises(AttributeError, match="mT"):
+        made.mT = made
+    with pytest.raises(TypeError, match="cannot be deleted"):
+        del made.imag
+    with pytest.raises(ValueError, match="at least 2 dimensions are needed"):
+        _ = made.mT
 
 
 def test_dir_of_a_packet_shows_its_overloads():
