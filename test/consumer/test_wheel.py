@@ -1,5 +1,6 @@
 """Protects the installed wheel: one folder that holds everything and needs nothing else."""
 
+import configparser
 import json
 import re
 import shutil
@@ -203,6 +204,38 @@ def test_a_meson_project_takes_it_as_a_subproject(subproject, program, tmp_path)
     run(*meson(), "compile", "-C", subproject, program, "operators", cwd=tmp_path)
     printed = run(subproject / program, subproject / "liboperators.so", cwd=tmp_path).strip()
     assert printed == {"consumer": PRINTED, "train": TRAINED}[program]
+
+
+def test_a_subproject_takes_pybind11_from_its_wrap(tmp_path):
+    """For a CPython that has none. What the wrap would download is there: nothing is, in tests."""
+    pybind11 = pytest.importorskip("pybind11", reason="pybind11 is not installed")
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
+    shutil.copytree(PROJECT, tmp_path / "project")
+    (tmp_path / "project/subprojects").mkdir()
+    (tmp_path / "project/subprojects/opyard").symlink_to(ROOT)
+    said = configparser.ConfigParser()
+    said.read(ROOT / "subprojects/pybind11.wrap")
+    wrap = said["wrap-file"]
+    unpacked = tmp_path / "project/subprojects" / wrap["directory"]
+    shutil.copytree(ROOT / "subprojects/packagefiles" / wrap["patch_directory"], unpacked)
+    shutil.copytree(pybind11.get_include(), unpacked / "include")
+    version = wrap["directory"].removeprefix("pybind11-")
+    assert f"version: '{version}'" in (unpacked / "meson.build").read_text()
+    assert wrap["source_url"].endswith(f"/v{version}.tar.gz") and len(wrap["source_hash"]) == 64
+    options = ["-Dopyard:kernels=false", f"-Dopyard:pythons={tmp_path / 'venv/bin/python'}"]
+    choices = ["--wrap-mode=nodownload", "--force-fallback-for=opyard,pybind11"]
+    printed = run(*meson(), "setup", "built", "project", *choices, *options, cwd=tmp_path)
+    assert f"Dependency pybind11 for host machine found: YES {version} (overridden)" in printed
+    targets = json.loads(run(*meson(), "introspect", "--targets", "built", cwd=tmp_path))
+    bound = [
+        part["parameters"]
+        for target in targets
+        if target["name"].startswith("_bind.")
+        for part in target["target_sources"]
+        if part.get("language") == "cpp"
+    ]
+    folder = f"/subprojects/{wrap['directory']}/include"
+    assert bound and all(any(word.endswith(folder) for word in words) for words in bound)
 
 
 def cmake(*words, folder):
