@@ -75,6 +75,7 @@ int run(std::span<const char* const> given) {
     return 0;
   }
   load_library(arguments.kernels.empty() ? kernels_beside() : arguments.kernels);
+  for (const std::string& plugin : arguments.plugins) load_library(plugin);
   arguments.request.progress = &tell;
   std::unique_ptr<profiler::Session> session;
   if (!arguments.profile.empty())

@@ -50,6 +50,8 @@ def main(arguments: Sequence[str]) -> None:
     asked = _parser().parse_args(arguments)
     try:
         _ops.load_aten()
+        for path in asked.plugin:
+            _ops.load_library(path)
         for name in asked.allow:
             _ops.load_for(name)
         with contextlib.ExitStack() as stack:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from built import ROOT, build_folder
+from built import ROOT, build_folder, plugin_path
 from exported_model import MODEL
 
 import opyard
@@ -116,6 +116,45 @@ def test_H48_the_command_shows_where_the_time_went(files, name):
     assert sum(float(line.split()[4].rstrip("%")) for line in table) == pytest.approx(100, abs=1)
     trace = json.loads((files / "trace.json").read_text("utf-8"))
     assert any("linear" in event.get("name", "") for event in trace["traceEvents"])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_plugins_bring_operators_that_a_model_needs(files, name):
+    """Each is loaded before the model; what is not of aten is allowed by its name besides."""
+    graph = files / "graph.safetensors"
+    script = f"""
+import sys
+import opyard
+for path in sys.argv[1:]:
+    opyard.load_library(path)
+graph = opyard.jit.parse_ir(\"\"\"graph(%x : Tensor):
+  %y : Tensor = test_plugin::same(%x)
+  %z : Tensor = interpreters::add(%x, %y)
+  return (%z)
+\"\"\")
+opyard.jit.save(graph, {str(graph)!r})
+"""
+    plugins = [plugin_path("opyard_test_plugin"), plugin_path("opyard_interpreters_plugin")]
+    subprocess.run(
+        [sys.executable, "-c", script, *plugins],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+    model = [graph, "--input", files / "x.npy", "--output", files / "y.npy"]
+    loaded = [word for path in plugins for word in ("--plugin", path)]
+    allowed = ["--allow", "test_plugin::same", "--allow", "interpreters::add"]
+    done = run(name, *model, *loaded, *allowed)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(files / "y.npy"), X + X)
+    for arguments, said in [
+        ([*loaded[:2], *allowed], "interpreters::add"),
+        (loaded, "test_plugin::same"),
+        (["--plugin", files / "none.so"], "none.so"),
+        (["--plugin", files / "x.npy"], "x.npy"),
+    ]:
+        done = run(name, *model, *arguments)
+        assert done.returncode == 2 and said in done.stderr, (arguments, done.stderr)
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("name", COMMANDS)

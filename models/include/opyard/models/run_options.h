@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "opyard/models/run_files.h"
 
@@ -17,7 +18,8 @@ namespace opyard::jit {
 struct RunArguments {
   RunRequest request;
   std::string profile;  // a file, or empty
-  std::string kernels;  // the plugin with the operators, or empty: the one that belongs to this
+  std::string kernels;  // the plugin with aten, or empty: the one that belongs to this
+  std::vector<std::string> plugins;  // more, which the command loads before the model
 };
 
 struct RunOption {
