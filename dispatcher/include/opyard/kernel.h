@@ -14,6 +14,7 @@
 //   tensor/accessor.h         accessor<const T, N>(x) to read, accessor<T, N>(x) to write
 //   tensor/strided_loop.h     transform, fill, copy, reduce, for_each
 //   tensor/dispatch_dtypes.h  dispatch_dtypes<float, double>(…)
+//   tensor/half.h             accumulate_t<T>: loops over float16 and bfloat16
 //   value/message.h           OPYARD_REQUIRE(condition, Kind, pieces…)
 //   library.h                 OPYARD_LIBRARY, releases_gil, cpu_only
 //
@@ -31,6 +32,7 @@
 #include "opyard/library.h"
 #include "opyard/tensor/accessor.h"
 #include "opyard/tensor/dispatch_dtypes.h"
+#include "opyard/tensor/half.h"
 #include "opyard/tensor/make.h"
 #include "opyard/tensor/strided_loop.h"
 #include "opyard/tensor/views.h"

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "common/dtypes.h"
-#include "loops/half.h"
 
 namespace opyard::kernels {
 
@@ -262,10 +261,8 @@ Number number_as(const char* op, const char* argument, const Scalar& scalar, DTy
     return integer_in<T>(op, argument, scalar, dtype);
   } else if constexpr (std::is_floating_point_v<T>) {
     return Number::of(T(scalar.to_double()));
-  } else if constexpr (std::is_same_v<T, Half>) {
-    return Number::of(to_half(float(scalar.to_double())));
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return Number::of(to_bfloat16(float(scalar.to_double())));
+  } else if constexpr (is_half_type<T>) {
+    return Number::of(T(float(scalar.to_double())));
   } else {
     return Number::of(T(scalar.to_complex()));
   }

@@ -19,28 +19,22 @@
 #include "common/symbolic_results.h"
 #include "common/walk.h"
 #include "loops/element.h"
-#include "loops/half.h"
 
 namespace opyard::kernels {
 namespace {
 
-template <typename T>
-inline constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 template <typename To, typename From>
 To convert(From value) {
   if constexpr (is_half_type<From>) {
-    return convert<To>(to_float(value));
+    return convert<To>(float(value));
   } else if constexpr (is_complex_type<From> && is_complex_type<To>) {
     return To(value);
   } else if constexpr (is_complex_type<From> && !std::is_same_v<To, bool>) {
     return convert<To>(value.real());
   } else if constexpr (is_complex_type<To>) {
     return To(convert<typename To::value_type>(value));
-  } else if constexpr (std::is_same_v<To, Half>) {
-    return to_half(convert<float>(value));
-  } else if constexpr (std::is_same_v<To, BFloat16>) {
-    return to_bfloat16(convert<float>(value));
+  } else if constexpr (is_half_type<To>) {
+    return To(convert<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {

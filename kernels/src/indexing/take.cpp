@@ -13,7 +13,6 @@
 #include "common/dtypes.h"
 #include "common/releasing.h"
 #include "common/walk.h"
-#include "loops/half.h"
 #include "opyard/tensor/wrapped_stride.h"
 #include "pointwise/loops.h"
 
@@ -192,13 +191,7 @@ void Selection::add_elements(const Tensor& values) const {
     each_element(own, packed, after_, sizeof(T), [](std::byte* to, std::byte* from) {
       T& sum = *reinterpret_cast<T*>(to);
       const T& term = *reinterpret_cast<const T*>(from);
-      if constexpr (std::is_same_v<T, Half>) {
-        sum = to_half(to_float(sum) + to_float(term));
-      } else if constexpr (std::is_same_v<T, BFloat16>) {
-        sum = to_bfloat16(to_float(sum) + to_float(term));
-      } else {
-        sum = kernels::add(sum, term);
-      }
+      sum = T(kernels::add(accumulate_t<T>(sum), accumulate_t<T>(term)));
     });
   });
 }

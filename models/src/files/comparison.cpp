@@ -10,7 +10,6 @@
 
 #include "files/file_bytes.h"
 #include "opyard/base/error.h"
-#include "opyard/detail/tensor/widened.h"
 #include "opyard/tensor/make.h"
 
 namespace opyard::jit {
@@ -26,7 +25,7 @@ std::complex<double> converted_element(const char* at) {
                        std::is_same_v<T, std::complex<double>>) {
     return {double(number.real()), double(number.imag())};
   } else {
-    return opyard::detail::widened(number);
+    return double(float(number));
   }
 }
 

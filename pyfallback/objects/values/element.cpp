@@ -1,7 +1,4 @@
 // objects/values/element.cpp: reading and writing single elements of every dtype.
-//
-// 16-bit floats have no C++ arithmetic here: they are widened bit by bit, which is exact, and
-// narrowed by rounding to the nearest, ties to even.
 #include "objects/values/element.h"
 
 #include <bit>
@@ -11,46 +8,10 @@
 #include <limits>
 #include <type_traits>
 
-#include "opyard/detail/tensor/widened.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
-
-// std::nearbyint rounds ties to even in the default mode, which no one here changes.
-Half narrow_to_half(double value) noexcept {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double size = std::abs(value);
-  std::uint16_t bits = 0;
-  if (std::isnan(value)) {
-    bits = 0x7e00;
-  } else if (size >= 65520) {  // halfway between the largest and the next power of two
-    bits = 0x7c00;
-  } else if (size < 0x1p-14) {
-    bits = std::uint16_t(std::nearbyint(std::ldexp(size, 24)));
-  } else {
-    int exponent = 0;
-    const double fraction = std::frexp(size, &exponent);  // in [0.5, 1)
-    // Rounding up to 2048 carries into the exponent, as it should.
-    bits = std::uint16_t(((exponent + 13) << 10) + int(std::nearbyint(std::ldexp(fraction, 11))));
-  }
-  return {std::uint16_t(sign | bits)};
-}
-
-// Through float: the double is first rounded to odd, so that the second rounding is right.
-BFloat16 narrow_to_bfloat(double value) noexcept {
-  if (std::isnan(value)) return {0x7fc0};
-  auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (std::isinf(value) || std::isinf(std::bit_cast<float>(bits))) {
-    return {std::uint16_t(bits >> 16)};
-  }
-  const double rounded = double{std::bit_cast<float>(bits)};
-  if (rounded != value) {
-    if (std::abs(rounded) > std::abs(value)) --bits;
-    bits |= 1;
-  }
-  return {std::uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
-}
 
 template <typename T>
 T load(const void* element) noexcept {
@@ -125,10 +86,6 @@ std::string store_as(Number number, DType dtype, void* element) {
     return store_uint64(number, element);
   } else if constexpr (std::is_integral_v<T>) {
     return store_integer<T>(number, dtype, element);
-  } else if constexpr (std::is_same_v<T, Half>) {
-    return store(narrow_to_half(as_double(number)), element);
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return store(narrow_to_bfloat(as_double(number)), element);
   } else if constexpr (std::is_same_v<T, std::complex<float>>) {
     return store(T(as_float(number), float(number.imaginary)), element);
   } else if constexpr (kIsComplex) {
@@ -149,10 +106,8 @@ auto read_element(const void* element) noexcept {
     return load<T>(element);
   } else if constexpr (std::is_integral_v<T>) {
     return std::int64_t{load<T>(element)};
-  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return double{detail::widened(load<T>(element))};
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return double{load<T>(element)};
+  } else if constexpr (std::is_floating_point_v<T> || is_half_type<T>) {
+    return double{accumulate_t<T>(load<T>(element))};
   } else {
     return std::complex<double>(load<T>(element));
   }

@@ -37,6 +37,34 @@ constexpr const char* kRemedies =
     " on meta, which has sizes and a dtype but no elements. A kernel returns its results before it "
     "touches elements if opyard::is_meta(x), or the operator gets a kernel of its own at Meta";
 
+template <typename T>
+void check_reduction_of() {
+  SCOPED_TRACE(name_of(dtype_of<T>));
+  const auto add = [](accumulate_t<T> sum, T a) { return sum + a; };
+  const Tensor x = Tensor::empty(Sizes{2, 3000}, dtype_of<T>);
+  fill(x, T(1));  // a sum in T stops at 2^11 or 2^8, where the next number is two further
+  const Tensor sums = Tensor::empty(Sizes{2, 1}, dtype_of<T>);
+  fill(sums, T(100));
+  reduce(sums, accumulate_t<T>(0), add, x);
+  EXPECT_EQ(float(sums.data<T>()[0]), float(T(3000)));
+  EXPECT_EQ(float(sums.data<T>()[1]), float(T(3000)));
+  const Tensor wide = Tensor::empty(Sizes{});
+  reduce(wide, 0.0f, add, x);
+  EXPECT_EQ(elements(wide), std::vector<float>{6000});
+  const Tensor meta = on_meta({1}, dtype_of<T>);
+  reduce(meta, 0.0f, add, on_meta({4}, dtype_of<T>));
+  EXPECT_EQ(thrown_by([&] { reduce(meta, 0.0f, add, on_meta({4})); }).kind, ErrorKind::BadArgument);
+  const Tensor other = Tensor::empty(Sizes{1}, DType::Float64);
+  EXPECT_EQ(thrown_by([&] { reduce(other, 0.0f, add, x); }).kind, ErrorKind::BadArgument);
+  const Tensor unlike = Tensor::empty(Sizes{3}, dtype_of<T>);
+  EXPECT_EQ(thrown_by([&] { reduce(unlike, 0.0f, add, x); }).kind, ErrorKind::BadShape);
+}
+
+TEST(Loops, HalvesAreSummedInFloatAndRoundedOnce) {
+  check_reduction_of<Half>();
+  check_reduction_of<BFloat16>();
+}
+
 TEST(Loops, FillCopyAndReduce) {
   const Tensor x = counted({2, 3});
   const Tensor y = empty_like(x);

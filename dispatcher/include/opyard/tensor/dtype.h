@@ -1,9 +1,8 @@
 // opyard/tensor/dtype.h: the element types of tensors.
 //
-// Half and BFloat16 are storage formats here: 16 bits without arithmetic. Kernels that
-// compute in them bring their own conversion.
+// Half and BFloat16 are those of tensor/half.h.
 //
-// Depends on: base/error.h, tensor/dtypes.def.
+// Depends on: base/error.h, tensor/half.h, tensor/dtypes.def.
 #pragma once
 
 #include <complex>
@@ -14,15 +13,9 @@
 
 #include "opyard/base/error.h"
 #include "opyard/base/export.h"
+#include "opyard/tensor/half.h"
 
 namespace opyard {
-
-struct Half {
-  std::uint16_t bits;
-};
-struct BFloat16 {
-  std::uint16_t bits;
-};
 
 enum class DType : std::uint8_t {
 #define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) name = code,

@@ -6,6 +6,7 @@
 //   copy(y, x);                                                       y[i] = x[i], of one dtype
 //   reduce(y, 0.0f, [](float sum, float a) { return sum + a; }, x);   over where y has size 1
 //   for_each([&](float a) { sum += a; }, x);                          in row-major order
+//   reduce(y, 0.0f, [](float sum, Half a) { return sum + a; }, x);    y is float16, and rounded once
 //
 // The element types are those of the function's parameters and result; a tensor of another dtype
 // raises BadArgument. The innermost dimension is one plain loop, so contiguous tensors cost what a
@@ -16,7 +17,7 @@
 // these loops gives its results' sizes and dtypes there, also symbolic sizes. for_each gives
 // elements away, and raises. A kernel that reads sizes itself asks has_symbolic_sizes() first.
 //
-// Depends on: tensor/accessor.h.
+// Depends on: tensor/accessor.h, tensor/make.h.
 #pragma once
 
 #include <array>
@@ -26,6 +27,7 @@
 #include <utility>
 
 #include "opyard/tensor/accessor.h"
+#include "opyard/tensor/make.h"
 
 namespace opyard {
 
@@ -137,6 +139,14 @@ template <typename R, typename T, typename F>
 void reduce_typed(Types<R, T>, const Tensor& result, R start, F& f, const Tensor& x) {
   static_assert(std::is_same_v<R, typename ElementFunction<std::remove_cvref_t<F>>::Result>,
                 "the function gives what its first parameter is");
+  if constexpr (is_half_type<T> && std::is_same_v<R, accumulate_t<T>>) {
+    if (result.defined() && result.dtype() == dtype_of<T>) {
+      const Tensor wide = empty_like(result, dtype_of<R>);
+      reduce_typed(Types<R, T>(), wide, start, f, x);
+      auto round = [](R value) { return T(value); };
+      return transform_typed(Types<R>(), result, round, wide);
+    }
+  }
   auto* const to = static_cast<R*>(elements_to_write("reduce", result, dtype_of<R>));
   require_reduced(result, x);
   if (__builtin_expect(to == nullptr, 0)) return require_loop_input("reduce", x, dtype_of<T>);
@@ -183,8 +193,9 @@ void fill(const Tensor& result, T value) {
 OPYARD_API void copy(const Tensor& result, const Tensor& from);
 
 // result = f(…f(f(start, x0), x1)…, xn) over each dimension that x has and the result has not, or
-// has with size 1, in row-major order. The result's dtype is that of `start`. Raises BadShape if
-// the result does not broadcast to x's sizes.
+// has with size 1, in row-major order. The result's dtype is that of `start`; if x is float16 or
+// bfloat16 and `start` a float, it may be x's. Raises BadShape if the result does not broadcast to
+// x's sizes.
 template <typename R, typename F>
 void reduce(const Tensor& result, R start, F&& f, const Tensor& x) {
   using Function = detail::ElementFunction<std::remove_cvref_t<F>>;
