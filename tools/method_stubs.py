@@ -154,7 +154,8 @@ def text() -> str:
     for alias, written in ALIASES.items():
         line = f"{alias}: _typing.TypeAlias = {written}\n"
         if len(line) > LONGEST_LINE + 1:
-            line = line.replace(written, f"(\n    {written}\n)")
+            members = re.split(r" \| (?![^\[]*\])", written)  # not inside of brackets
+            line = line.replace(written, "(\n    " + "\n    | ".join(members) + "\n)")
         aliases += line
     imports = IMPORTS.replace("from opyard import _C as _opyard_C\n", "")
     return f"{HEAD}{imports}\n{aliases}\nclass TensorMethods:\n{''.join(parts)}"

@@ -241,8 +241,8 @@ void make_properties(PyTypeObject* type) {
       return checked(PyObject_GetAttrString(descriptor.get(), of));
     };
     const Owned property = checked(PyObject_CallFunctionObjArgs(
-        reinterpret_cast<PyObject*>(&PyProperty_Type), part("__get__").get(),
-        part("__set__").get(), part("__delete__").get(), part("__doc__").get(), nullptr));
+        reinterpret_cast<PyObject*>(&PyProperty_Type), part("__get__").get(), part("__set__").get(),
+        part("__delete__").get(), part("__doc__").get(), nullptr));
     if (PyObject_SetAttrString(changed, name, property.get()) < 0) throw PythonErrorSet();
   }
 }

@@ -17,7 +17,9 @@ from opyard._core import layout as _opyard_layout
 from opyard._tensor import symbolic as _opyard_symbolic
 
 _SymSizes: _typing.TypeAlias = (
-    _abc.Sequence[_opyard_arrays.Int | _opyard_symbolic.SymInt] | _opyard_arrays.Int | _opyard_symbolic.SymInt
+    _abc.Sequence[_opyard_arrays.Int | _opyard_symbolic.SymInt]
+    | _opyard_arrays.Int
+    | _opyard_symbolic.SymInt
 )
 _Sizes: _typing.TypeAlias = _abc.Sequence[_opyard_arrays.Int] | _opyard_arrays.Int
 _SymInt: _typing.TypeAlias = _opyard_arrays.Int | _opyard_symbolic.SymInt

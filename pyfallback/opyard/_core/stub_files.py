@@ -14,7 +14,8 @@ second overload says so.
 accepts them, too. Of the ways to call, those with Tensors come first, then those with arrays.
 
 [Package] `opyard-stubs` is a partial stub package (PEP 561) that describes opyard.ops itself: aten
-and the namespaces of all installed packages, if none is named. It goes where packages are installed.
+and the namespaces of all installed packages, if none is named. It goes where packages are
+installed.
 
 The text is the same for the same operators. Names of types are qualified, since an overload may be
 called "int" and an operator "list".
@@ -135,7 +136,7 @@ def _is_name(text: str) -> bool:
 
 
 def ways_to_call(schema: Any, parameters: "list[str]") -> "list[tuple[list[str], str]]":
-    """Parameters and results: these, with a number if it takes one, and with arrays. See [Arrays]."""
+    """Parameters and results: with Tensors, a number if it takes one, and arrays. See [Arrays]."""
     tensor, result = _PLAIN["Tensor"], result_type(schema)
     ways = [(parameters, result)]
     if schema.name in _TAKE_NUMBERS:

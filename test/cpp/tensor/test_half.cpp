@@ -124,7 +124,8 @@ TYPED_TEST(Halves, LimitsAreThoseOfTheFormat) {
   EXPECT_EQ(float(Limits::lowest()), -float(Limits::max()));
   EXPECT_EQ(double{Limits::min()}, std::ldexp(1, Limits::min_exponent - 1));
   EXPECT_EQ(double{Limits::min()}, value_of<TypeParam>(1 << F::fraction_bits));
-  EXPECT_EQ(double{Limits::max()}, (1 - std::ldexp(1, -Limits::digits)) * std::ldexp(1, Limits::max_exponent));
+  EXPECT_EQ(double{Limits::max()},
+            (1 - std::ldexp(1, -Limits::digits)) * std::ldexp(1, Limits::max_exponent));
   EXPECT_EQ(double{Limits::denorm_min()}, value_of<TypeParam>(1));
   EXPECT_EQ(float(Limits::epsilon()), float(TypeParam::from_bits(TypeParam(1).bits + 1)) - 1);
   EXPECT_EQ(float(Limits::round_error()), 0.5F);

@@ -117,7 +117,8 @@ def test_F37_X8_arguments_defaults_and_results(define, ns):
         ("f() -> ()", " -> None"),
         ("f(int[] n) -> int[]",
          ", n: _abc.Sequence[_opyard_arrays.Int] -> _builtins.list[_builtins.int]"),
-        ("f(int[2] n) -> ()", ", n: _abc.Sequence[_opyard_arrays.Int] | _opyard_arrays.Int -> None"),
+        ("f(int[2] n) -> ()",
+         ", n: _abc.Sequence[_opyard_arrays.Int] | _opyard_arrays.Int -> None"),
         ("f(Tensor?[] x) -> (Tensor, int)",
          ", x: _abc.Sequence[_opyard.Tensor | None] -> "
          "_builtins.tuple[_opyard.Tensor, _builtins.int]"),
@@ -268,7 +269,7 @@ def test_X8_a_package_without_names_has_all_namespaces(tmp_path):
 
 
 def test_X8_a_tensor_is_no_number_where_tensors_are_taken(library, ns):
-    """It has __index__ and __float__, so ways to call with Tensors come before those with numbers."""
+    """It has __index__ and __float__, so ways to call with Tensors come before numbers'."""
     for schema in ("f(int n) -> int", "f.tensor(Tensor n) -> Tensor", "f.many(int n, int m) -> ()"):
         library.define(schema)
     results = [way.rpartition(" -> ")[2] for way in ways_to_call(_stubs.stub_of(ns))["_Packet_f"]]

@@ -100,7 +100,7 @@ lib.define("ranks(Tensor x) -> Tensor")
 
 
 def ranks(x: Tensor) -> Tensor:
-    order: "npt.NDArray[np.int64]" = np.argsort(np.argsort(x.numpy()))
+    order: npt.NDArray[np.int64] = np.argsort(np.argsort(x.numpy()))
     return opyard.from_numpy(order)
 
 
@@ -129,7 +129,9 @@ def squares(given: Tensor, wanted: Tensor) -> Tensor:
     return (given - wanted).pow(2).mean()
 
 
-def trained(data: Measurements, loss_of: Loss, epochs: int = 60) -> "tuple[Regression, list[float]]":
+def trained(
+    data: Measurements, loss_of: Loss, epochs: int = 60
+) -> "tuple[Regression, list[float]]":
     opyard.manual_seed(0)
     model = Regression(data.features.shape[1])
     optimizer = optim.Adam(model.parameters(), lr=0.02)

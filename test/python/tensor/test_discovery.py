@@ -86,8 +86,11 @@ def test_a_shell_completes_names_of_a_tensor(kind):
     assert {"sum", "reshape", "shape", "mT", "imag", "backward", "numpy"} <= shown
     completer.complete("x.resh", 0)
     assert completer.matches[0].startswith("x.reshape")
-    for text, found in [("opyard.ops.aten.relu", "opyard.ops.aten.relu6("),
-                        ("opyard.nn.Line", "opyard.nn.Linear("), ("opyard.zer", "opyard.zeros(")]:  # fmt: skip
+    for text, found in [
+        ("opyard.ops.aten.relu", "opyard.ops.aten.relu6("),
+        ("opyard.nn.Line", "opyard.nn.Linear("),
+        ("opyard.zer", "opyard.zeros("),
+    ]:
         completer.complete(text, 0)
         assert found in completer.matches
 

@@ -4,8 +4,9 @@
 //   BFloat16   the upper half of a float32
 //
 // Tensors store them; arithmetic is in float. Each converts to float by itself, which is exact, and
-// from numbers explicitly: rounded to the nearest, ties to even. What is too large becomes infinite,
-// and a NaN stays one. A loop for all floating dtypes computes in accumulate_t<T> and rounds once:
+// from numbers explicitly: rounded to the nearest, ties to even. What is too large becomes
+// infinite, and a NaN stays one. A loop for all floating dtypes computes in accumulate_t<T> and
+// rounds once:
 //
 //   accumulate_t<T> sum = 0;                               float for Half and BFloat16, else T
 //   for (std::int64_t i = 0; i < size; ++i) sum += x[i] * y[i];
@@ -155,4 +156,5 @@ struct HalfLimits : std::numeric_limits<float> {
 template <>
 struct std::numeric_limits<opyard::Half> : opyard::detail::HalfLimits<opyard::Half, 11, 16> {};
 template <>
-struct std::numeric_limits<opyard::BFloat16> : opyard::detail::HalfLimits<opyard::BFloat16, 8, 128> {};
+struct std::numeric_limits<opyard::BFloat16>
+    : opyard::detail::HalfLimits<opyard::BFloat16, 8, 128> {};

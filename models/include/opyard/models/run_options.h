@@ -17,8 +17,8 @@ namespace opyard::jit {
 // What the options say.
 struct RunArguments {
   RunRequest request;
-  std::string profile;  // a file, or empty
-  std::string kernels;  // the plugin with aten, or empty: the one that belongs to this
+  std::string profile;               // a file, or empty
+  std::string kernels;               // the plugin with aten, or empty: the one that belongs to this
   std::vector<std::string> plugins;  // more, which the command loads before the model
 };
 
