@@ -168,7 +168,8 @@ def methods(packets: "dict[str, object]") -> list[str]:
 
     answered = {name for names in MODULES.values() for name in names.split()} - set(packets)
     lines = []
-    for name in sorted(name for name in dir(opyard.tensor(1.0)) if not name.startswith("_")):
+    tensor = opyard.tensor([[1j]])  # which has all attributes
+    for name in sorted(name for name in dir(tensor) if not name.startswith("_")):
         if name in answered:
             continue
         if name in packets and getattr(opyard.Tensor, name) is packets[name]:
