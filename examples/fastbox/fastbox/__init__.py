@@ -1,4 +1,4 @@
-"""Operators of the namespace fastbox, for arrays of every library: opyard.ops.fastbox.
+"""Operators for arrays of every library: `from fastbox import nms`, which is opyard.ops.fastbox.nms.
 
 `import fastbox.torch` makes them operators of PyTorch, `import fastbox.jax` functions of JAX.
 """
@@ -8,3 +8,7 @@ from pathlib import Path
 import opyard
 
 opyard.load_library(Path(__file__).parent / "libfastbox.so")
+
+
+def __getattr__(name: str) -> object:
+    return getattr(opyard.ops.fastbox, name)
