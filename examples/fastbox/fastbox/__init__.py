@@ -1,4 +1,4 @@
-"""Operators for arrays of every library: `from fastbox import nms`, which is opyard.ops.fastbox.nms.
+"""Operators for arrays of every library: `from fastbox import nms` is opyard.ops.fastbox.nms.
 
 `import fastbox.torch` makes them operators of PyTorch, `import fastbox.jax` functions of JAX.
 """
