@@ -263,17 +263,19 @@ std::string joined(const Names& names) {
   refuse(op, classes);
 }
 
-// Asks the rule that the operator has for exactly this class, if there is one; null else. It goes
-// before the handler of the class itself.
-Owned ask_rule(HandlerCall& call, const Asked& asked) {
-  PyObject* const rules = overload_object_of(call.op_object).class_rules;
+// The rule that an operator has for exactly this class; null if it has none.
+Owned rule_of(PyObject* op_object, PyTypeObject* type) {
+  PyObject* const rules = overload_object_of(op_object).class_rules;
   if (__builtin_expect(rules == nullptr, 1)) return {};
-  const Owned rule =
-      Owned::share(PyDict_GetItemWithError(rules, reinterpret_cast<PyObject*>(asked.type)));
-  if (!rule) {
-    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    return {};
-  }
+  Owned rule = Owned::share(PyDict_GetItemWithError(rules, reinterpret_cast<PyObject*>(type)));
+  if (!rule && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  return rule;
+}
+
+// Asks that rule, if there is one; null else. It goes before the handler of the class itself.
+Owned ask_rule(HandlerCall& call, const Asked& asked) {
+  const Owned rule = rule_of(call.op_object, asked.type);
+  if (!rule) return {};
   Owned answer = ask_handler(call, asked, rule.get(), true);
   return answer.get() == Py_NotImplemented ? Owned() : std::move(answer);
 }
@@ -529,15 +531,6 @@ Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& 
   return Owned::steal(take_results(runtime, op, stack));
 }
 
-// The operator's rule for exactly this class, or None.
-Owned rule_of(PyObject* op, PyTypeObject* type) {
-  PyObject* const rules = overload_object_of(op).class_rules;
-  auto* const cls = reinterpret_cast<PyObject*>(type);
-  PyObject* const rule = rules == nullptr ? nullptr : PyDict_GetItemWithError(rules, cls);
-  if (rule == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-  return Owned::share(rule == nullptr ? Py_None : rule);
-}
-
 // asked_handlers(op, *args, **kwargs) -> who would be asked, in this order
 PyObject* asked_handlers(PyObject* module, PyObject* const* args, Py_ssize_t count,
                          PyObject* names) {
@@ -553,7 +546,8 @@ PyObject* asked_handlers(PyObject* module, PyObject* const* args, Py_ssize_t cou
     const Owned asked = checked(PyList_New(0));
     const auto add = [&](PyObject* receiver, PyTypeObject* type, PyObject* is_mode) {
       const Owned rule = rule_of(args[0], type);
-      const Owned row = checked(PyTuple_Pack(3, receiver, is_mode, rule.get()));
+      const Owned row =
+          checked(PyTuple_Pack(3, receiver, is_mode, rule ? rule.get() : Py_None));
       if (PyList_Append(asked.get(), row.get()) < 0) throw PythonErrorSet();
     };
     for (std::size_t i = thread_modes().size(); i-- > 0;) {

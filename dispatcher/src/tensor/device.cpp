@@ -18,7 +18,7 @@ std::string lower_case_name(Backend backend) {
 }
 
 // One that no plugin has given a name.
-bool is_unnamed(Backend backend) {
+bool has_no_name(Backend backend) {
   const std::string name = to_string(backend);
   return name.starts_with("PrivateUse") || name.starts_with("UserBackend");
 }
@@ -53,7 +53,7 @@ Device parse_device(std::string_view text) {
   if (!backend) {
     std::string names;
     for (int i = 0; i < kBackendCount; ++i) {
-      if (is_unnamed(Backend(i))) continue;
+      if (has_no_name(Backend(i))) continue;
       names += (names.empty() ? "" : ", ") + lower_case_name(Backend(i));
     }
     fail(ErrorKind::BadValue,

@@ -47,8 +47,8 @@ def test_F33_a_missing_operator_is_named(library, ns):
         getattr(opyard.ops, ns).nope  # noqa: B018
     assert str(caught.value) == f"{text}; is its library loaded?"
     with pytest.raises(AttributeError) as caught:
-        getattr(opyard.ops, ns).ther  # noqa: B018
-    assert str(caught.value).endswith("has no attribute 'ther'; 'there' may be meant")
+        getattr(opyard.ops, ns).tere  # noqa: B018
+    assert str(caught.value).endswith("has no attribute 'tere'; 'there' may be meant")
 
 
 def test_B20_kernels_without_a_definition_are_told_from_a_name_that_is_not_there(ns, x):
