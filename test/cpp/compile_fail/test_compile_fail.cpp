@@ -1,8 +1,9 @@
-// test_compile_fail.cpp: protects the compiler's errors for a kernel whose types no schema can express.
-// Suspect opyard/detail/registry/refusals.h.
+// test_compile_fail.cpp: protects the compiler's errors for a kernel whose types no schema can express, or
+// whose name is overloaded. Suspect opyard/detail/registry/refusals.h.
 //
 // The compiler reads compile_fail/kernels.cpp once. GCC names the line of that file before the
 // error it leads to, Clang after it; either way each sentence is found at the case's own line.
+// compile_fail/overloaded_names.cpp is read once for each of its cases.
 #include <gtest/gtest.h>
 #include <stdio.h>
 
@@ -20,8 +21,8 @@ namespace {
 
 using Sentences = std::map<int, std::vector<std::string>>;  // by line
 
-std::vector<std::string> lines_of_compiler() {
-  const std::string command = OPYARD_TEST_COMPILER " " OPYARD_TEST_SNIPPET " 2>&1";
+std::vector<std::string> lines_of_compiler(const std::string& arguments) {
+  const std::string command = OPYARD_TEST_COMPILER " " + arguments + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> output(popen(command.c_str(), "r"), &pclose);
   std::vector<std::string> lines;
   std::string line;
@@ -65,7 +66,7 @@ Sentences read_sentences(const std::vector<std::string>& lines) {
 }
 
 const std::vector<std::string>& compiler_lines() {
-  static const std::vector<std::string> lines = lines_of_compiler();
+  static const std::vector<std::string> lines = lines_of_compiler(OPYARD_TEST_SNIPPET);
   return lines;
 }
 const Sentences& sentences() {
@@ -225,6 +226,42 @@ TEST(CompileFail, D10_AReferenceToAnythingButATensorIsRefused) {
             "a kernel can return a reference to a tensor only; write T for any other result");
   EXPECT_EQ(said_of("ResultTupleOfReferences"),
             "a tuple of results can hold values and Tensor&, no other references");
+}
+
+// What the compiler says of a case of overloaded_names.cpp, and how often it says the sentence.
+struct Said {
+  std::string all;
+  int sentences = 0;
+  int errors = 0;
+};
+Said said_of_overloaded(int number) {
+  Said said;
+  const std::string which = "-DOPYARD_CASE=" + std::to_string(number);
+  for (const std::string& line : lines_of_compiler(which + " " OPYARD_TEST_OVERLOADED)) {
+    said.all += line + "\n";
+    if (line.find("error:") == std::string::npos) continue;
+    ++said.errors;
+    const bool helps = line.find("using namespace opyard") != std::string::npos &&
+                       line.find("give the kernel another name") != std::string::npos &&
+                       line.find("write ::name") != std::string::npos;
+    if (helps) ++said.sentences;
+  }
+  return said;
+}
+
+TEST(CompileFail, NamesThatAreNotOverloadedCompile) {
+  const Said said = said_of_overloaded(0);
+  EXPECT_EQ(said.all, "");
+}
+
+TEST(CompileFail, AnOverloadedNameSaysWhatToWriteWhereverAKernelIsNamed) {
+  constexpr int kCases = 8;
+  for (int number = 1; number <= kCases; ++number) {
+    const Said said = said_of_overloaded(number);
+    EXPECT_EQ(said.sentences, 1) << "case " << number << ":\n" << said.all;
+    EXPECT_LE(said.errors, 2) << "case " << number << ":\n" << said.all;
+  }
+  EXPECT_EQ(said_of_overloaded(kCases + 1).errors, 0) << "there are more cases than are tried";
 }
 
 }  // namespace

@@ -421,7 +421,7 @@ class Kernel {
 };
 
 // m.impl("scaled_add", DispatchKey::CPU, releases_gil(&scaled_add));
-template <typename F>
+template <detail::NamesOneFunction F = detail::OverloadedName>
 Kernel releases_gil(F&& function) {
   if constexpr (std::is_convertible_v<F, BoxedKernel> ||
                 std::is_convertible_v<F, PlainBoxedKernel>) {
@@ -455,7 +455,7 @@ Kernel as_kernel(F&& function) {
 }  // namespace detail
 
 // m.impl("nonzero_count", DispatchKey::CPU, cpu_only(&nonzero_count)); see [Meta]
-template <typename F>
+template <detail::NamesOneFunction F = detail::OverloadedName>
 Kernel cpu_only(F&& function) {
   Kernel kernel = detail::as_kernel(std::forward<F>(function));
   kernel.serve_cpu_only();

@@ -49,19 +49,20 @@ class OPYARD_API Library {
   OperatorName def(std::string_view schema, F&& function) {
     return def_with_kernel(schema, detail::as_kernel(std::forward<F>(function)));
   }
+  OperatorName def(std::string_view schema, detail::NoFunction function) = delete;
 
   // Registers a kernel at a key; without one at the library's key, else at
   // CompositeImplicitAutograd.
-  template <typename F>
+  template <detail::NamesOneFunction F = detail::OverloadedName>
   void impl(std::string_view name, DispatchKey key, F&& function) {
     implement(name, key, detail::as_kernel(std::forward<F>(function)), false);
   }
-  template <typename F>
+  template <detail::NamesOneFunction F = detail::OverloadedName>
   void impl(std::string_view name, F&& function) {
     implement(name, std::nullopt, detail::as_kernel(std::forward<F>(function)), false);
   }
   // The same on top of another library's kernel, and meant so: no warning.
-  template <typename F>
+  template <detail::NamesOneFunction F = detail::OverloadedName>
   void override_kernel(std::string_view name, DispatchKey key, F&& function) {
     implement(name, key, detail::as_kernel(std::forward<F>(function)), true);
   }

@@ -1,13 +1,19 @@
-// opyard/detail/registry/refusals.h: C++ types that no kernel can take or return.
+// opyard/detail/registry/refusals.h: C++ types that no kernel can take or return, and overloaded names.
 //
 // No one needs it by hand. ArgumentOf<T> (registry/argument.h) ends here for a type that no
 // schema can express, so that the compiler prints the sentence that belongs to it.
 // test/cpp/compile_fail/ has a case for each line.
 //
+// [Overloaded names] A name of several functions has no type, so no template parameter can be
+// deduced from it, and compilers say no more than "unresolved overloaded function type". A
+// parameter that is not deduced takes its default: OverloadedName stands for such a name, and
+// NamesOneFunction says what to write.
+//
 // Depends on: value/value.h.
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -162,6 +168,30 @@ struct Refused;
   };
 OPYARD_TYPE_FAULTS(OPYARD_TYPE_FAULT)
 #undef OPYARD_TYPE_FAULT
+
+// See [Overloaded names].
+struct OverloadedName;
+template <typename F>
+struct OneFunction : std::true_type {};
+template <std::same_as<OverloadedName> F>
+struct OneFunction<F> {
+  static_assert(!std::is_same_v<F, F>,
+                "the name of this kernel is that of several functions: after `using namespace "
+                "opyard` also of one of opyard's; give the kernel another name, write ::name if it "
+                "is in the global namespace itself, or leave the using directive out");
+  static constexpr bool value = false;
+};
+template <typename F>
+concept NamesOneFunction = OneFunction<F>::value;
+
+// A parameter that takes nothing: it gives overloaded names their sentence in an overload beside
+// one that takes a list in braces, which is not deduced either.
+class NoFunction {
+ public:
+  template <typename F = OverloadedName>
+    requires NamesOneFunction<F> && std::same_as<F, OverloadedName>
+  NoFunction(F&& function);
+};
 
 // For a parameter of type P, what its bare type alone does not tell.
 template <typename P>
