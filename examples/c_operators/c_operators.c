@@ -30,7 +30,7 @@ static int vector_at(const opyard_stack* stack, size_t index, bool write, DLTens
   int status = opyard_to_tensor(opyard_get(stack, index), &tensor);
   if (status == OPYARD_OK) status = opyard_tensor_view(tensor, write, view);
   if (status != OPYARD_OK) return status;
-  if (view->ndim != 1 || view->dtype.code != 2 || view->dtype.bits != 64)
+  if (view->ndim != 1 || view->dtype.code != kDLFloat || view->dtype.bits != 64)
     return refuse("this operator takes vectors of float64");
   return OPYARD_OK;
 }

@@ -77,7 +77,7 @@ int opyard_tensor_view(const opyard_tensor* pointer, bool write, DLTensor* view)
     const dlpack::DLDevice device = dlpack_device_of(tensor);
     void* const data = write ? tensor.mutable_raw() : const_cast<void*>(tensor.raw());
     *view = {data,
-             {device.device_type, device.device_id},
+             {DLDeviceType(device.device_type), device.device_id},
              std::int32_t(tensor.dim()),
              dl_type_of(tensor.dtype()),
              const_cast<std::int64_t*>(tensor.sizes().data()),

@@ -14,7 +14,7 @@
 namespace opyard::test_c_api_loans {
 namespace {
 
-constexpr DLDataType kFloat = {2, 32, 1};
+constexpr DLDataType kFloat = {kDLFloat, 32, 1};
 
 std::string left() {
   const std::optional<Error> error = take_error();
@@ -26,7 +26,8 @@ struct Array {
   std::vector<std::int64_t> sizes;
   std::vector<float> elements;
   DLTensor view() {
-    return {elements.data(), {1, 0}, std::int32_t(sizes.size()), kFloat, sizes.data(), nullptr, 0};
+    return {
+        elements.data(), {kDLCPU, 0}, std::int32_t(sizes.size()), kFloat, sizes.data(), nullptr, 0};
   }
 };
 

@@ -60,7 +60,7 @@ static int64_t count(const DLTensor* x) {
   return elements;
 }
 static int require_float64(const DLTensor* x) {
-  if (x->dtype.code == 2 && x->dtype.bits == 64) return OPYARD_OK;
+  if (x->dtype.code == kDLFloat && x->dtype.bits == 64) return OPYARD_OK;
   return opyard_set_error(OPYARD_ERROR_BadArgument, "this function computes in float64");
 }
 /* Of one dimension, with a stride. */
@@ -96,9 +96,9 @@ static DLManagedTensorVersioned* new_tensor(int64_t elements) {
   made->managed.manager_ctx = made;
   made->managed.deleter = delete_tensor;
   made->managed.dl_tensor.data = made->data;
-  made->managed.dl_tensor.device.device_type = 1;
+  made->managed.dl_tensor.device.device_type = kDLCPU;
   made->managed.dl_tensor.ndim = 1;
-  made->managed.dl_tensor.dtype.code = 2;
+  made->managed.dl_tensor.dtype.code = kDLFloat;
   made->managed.dl_tensor.dtype.bits = 64;
   made->managed.dl_tensor.dtype.lanes = 1;
   made->managed.dl_tensor.shape = made->shape;
