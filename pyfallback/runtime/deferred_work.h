@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace opyard::python {
 
@@ -20,7 +21,9 @@ inline bool has_deferred_work() noexcept {
 }
 
 // Does the work, with the GIL held. False, with an exception set, if a filter turns a warning into
-// an error. An exception that was set before stays set.
+// an error. An exception that was set before stays set. `frame` is that of the border function: the
+// caller, unless it is named.
 bool do_deferred_work() noexcept;
+bool do_deferred_work(std::uintptr_t frame) noexcept;
 
 }  // namespace opyard::python

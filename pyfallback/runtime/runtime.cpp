@@ -200,10 +200,13 @@ bool count_types_anew(Runtime& runtime) noexcept {
 }
 
 [[gnu::noinline]] bool do_deferred_work() noexcept {
-  const void* const border = __builtin_return_address(0);
+  return do_deferred_work(find_border_frame(__builtin_return_address(0)));
+}
+
+bool do_deferred_work(std::uintptr_t frame) noexcept {
   PyObject* const former = take_exception();
   if (Runtime* const runtime = find_runtime()) runtime->drain_with_gil_held();
-  const bool fine = say_waiting_warnings(border);
+  const bool fine = say_waiting_warnings(frame);
   if (former == nullptr) return fine;
   if (!fine) clear_or_report(PyExc_Warning);  // the call has failed already
   restore_exception(former);

@@ -3,7 +3,8 @@
 // [Border] Whether a call came from Python by one of our border functions is read off the stack,
 // since a mark would cost each call something: going outwards from warn(), a frame of this module
 // comes before one of the interpreter. The unwinder also gives the place of that frame, by which an
-// outer call's warnings are told from those of the calls that its kernel makes.
+// outer call's warnings are told from those of the calls that its kernel makes. A frame of another
+// module is known by its place, which it has left in a ForeignBorder.
 #include "runtime/warnings.h"
 
 #include <dlfcn.h>
@@ -30,7 +31,7 @@ namespace {
 struct Waiting {
   WarningKind kind;
   std::string message;
-  _Unwind_Word frame;  // of the border function, or of one that it called
+  std::uintptr_t frame;  // of the border function, or of one that it called
 };
 thread_local std::vector<Waiting> waiting;
 
@@ -47,8 +48,9 @@ const void* file_of(const void* address) noexcept {
 struct Search {
   const void* interpreter;     // the file of its functions
   const void* return_address;  // looked for, or null for the nearest border
+  std::uintptr_t foreign;      // the nearest border of another module, or 0
   bool inside;                 // still among the frames of this file that warn
-  _Unwind_Word frame;          // 0 if there is none
+  std::uintptr_t frame;        // 0 if there is none
 };
 
 _Unwind_Reason_Code look_at(_Unwind_Context* context, void* argument) {
@@ -58,18 +60,24 @@ _Unwind_Reason_Code look_at(_Unwind_Context* context, void* argument) {
   const void* const place = reinterpret_cast<const void*>(address);
   const bool ours = is_ours(address);
   search.inside = search.inside && ours;
+  // The unwinder's place is the one that a frame's stack ends at: the places grow outwards.
+  const std::uintptr_t end = _Unwind_GetCFA(context);
+  if (search.foreign != 0 && end >= search.foreign) {
+    search.frame = search.foreign;
+    return _URC_END_OF_STACK;
+  }
   const bool found =
       search.return_address == nullptr ? ours && !search.inside : place == search.return_address;
-  if (found) search.frame = _Unwind_GetCFA(context);
+  if (found) search.frame = end;
   return found || (!ours && file_of(place) == search.interpreter) ? _URC_END_OF_STACK
                                                                   : _URC_NO_REASON;
 }
 
 // The frame that is returned to at this address, or that of the nearest border function; 0 for
 // none. See [Border].
-_Unwind_Word find_frame(const void* return_address) noexcept {
-  Search search{file_of(reinterpret_cast<const void*>(&PyObject_Vectorcall)), return_address, true,
-                0};
+std::uintptr_t find_frame(const void* return_address) noexcept {
+  Search search{file_of(reinterpret_cast<const void*>(&PyObject_Vectorcall)), return_address,
+                return_address == nullptr ? ForeignBorder::current() : 0, true, 0};
   _Unwind_Backtrace(look_at, &search);
   return search.frame;
 }
@@ -136,8 +144,8 @@ PyObject* warning_category(WarningKind kind) noexcept {
 void warn_in_python(const Warning& warning) {
   Runtime* const runtime = find_runtime();
   if (runtime == nullptr) return;
-  if (!warning.at_once && holds_gil(*runtime)) {
-    if (const _Unwind_Word frame = find_frame(nullptr)) {
+  if (!warning.at_once) {
+    if (const std::uintptr_t frame = find_frame(nullptr)) {
       waiting.push_back({warning.kind, warning.message, frame});
       deferred_work.fetch_add(1, std::memory_order_relaxed);
       return;
@@ -147,12 +155,14 @@ void warn_in_python(const Warning& warning) {
   say_now(*runtime, warning);
 }
 
-bool say_waiting_warnings(const void* return_address) noexcept {
-  if (waiting.empty()) return true;
-  const _Unwind_Word border = find_frame(return_address);
+std::uintptr_t find_border_frame(const void* return_address) noexcept {
+  return waiting.empty() ? 0 : find_frame(return_address);
+}
+
+bool say_waiting_warnings(std::uintptr_t frame) noexcept {
   PyObject* error = nullptr;
   for (std::size_t i = 0; i < waiting.size();) {
-    if (border != 0 && waiting[i].frame > border) {
+    if (frame != 0 && waiting[i].frame > frame) {
       ++i;  // an outer call's
       continue;
     }

@@ -21,6 +21,7 @@
 #include "opyard/version.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
+#include "runtime/warnings.h"
 #include "vtable/run_call.h"
 
 namespace opyard::python {
@@ -140,12 +141,22 @@ void leave_scope(const PythonTable*, PythonScope* scope) { end<HoldGil>(scope); 
 void release_gil(const PythonTable*, PythonScope* scope) { begin<ReleaseGil>(scope); }
 void acquire_gil(const PythonTable*, PythonScope* scope) { end<ReleaseGil>(scope); }
 
+// A call that an extension module begins, whose warnings wait until it ends it.
+struct ForeignCall {
+  ForeignCall(Runtime& runtime, std::uintptr_t frame) noexcept : called(runtime), border(frame) {}
+
+  const CalledFromPython called;
+  const ForeignBorder border;
+};
+
 void begin_call(const PythonTable* self, PythonScope* scope) {
-  begin<CalledFromPython>(scope, runtime_of(self));
+  begin<ForeignCall>(scope, runtime_of(self),
+                     reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa()));
 }
 int end_call(const PythonTable*, PythonScope* scope) {
-  end<CalledFromPython>(scope);
-  return __builtin_expect(has_deferred_work(), 0) && !do_deferred_work() ? -1 : 0;
+  const std::uintptr_t frame = ForeignBorder::current();
+  end<ForeignCall>(scope);
+  return __builtin_expect(has_deferred_work(), 0) && !do_deferred_work(frame) ? -1 : 0;
 }
 
 // ---- errors and references

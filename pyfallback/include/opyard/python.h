@@ -1,4 +1,4 @@
-// opyard/python.h: the table by which other extension modules use the Python plugin.
+// opyard/python.h: tensors, errors and the GIL for extension modules of CPython.
 //
 // An extension module that shows graphs, gradients or profiles has Python objects to make of
 // tensors and values, exceptions to carry both ways, and threads that call Python. What does all
@@ -112,11 +112,12 @@ struct PythonTable {
   // With the GIL held: releases it until acquire_gil.
   void (*release_gil)(const PythonTable* self, PythonScope* scope);
   void (*acquire_gil)(const PythonTable* self, PythonScope* scope);
-  // Around what Python calls, with the GIL held: `enter` inside of it finds the GIL by a
-  // comparison.
+  // Around what Python calls, with the GIL held, in one function: `enter` inside of it finds the
+  // GIL by a comparison, and warnings of C++ code wait until the call ends.
   void (*begin_call)(const PythonTable* self, PythonScope* scope);
   // Ends it, and does what C++ code left to be done with the GIL (references, warnings). 0, or -1
-  // with an exception set: that a filter makes of a warning, or that was set before.
+  // with an exception set: the one that was set before, which no warning hides, else the one that a
+  // filter makes of a warning.
   int (*end_call)(const PythonTable* self, PythonScope* scope);
 
   // ---- Errors and references
@@ -253,7 +254,9 @@ inline Value require_value(const PythonTable& table, const Type& type, PyObject*
 }
 
 // The body of a function that Python calls, with the GIL held: its result, or null with the
-// exception set that it threw or left. The forced unwinding of a thread passes through.
+// exception set that it threw or left. A warning of the body is said when it has ended; if a filter
+// makes an error of it, that is the call's error unless the body has failed. The forced unwinding
+// of a thread passes through.
 template <typename Body>
 OPYARD_CATCHES_FORCED_UNWIND PyObject* called_from_python(const PythonTable& table, Body&& body) {
   PythonScope scope;

@@ -171,6 +171,54 @@ def test_a_warning_is_said_when_the_call_ends_and_may_fail_it(table):
     assert (type(error), str(error)) == (UserWarning, "now an error")
 
 
+@pytest.mark.parametrize("released", [False, True], ids=["holding the GIL", "without the GIL"])
+@pytest.mark.parametrize("what", ["Error", "set"])
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_J6_a_warning_never_hides_the_error_of_a_call(table, action, what, released):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter(action)
+        error = raised_by(table.warns_and_fails, "the warning", what, released)
+    assert (type(error), str(error)) == (ValueError, "the error")
+    assert [str(each.message) for each in said] == (["the warning"] if action == "always" else [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert table.again(int) == 0  # nothing is left for the next call
+
+
+def test_J6_calls_inside_a_call_say_their_own_warnings_and_no_others(table, plugin):
+    order = []
+
+    def inside():
+        order.append("begins")
+        table.warn("inner")
+        plugin.warn(0, "of an operator")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            error = raised_by(table.warns_and_fails, "hidden", "Error")
+            order.append(str(error))
+        order.append("ends")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *args, **kwargs: order.append(str(message))
+        table.warns_and_fails("outer", inside)
+    assert order == ["begins", "inner", "of an operator", "the error", "ends", "outer"]
+
+
+def test_J6_a_warning_on_a_thread_of_cpp_does_not_wait(table):
+    order = []
+
+    def on_thread():
+        table.warn("in a call of its own")
+        order.append("ends")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *args, **kwargs: order.append(str(message))
+        table.on_thread(on_thread)
+    assert order == ["in a call of its own", "ends"]
+
+
 # errors -----------------------------------------------------------------------------------
 
 

@@ -169,6 +169,28 @@ PyObject* warn_later(PyObject* module, PyObject* text) {
   });
 }
 
+// warns_and_fails(text, what, released): C++ code warns, with the GIL or having released it, and
+// fails: it throws ("Error"), or Python has an exception ("set"). Or calls what it is given.
+PyObject* warns_and_fails(PyObject* module, PyObject* args) {
+  const PythonTable& table = table_of(module);
+  return called_from_python(table, [&]() -> PyObject* {
+    const char* text = nullptr;
+    PyObject* what = nullptr;
+    int released = 0;
+    if (PyArg_ParseTuple(args, "sO|p", &text, &what, &released) == 0) return nullptr;
+    if (released != 0) {
+      const WithoutPython without(table);
+      warn(text);
+    } else {
+      warn(text);
+    }
+    if (PyUnicode_Check(what) == 0) return PyObject_CallNoArgs(what);
+    if (std::string(PyUnicode_AsUTF8(what)) == "Error") fail(ErrorKind::BadValue, "the error");
+    PyErr_SetString(PyExc_ValueError, "the error");
+    return nullptr;
+  });
+}
+
 // throws(what): what C++ throws, or Python has set.
 PyObject* throws(PyObject* module, PyObject* what) {
   return called_from_python(table_of(module), [&]() -> PyObject* {
@@ -195,6 +217,7 @@ PyMethodDef functions[] = {{"facts", facts, METH_NOARGS, nullptr},
                            {"again", again, METH_O, nullptr},
                            {"drop", drop, METH_O, nullptr},
                            {"warn", warn_later, METH_O, nullptr},
+                           {"warns_and_fails", warns_and_fails, METH_VARARGS, nullptr},
                            {"throws", throws, METH_O, nullptr},
                            {"without_gil", without_gil, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
