@@ -3,7 +3,8 @@
 The C blocks of a page become one library, lib<name>.so after the file that the text calls
 `<name>.c`; its C++ blocks, if they register something, one named after the namespace. The Python
 blocks are run beside it as one program; one that begins with "python needs torch" is left out
-where that cannot be imported. C++ blocks with a main() are a program of its own: it gets
+where that cannot be imported. C++ blocks that are extension modules are files, which the shell
+blocks of the page build. C++ blocks with a main() are a program of its own: it gets
 the library of operators as its argument, and the Python blocks as the module that the text calls
 `<name>.py`.
 """
@@ -85,6 +86,30 @@ def run_program(page, text, in_cpp, folder):
     assert printed in done.stdout
 
 
+def build_extensions(text, folder):
+    """Builds the extension modules of a page by its own commands."""
+    if shutil.which("c++") is None or not is_there("pybind11"):
+        pytest.skip("there is no C++ compiler here, or no pybind11")
+    programs = folder / "bin"
+    programs.mkdir()
+    for name, command in (("python", ""), ("opyard-config", " -m opyard")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable}{command} "$@"\n', "utf-8")
+        (programs / name).chmod(0o755)
+    for block in blocks(text, "cpp"):
+        [name] = re.findall(r"^// (\w+\.cpp)$", block, re.M)
+        (folder / name).write_text(block, "utf-8")
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    packages = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        ["sh", "-e", "-c", "\n".join(blocks(text, "sh"))],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": packages},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def run_page(page, folder, timeout=60):
     """Builds and runs what is on a page, in an empty folder."""
     from opyard import _build_info
@@ -105,7 +130,9 @@ def run_page(page, folder, timeout=60):
             check=True,
         )
     in_cpp = "\n".join(blocks(text, "cpp"))
-    if namespaces := set(re.findall(r"^OPYARD_LIBRARY\((\w+)", in_cpp, re.MULTILINE)):
+    if re.search(r"^PYBIND11_MODULE\(", in_cpp, re.M):
+        build_extensions(text, folder)
+    elif namespaces := set(re.findall(r"^OPYARD_LIBRARY\((\w+)", in_cpp, re.MULTILINE)):
         compiler = shutil.which("c++")
         if compiler is None:
             pytest.skip("there is no C++ compiler here")

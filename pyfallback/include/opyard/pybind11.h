@@ -18,6 +18,7 @@
 //
 // Threads: everything here is called with the GIL held. For what is not, such as taking the GIL on
 // a thread of C++, the functions of opyard/python.h take opyard::python_table().
+// docs/guides/extensions.md is the guide.
 //
 // Depends on: opyard/python.h, pybind11 3.
 #pragma once

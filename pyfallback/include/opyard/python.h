@@ -24,7 +24,7 @@
 // The struct is the promise: functions are added at its end and `bytes` grows; whatever else would
 // change raises kPythonTableVersion, and import_python_table() refuses the module. No function of
 // the table lets a C++ exception out. C++ objects pass by pointer, so the module has to be built
-// for this minor version of Opyard.
+// for this minor version of Opyard. docs/guides/extensions.md is the guide.
 //
 // Depends on: Python.h, base/error.h, registry/operator.h, schema/type.h, tensor/tensor.h,
 // value/value.h.
