@@ -546,8 +546,7 @@ PyObject* asked_handlers(PyObject* module, PyObject* const* args, Py_ssize_t cou
     const Owned asked = checked(PyList_New(0));
     const auto add = [&](PyObject* receiver, PyTypeObject* type, PyObject* is_mode) {
       const Owned rule = rule_of(args[0], type);
-      const Owned row =
-          checked(PyTuple_Pack(3, receiver, is_mode, rule ? rule.get() : Py_None));
+      const Owned row = checked(PyTuple_Pack(3, receiver, is_mode, rule ? rule.get() : Py_None));
       if (PyList_Append(asked.get(), row.get()) < 0) throw PythonErrorSet();
     };
     for (std::size_t i = thread_modes().size(); i-- > 0;) {
@@ -573,7 +572,8 @@ PyMethodDef handler_functions[] = {
     {"set_class_rule", set_class_rule, METH_VARARGS,
      "set_class_rule(op, class, function or None) -> the former one"},
     {"asked_handlers", method(asked_handlers), METH_FASTCALL | METH_KEYWORDS,
-     "asked_handlers(op, *args, **kwargs) -> [(mode or class, whether it is a mode, rule or None)]"},
+     "asked_handlers(op, *args, **kwargs) -> [(mode or class, whether it is a mode, rule or "
+     "None)]"},
     {nullptr, nullptr, 0, nullptr}};
 
 void prepare_handlers(Runtime& runtime, PyObject* module) {

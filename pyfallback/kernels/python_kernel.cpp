@@ -88,11 +88,12 @@ template <bool fresh>
         arguments.add(wrap(runtime, Tensor(tensor)));
       }
     }
-    const Owned result =
-        require(runtime, noting_own_recursion(record, op, in_python([&] {
-                  return call_function(kernel.function, arguments.data(),
-                                       count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-                })));
+    const Owned result = require(
+        runtime, noting_own_recursion(record, op, in_python([&] {
+                                        return call_function(kernel.function, arguments.data(),
+                                                             count | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                                             nullptr);
+                                      })));
     if constexpr (fresh) {
       return push_ruled_results(runtime, {describe_kernel, &record}, kernel.function,
                                 ResultRule::Fresh, op, result.get(), stack);
@@ -146,8 +147,8 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
   std::size_t by_position = 0;
   const Owned names = add_arguments(runtime, schema, values, arguments, by_position);
   PyObject* const returned = in_python([&] {
-    return call_function(function, arguments.data(),
-                         by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
+    return call_function(function, arguments.data(), by_position | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                         names.get());
   });
   if (returned == nullptr && record != nullptr) note_own_recursion(*record, op);
   const Owned result = require(runtime, returned);

@@ -88,10 +88,10 @@ std::string CallPlan::reason(const ArgumentMismatch& mismatch, PyObject* names,
     case ArgumentMismatch::Kind::Type:
     case ArgumentMismatch::Kind::Range:
       if (!mismatch.has_details()) return reason_of_value(mismatch, types);
-      return fmt::format("{}() cannot take what was given for argument '{}', a value of type '{}': "
-                         "{}.",
-                         op_.name().name, blamed(mismatch), type_name_of(mismatch.given),
-                         mismatch.details);
+      return fmt::format(
+          "{}() cannot take what was given for argument '{}', a value of type '{}': "
+          "{}.",
+          op_.name().name, blamed(mismatch), type_name_of(mismatch.given), mismatch.details);
     case ArgumentMismatch::Kind::Names:
       return reason_of_names(mismatch.position, names);
   }
@@ -205,8 +205,7 @@ std::string CallPlan::reason_of_names(std::size_t count, PyObject* names) const 
     const Parameter* const known = find(name);
     const std::string_view text = require_text(name, "the name of an argument");
     if (known == nullptr) {
-      return fmt::format("Unknown keyword argument '{}' for operator '{}'.", text,
-                         op_.name().name);
+      return fmt::format("Unknown keyword argument '{}' for operator '{}'.", text, op_.name().name);
     }
     if (std::size_t(known - parameters_.data()) < count) {
       return fmt::format("Argument '{}' specified both as positional and keyword argument.", text);

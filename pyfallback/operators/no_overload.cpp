@@ -46,10 +46,10 @@ std::size_t fitted(const Candidate& candidate, const GivenArguments& given) {
 Candidate likeliest(std::span<const Candidate> candidates, const GivenArguments& given) {
   const std::size_t count = std::size_t(given.count + given.named());
   const auto rank = [&](const Candidate& each) {
-    const bool has_more = each.mismatch.kind == ArgumentMismatch::Kind::Range ||
-                          (is_of_value(each.mismatch)
-                               ? each.mismatch.has_details()
-                               : !each.plan.advice(each.mismatch, given.names).empty());
+    const bool has_more =
+        each.mismatch.kind == ArgumentMismatch::Kind::Range ||
+        (is_of_value(each.mismatch) ? each.mismatch.has_details()
+                                    : !each.plan.advice(each.mismatch, given.names).empty());
     return std::tuple(fitted(each, given), has_more, each.plan.takes_no_fewer_than(count));
   };
   const Candidate* best = &candidates.front();
@@ -95,18 +95,18 @@ void refuse_all(std::span<PyObject* const> overloads, std::span<const ArgumentMi
     candidates.push_back({plan_of(overloads[i]), mismatches[i]});
   }
   const Candidate best = likeliest(candidates, given);
-  std::string reason = best.plan.reason(
-      best.mismatch, given.names,
-      is_of_value(best.mismatch) ? wanted_types(candidates, best) : std::string());
+  std::string reason =
+      best.plan.reason(best.mismatch, given.names,
+                       is_of_value(best.mismatch) ? wanted_types(candidates, best) : std::string());
   if (is_of_value(best.mismatch) && !best.mismatch.has_details()) {
     reason += "\nValue: " + shown(best.mismatch.given);
   }
-  fail(ErrorKind::BadArgument,
-       fmt::format("{}\nDeclaration: {}{}\nOverloaded operator invoked from Python failed to match "
-                   "any schema; {}.",
-                   reason, best.plan.op().declaration(),
-                   best.plan.advice(best.mismatch, given.names),
-                   names_of_others(candidates, best)));
+  fail(
+      ErrorKind::BadArgument,
+      fmt::format("{}\nDeclaration: {}{}\nOverloaded operator invoked from Python failed to match "
+                  "any schema; {}.",
+                  reason, best.plan.op().declaration(),
+                  best.plan.advice(best.mismatch, given.names), names_of_others(candidates, best)));
 }
 
 }  // namespace opyard::python

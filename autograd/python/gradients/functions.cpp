@@ -1,8 +1,8 @@
 // gradients/functions.cpp: functions as Python sees them, and functions that are Python's.
 #include "gradients/gradients.h"
 
-#include "opyard/detail/autograd/write.h"
 #include "opyard/base/weak.h"
+#include "opyard/detail/autograd/write.h"
 #include "opyard/detail/bind/classes.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/inspect/inspect.h"

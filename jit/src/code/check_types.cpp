@@ -276,14 +276,14 @@ class Check {
                        !has_tensor(schema.results) && !detail::has_effects(*callee.builtin);
     if (plain || node->graph().allows(schema.name.name, schema.name.overload)) return;
     const std::string name = opyard::to_string(schema.name);
-    refuse_node(*node,
-                fmt::format("calls {0}, which is not among the operators that this graph may call; "
-                            "if you trust it, read the graph with allowed=[\"{0}\"]{1}",
-                            name,
-                            schema.name.overload.empty()
-                                ? ""
-                                : fmt::format(", or with \"{}\" for all its overloads",
-                                              schema.name.name)));
+    refuse_node(
+        *node,
+        fmt::format("calls {0}, which is not among the operators that this graph may call; "
+                    "if you trust it, read the graph with allowed=[\"{0}\"]{1}",
+                    name,
+                    schema.name.overload.empty()
+                        ? ""
+                        : fmt::format(", or with \"{}\" for all its overloads", schema.name.name)));
   }
 
   // Calls of one kind with inputs of the same types are chosen once: most graphs have few of them.

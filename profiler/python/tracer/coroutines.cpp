@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "opyard/profiler/names.h"
 #include "opyard/detail/profiler/tasks.h"
+#include "opyard/profiler/names.h"
 #include "tracer/attributes.h"
 #include "tracer/border.h"
 #include "tracer/text.h"

@@ -17,7 +17,7 @@ namespace opyard::python {
 
 class Coroutines {
  public:
-  // The word behind an enter of this frame, see detail/profiler/tasks.h; zeros if the frame is of no
+  // The word behind an enter of this frame, see tasks.h; zeros if the frame is of no
   // coroutine, or if there is no memory. May run Python: asyncio is asked for the current task,
   // once for each coroutine. Leaves no exception.
   profiler::Payload require(PyFrameObject* frame, std::uint32_t code_key) noexcept;

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "opyard/detail/profiler/files.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/look_up.h"
-#include "opyard/detail/profiler/files.h"
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/ring.h"

@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "opyard/profiler/averages.h"
-#include "opyard/profiler/call_tree.h"
 #include "opyard/detail/profiler/calls.h"
 #include "opyard/detail/profiler/files.h"
-#include "opyard/profiler/labels.h"
 #include "opyard/detail/profiler/links.h"
 #include "opyard/detail/profiler/lives.h"
 #include "opyard/detail/profiler/memory.h"
+#include "opyard/detail/profiler/shapes.h"
+#include "opyard/profiler/averages.h"
+#include "opyard/profiler/call_tree.h"
+#include "opyard/profiler/labels.h"
 #include "opyard/profiler/profile.h"
 #include "opyard/profiler/quality.h"
-#include "opyard/detail/profiler/shapes.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
 

@@ -11,9 +11,9 @@
 #include <new>
 #include <utility>
 
+#include "opyard/detail/profiler/files.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/look_up.h"
-#include "opyard/detail/profiler/files.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
 #include "tracer/greenlets.h"

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <new>
 
-#include "opyard/observe/gpu_trace.h"
 #include "opyard/detail/profiler/memory.h"
+#include "opyard/observe/gpu_trace.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
 #include "opyard/tensor/memory_listener.h"

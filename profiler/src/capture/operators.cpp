@@ -12,10 +12,10 @@
 #include <new>
 
 #include "json.h"
+#include "opyard/detail/profiler/shapes.h"
 #include "opyard/detail/registry/watch.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
-#include "opyard/detail/profiler/shapes.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::profiler {

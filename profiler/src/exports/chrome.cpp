@@ -2,11 +2,11 @@
 #include "opyard/profiler/chrome.h"
 
 #include "json.h"
-#include "opyard/profiler/labels.h"
 #include "opyard/detail/profiler/links.h"
 #include "opyard/detail/profiler/memory.h"
-#include "opyard/profiler/quality.h"
 #include "opyard/detail/profiler/shapes.h"
+#include "opyard/profiler/labels.h"
+#include "opyard/profiler/quality.h"
 
 namespace opyard::profiler {
 namespace {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "json.h"
-#include "opyard/profiler/export.h"
-#include "opyard/profiler/labels.h"
 #include "opyard/detail/profiler/links.h"
 #include "opyard/detail/profiler/memory.h"
-#include "opyard/profiler/quality.h"
 #include "opyard/detail/profiler/shapes.h"
+#include "opyard/profiler/export.h"
+#include "opyard/profiler/labels.h"
+#include "opyard/profiler/quality.h"
 #include "profile/in_order.h"
 
 namespace opyard::profiler {

@@ -10,9 +10,9 @@
 #include "exports/report_marks.h"
 #include "exports/report_page.h"
 #include "json.h"
+#include "opyard/detail/profiler/memory.h"
 #include "opyard/profiler/averages.h"
 #include "opyard/profiler/labels.h"
-#include "opyard/detail/profiler/memory.h"
 #include "opyard/profiler/quality.h"
 
 namespace opyard::profiler {

@@ -21,9 +21,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "opyard/detail/profiler/tasks.h"
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/profile.h"
-#include "opyard/detail/profiler/tasks.h"
 #include "profile/ring_stack.h"
 
 namespace opyard::profiler {

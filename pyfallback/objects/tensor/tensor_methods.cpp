@@ -308,8 +308,8 @@ Owned to_array(PyObject* self) {
   if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;
   const ForeignState& state = *runtime_of_tensor(self).foreign;
   // Not from sys.modules alone: another thread may be in the middle of importing it.
-  const Owned numpy = checked(
-      PyImport_ImportModuleLevelObject(state.numpy_name, nullptr, nullptr, nullptr, 0));
+  const Owned numpy =
+      checked(PyImport_ImportModuleLevelObject(state.numpy_name, nullptr, nullptr, nullptr, 0));
   const Owned view = checked(PyMemoryView_FromObject(self));
   PyObject* const arguments[] = {numpy.get(), view.get()};
   return checked(PyObject_VectorcallMethod(state.asarray_name, arguments, 2, nullptr));

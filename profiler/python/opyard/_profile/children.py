@@ -1,7 +1,7 @@
 """Following the children of a program that the command runs, into the folder of its capture.
 
-The child of a fork goes on capture by itself, see opyard/detail/profiler/files.h. The interpreters that
-multiprocessing starts get a line in front of theirs, which begins a profile; so does its fork
+The child of a fork goes on capture by itself, see opyard/detail/profiler/files.h. The interpreters
+that multiprocessing starts get a line in front of theirs, which begins a profile; so does its fork
 server, whose children are forks. Whatever else is started is another program, and is counted: see
 tracer/programs.h.
 """
