@@ -6,12 +6,23 @@ so, with what it said first: that is to be looked at. More than two in a suite i
 they fail.
 """
 
+import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 MOST = 2
 # What pytest has to be asked for, so that its XML names the file of a test.
 OPTIONS = "-o junit_family=xunit1"
+
+
+# What pytest returns if it ran to its end, and tests failed.
+FAILURES = 1
+
+
+def ended_by_failures(log: Path) -> bool:
+    """Whether each program in a log of Meson's, a line of JSON for each, returned that."""
+    lines = log.read_text("utf-8").splitlines() if log.exists() else []
+    return bool(lines) and all(json.loads(line).get("returncode") == FAILURES for line in lines)
 
 
 def is_fault(case: ElementTree.Element) -> bool:

@@ -10,7 +10,5 @@ namespace opyard::autograd {
 // What it is written in place of: "mul_.Tensor" has the functional form "mul.Tensor". Null if it
 // has none.
 const Operator* functional_form(const Operator& op);
-// Its own, else that of its functional form, else null.
-CountedPtr<const Derivative> find_derivative(const Operator& op);
 
 }  // namespace opyard::autograd

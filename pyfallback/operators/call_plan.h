@@ -84,6 +84,10 @@ class CallPlan {
   // The name and the type of the argument that a mismatch of kind Missing, Type or Range is about.
   const std::string& blamed(const ArgumentMismatch& mismatch) const;
   std::string wanted_type(const ArgumentMismatch& mismatch) const;
+  // How many arguments may be given by position.
+  std::size_t count_by_position() const noexcept {
+    return positional_ < 0 ? 0 : std::size_t(positional_);
+  }
   // How many of these names, a tuple or null, are those of arguments.
   std::size_t count_known(PyObject* names) const;
   // Whether so many arguments may be all.

@@ -7,6 +7,9 @@
 // amax and amin are called. t.max(dim=0) and t.max(axis=0) give values and indices.
 #include "operators/method_names.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "objects/tensor/aten.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
@@ -76,6 +79,7 @@ class Renaming {
 
   PyObject* call() {
     if (has_all_ && has_dim_) refuse_twice(of(Known::Dim));
+    has_dim_ = has_dim_ || (!has_all_ && count_ > position_of_dim());
     choose_values_alone();
     if (!has_dim_ && has_all_ && is_numpys_ && is_needed()) flatten();
     if (keeps_ != nullptr && (has_dim_ || keeps_ != Py_False)) {
@@ -92,6 +96,16 @@ class Renaming {
   }
 
  private:
+  // Where one of the overloads has it first.
+  std::size_t position_of_dim() const {
+    std::size_t first = std::numeric_limits<std::size_t>::max();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(overloads_.get()); ++i) {
+      const Schema& schema = plan_of(PyTuple_GET_ITEM(overloads_.get(), i)).op().schema();
+      first = std::min(first, schema.find_argument(kNumpyNames[Known::Dim]).value_or(first));
+    }
+    return first;
+  }
+
   PyObject* of(Known::Name name) const noexcept { return runtime_.numpy_names[name]; }
 
   void push(PyObject* name, PyObject* value) {

@@ -101,7 +101,8 @@ std::string CallPlan::reason(const ArgumentMismatch& mismatch, PyObject* names,
 std::string CallPlan::advice(const ArgumentMismatch& mismatch, PyObject* names) const {
   switch (mismatch.kind) {
     case ArgumentMismatch::Kind::TooMany:
-      return advice_for_count(std::ptrdiff_t(mismatch.position));
+      return positional_ == kCannotBeCalled ? ""
+                                            : advice_for_count(std::ptrdiff_t(mismatch.position));
     case ArgumentMismatch::Kind::Missing:
     case ArgumentMismatch::Kind::Names:
       return advice_for_names(names);

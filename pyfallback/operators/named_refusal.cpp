@@ -47,34 +47,38 @@ struct Found {
   PyObject* given = nullptr;  // borrowed
 };
 
-// The first argument, or item of one, for which `is_it` is true.
+// The argument, or the item of one, for which `is_it` is true. None if it is true of several
+// objects: then no one knows which of them the error is about.
 template <typename IsIt>
 Found find(const Operator& op, const GivenArguments& given, const IsIt& is_it) {
-  const auto look = [&](std::string_view name, PyObject* value) -> Found {
-    if (is_it(value)) return {std::string(name), value};
-    if (!PyList_Check(value) && !PyTuple_Check(value)) return {};
+  Found found;
+  bool several = false;
+  const auto take = [&](std::string name, PyObject* value) {
+    if (!is_it(value)) return;
+    several = several || (found.given != nullptr && found.given != value);
+    if (found.given == nullptr) found = {std::move(name), value};
+  };
+  const auto look = [&](std::string_view name, PyObject* value) {
+    take(std::string(name), value);
+    if (!PyList_Check(value) && !PyTuple_Check(value)) return;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-      PyObject* const item = PySequence_Fast_GET_ITEM(value, i);
-      if (is_it(item)) return {fmt::format("{}[{}]", name, i), item};
+      const Owned item = Owned::share(PySequence_Fast_GET_ITEM(value, i));
+      take(fmt::format("{}[{}]", name, i), item.get());
     }
-    return {};
   };
   const auto& arguments = op.schema().arguments;
   for (Py_ssize_t i = 0; i < given.count; ++i) {
     // Sizes may be spread over the rest of the places: zeros(2, n).
     std::size_t at = std::min(std::size_t(i), arguments.size() - 1);
     while (at > 0 && arguments[at].keyword_only) --at;
-    if (Found found = look(arguments[at].name, given.values[i]); found.given != nullptr)
-      return found;
+    look(arguments[at].name, given.values[i]);
   }
   for (Py_ssize_t i = 0; i < given.named(); ++i) {
     const char* const name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(given.names, i));
     if (name == nullptr) throw PythonErrorSet();
-    if (Found found = look(name, given.values[given.count + i]); found.given != nullptr) {
-      return found;
-    }
+    look(name, given.values[given.count + i]);
   }
-  return {};
+  return several ? Found() : found;
 }
 
 std::string describe_symbolic(const Tensor& tensor) {

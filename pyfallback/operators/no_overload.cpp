@@ -29,20 +29,18 @@ bool is_of_value(const ArgumentMismatch& mismatch) {
          mismatch.kind == ArgumentMismatch::Kind::Range;
 }
 
-// How many of the given arguments fitted.
+// How many of the arguments that were given by position fitted.
 std::size_t fitted(const Candidate& candidate, const GivenArguments& given) {
   using enum ArgumentMismatch::Kind;
   const ArgumentMismatch& mismatch = candidate.mismatch;
   const std::size_t by_position = std::size_t(given.count);
-  const std::size_t named = candidate.plan.count_known(given.names);
-  if (mismatch.kind == TooMany) return 0;
-  if (mismatch.kind == Names) return mismatch.position + named;
-  if (mismatch.kind == Missing) return std::min(mismatch.position, by_position) + named;
-  return mismatch.position < by_position ? mismatch.position : by_position + named - 1;
+  if (mismatch.kind == TooMany) return candidate.plan.count_by_position();
+  return std::min(mismatch.position, by_position);
 }
 
-// The one that more arguments fit than any other; among equals one of which something more is known
-// to say, then one for which enough arguments were given, then the first.
+// The one that has most of the names that were given, then that most arguments by position fit;
+// among equals one of which something more is known to say, then one for which enough arguments
+// were given, then the first.
 Candidate likeliest(std::span<const Candidate> candidates, const GivenArguments& given) {
   const std::size_t count = std::size_t(given.count + given.named());
   const auto rank = [&](const Candidate& each) {
@@ -50,7 +48,8 @@ Candidate likeliest(std::span<const Candidate> candidates, const GivenArguments&
         each.mismatch.kind == ArgumentMismatch::Kind::Range ||
         (is_of_value(each.mismatch) ? each.mismatch.has_details()
                                     : !each.plan.advice(each.mismatch, given.names).empty());
-    return std::tuple(fitted(each, given), has_more, each.plan.takes_no_fewer_than(count));
+    return std::tuple(each.plan.count_known(given.names), fitted(each, given), has_more,
+                      each.plan.takes_no_fewer_than(count));
   };
   const Candidate* best = &candidates.front();
   for (const Candidate& each : candidates) {

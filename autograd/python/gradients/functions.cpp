@@ -150,7 +150,7 @@ py::object formulas(const py::object& op) {
     const PythonTable& known = table();
     const Operator* const found = known.unwrap_operator(&known, op.ptr());
     if (found == nullptr) throw_python_exception(known);
-    derivative = inspect::derivative(found->name());
+    derivative = autograd::find_derivative(*found);
     return Py_NewRef(Py_None);
   });
   if (!derivative) return py::none();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace opyard::python {
 
@@ -41,7 +42,13 @@ inline std::string shown(PyObject* object) {
   const Owned text = Owned::steal(is_stack_at_its_end() ? nullptr : PyObject_Repr(object));
   if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) throw PythonErrorSet();
   const char* const utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (utf8 != nullptr) return utf8;
+  constexpr std::size_t kMost = 4000;  // bytes of a message
+  if (utf8 != nullptr) {
+    std::string_view all(utf8);
+    if (all.size() <= kMost) return std::string(all);
+    while ((all[kMost] & 0xC0) == 0x80) all.remove_suffix(1);
+    return std::string(all.substr(0, kMost)) + "...";
+  }
   clear_or_report(PyExc_Exception,
                   object);  // the object cannot show itself, or is an int of thousands of digits
   return "<unprintable>";

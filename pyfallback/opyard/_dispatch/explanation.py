@@ -155,10 +155,14 @@ def _add_tape(op: "_C.OpOverload", parts: "dict[str, Any]") -> None:
             continue
         formulas = hooks["formulas"](op)
         if formulas is None:
-            parts["taped"] = "without a derivative, so backward() through it raises"
+            parts["taped"] = (
+                "without a derivative: backward() through a result that requires a gradient raises"
+            )
         elif isinstance(formulas, str):
             parts["taped"] = f"by {formulas}"
         else:
+            if all(text == "None" for _, text in formulas):
+                continue  # no result has a gradient
             parts["taped"] = "by " + "; ".join(f"{of}: {text}" for of, text in formulas)
         rows[i] = replace(row, reason="tapes the call", provenance=parts["taped"])
         former = f"     {row.key.name:<22} falls through, built in\n"
@@ -171,10 +175,16 @@ def _place(function: Any) -> str:
     """`Name at file.py:12`, of a function or a method."""
     function = getattr(function, "__func__", function)
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    try:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+    except ValueError:  # what it wraps leads back to it
+        code = None
     return f"{name}" if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
 
 
 def _one_line(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 and "\n" not in text else object.__repr__(value)
+    try:
+        text = repr(value)
+    except Exception:  # the object cannot show itself
+        text = ""
+    return text if 0 < len(text) <= 80 and "\n" not in text else object.__repr__(value)

@@ -120,6 +120,13 @@ def defined_in_python(op: "_C.OpOverload") -> bool:
     return ".py:" in definition or "<" in definition
 
 
+def _was_defined(name: str) -> bool:
+    """Whether an operator has been defined, also if its library has ended since."""
+    from .._dispatch.history import history
+
+    return any(event.thing == "operator" for event in history(name))
+
+
 class Library:
     """A batch of registrations with one lifetime.
 
@@ -494,7 +501,7 @@ class Library:
 
         alone: dict[str, list[str]] = {}
         for name, key in sorted(self._implemented):
-            if name in _bind.dangling_overloads(name.partition(".")[0]):
+            if name in _bind.dangling_overloads(name.partition(".")[0]) and not _was_defined(name):
                 alone.setdefault(name, []).append(key)
         if alone:
             import warnings

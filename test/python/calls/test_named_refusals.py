@@ -78,3 +78,11 @@ def test_None_alone_for_a_tensor_is_refused(define, x):
             call()
     written = define("written(Tensor(a!) x) -> Tensor(a!)", CPU=lambda x: None)
     assert written(x) is None or written(x) is x
+
+
+def test_of_several_arguments_that_look_alike_none_is_blamed(plugin):
+    """Which of them the kernel was reading is not known."""
+    one, two = opyard.zeros(2, 3).double(), opyard.zeros(2, 3).double()
+    text = message_of(ValueError, plugin.first_of_all, [one], two)
+    assert text == "test_plugin::first_of_all: an accessor for 1 dimension of float64[2, 3]"
+    assert "[0] is float64" in message_of(ValueError, plugin.first_of_all, [two], two)

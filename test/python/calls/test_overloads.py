@@ -350,8 +350,8 @@ CANDIDATES = ("(Tensor x, int[] n) -> ()", "(Tensor x, str s, *, int k) -> ()", 
         (("T", "a"), {}, 1),
         (("T", "a"), {"k": "b"}, 1),
         (("a", 1, 2, 3), {}, 0),
-        ((), {"s": "a", "x": 1}, 2),
-        (("a",), {"k": 1}, 2),
+        ((), {"s": "a", "x": 1}, 1),
+        (("a",), {"k": 1}, 1),
     ],
 )
 def test_X10_the_likeliest_candidate_says_why(library, args, kwargs, closest, x):
@@ -379,3 +379,23 @@ def test_X10_a_conversion_that_raises_is_no_end_of_the_search(library):
         f.d("hello")
     with pytest.raises(TypeError, match="'hello' names no device"):
         f(d="hello")
+
+
+@pytest.mark.parametrize(
+    ("call", "says", "overload"),
+    [
+        (lambda x: x.sum(dtype="float32"), "argument 'dtype'", "sum(Tensor self, *"),
+        (lambda x: x.to(dtype="float32"), "argument 'dtype'", "to.dtype("),
+        (lambda x: x.var(unbiased=5.5), "argument 'unbiased'", "var("),
+        (lambda x: x.max(dim="0"), "argument 'dim'", "max.dim("),
+        (lambda x: x.div(x, rounding_mode=1), "argument 'rounding_mode'", "div.Tensor_mode("),
+        (lambda x: x.add(x, 2), "Give the others by name: alpha.", "add.Tensor("),
+        (lambda x: x.div(x, "floor"), "by name: rounding_mode.", "div.Tensor_mode("),
+    ],
+)
+def test_X10_the_fault_that_is_named_is_that_of_the_call(call, says, overload):
+    with pytest.raises(TypeError, match="failed to match any schema") as caught:
+        call(opyard.tensor([1.0, 2.0]))
+    text = str(caught.value)
+    assert says in text, text
+    assert f"Declaration: aten::{overload}" in text, text

@@ -86,3 +86,14 @@ def test_other_recursions_are_not_called_so(define, x):
     assert notes_of(lambda: first(x)) == []
     assert notes_of(lambda: own(x)) == []
     assert notes_of(lambda: own(x)) == []
+
+
+def test_one_exception_that_is_raised_again_is_not_called_so(define, x):
+    error = RecursionError("mine")
+
+    def kernel(x):
+        raise error
+
+    op = define("op(Tensor x) -> Tensor", CPU=kernel)
+    for _ in range(3):
+        assert notes_of(lambda: op(x)) == []

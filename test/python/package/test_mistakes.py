@@ -467,6 +467,13 @@ def test_a_kernel_before_its_definition_is_not_looked_at():
         library._destroy()
 
 
+def test_an_operator_that_was_defined_while_its_kernels_were_there_is_not_warned_of():
+    with Library("mistakes", "IMPL") as kernels, Library("mistakes", "FRAGMENT") as library:
+        library.define("defined_inside(Tensor x) -> Tensor")
+        kernels.impl("defined_inside", lambda x: x + 1, "CPU")
+        assert ops.mistakes.defined_inside(x).tolist() == [[2.0, 3.0], [4.0, 5.0]]
+
+
 def test_a_class_of_a_user_that_takes_any_keyword_takes_it():
     class Net(nn.Module):
         def __init__(self, **sizes):

@@ -109,7 +109,10 @@ def test_X48_a_call_that_is_taped_says_by_which_formula(define, library, x):
     with autograd.no_grad():
         assert explain(aten.mul, leaf, x).taped == ""
     plain = define("plain(Tensor x) -> Tensor", CPU=lambda x: x.clone())
-    assert "without a derivative" in explain(plain, leaf).taped
+    assert explain(plain, leaf).taped.startswith("without a derivative: backward() through a ")
+    # In place by the functional form; a formula that gives nothing tapes nothing.
+    assert explain(aten.mul_, leaf * 1, x).taped == f"by {says}"
+    assert explain(aten.zeros_like, leaf).taped == ""
     own = define("own(Tensor x) -> Tensor", CPU=lambda x: x, AutogradCPU=lambda x: x)
     assert explain(own, leaf).taped == ""
 
@@ -121,3 +124,23 @@ def test_X48_the_table_shows_first_what_was_registered(define):
     passing = [line for line in whole if ": fallthrough built in" in line]
     assert folded[-1] == f"{len(passing)} more: fallthrough, built in; whole=True names them"
     assert set(folded[:-1]) == set(whole) - set(passing)
+
+
+class Hostile(DispatchMode):
+    def __repr__(self):
+        raise ValueError("no text")
+
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+def test_X48_who_cannot_show_itself_is_named_as_an_object(op, library, x):
+    def rule(receiver, op, types, args, kwargs):
+        return NotImplemented
+
+    rule.__wrapped__ = rule
+    register_opyard_dispatch(op, Hostile, rule, lib=library)
+    with Hostile():
+        (asked,) = explain(op, x, []).asked
+        assert f"Hostile object at {hex(id(asked.receiver))}" in str(asked)
+    assert asked.rule == rule.__qualname__

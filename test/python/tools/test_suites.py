@@ -191,6 +191,14 @@ def test_what_failed_runs_again_and_only_what_passes_then_has_passed(unsteady, s
     assert unsteady.failed_tests(first) == failed[1:]
 
 
+@pytest.mark.parametrize(("returned", "looks"), [([1], True), ([-11], False), ([], False)])
+def test_only_what_ended_by_failures_runs_again(unsteady, tmp_path, returned, looks):
+    log = tmp_path / "log.json"
+    log.write_text("".join(f'{{"name": "x", "returncode": {code}}}\n' for code in returned))
+    assert unsteady.ended_by_failures(log) is looks
+    assert unsteady.ended_by_failures(tmp_path / "none") is False
+
+
 def test_more_than_a_few_that_failed_do_not_run_again(unsteady, tmp_path):
     case = '<testcase file="test_x.py" classname="test_x" name="test_{}"><failure/></testcase>'
     cases = "".join(map(case.format, range(unsteady.MOST + 1)))

@@ -102,6 +102,10 @@ class OPYARD_API FormulaSet final : public Counted {
 
 // "aten::mul.Tensor" gives "MulBackward0", as people know it.
 OPYARD_API std::string backward_name(const Operator& op);
+
+// The derivative that calls of an operator are taped by: its own, else that of its functional form
+// ("mul.Tensor" for "mul_.Tensor"), else null.
+OPYARD_API CountedPtr<const Derivative> find_derivative(const Operator& op);
 // Reads the formulas that an operator has, without a call. Raises BadGraph, and NotFound if it has
 // none.
 OPYARD_API void check_formulas(const Operator& op);
