@@ -34,7 +34,11 @@ std::size_t fitted(const Candidate& candidate, const GivenArguments& given) {
   using enum ArgumentMismatch::Kind;
   const ArgumentMismatch& mismatch = candidate.mismatch;
   const std::size_t by_position = std::size_t(given.count);
-  if (mismatch.kind == TooMany) return candidate.plan.count_by_position();
+  if (mismatch.kind == TooMany) {  // those are not known to fit; the others may have names
+    const std::vector<Argument>& arguments = candidate.plan.op().schema().arguments;
+    const bool takes_more = std::ranges::any_of(arguments, &Argument::keyword_only);
+    return takes_more ? candidate.plan.count_by_position() : 0;
+  }
   return std::min(mismatch.position, by_position);
 }
 

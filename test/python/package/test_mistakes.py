@@ -190,9 +190,9 @@ CALLS = [
         lambda: ops.aten.mm(x, x, x),
         TypeError,
         "aten::mm() takes 2 positional argument(s) but 3 was/were given.\n"
-        "Declaration: aten::mm(Tensor self, Tensor mat2) -> Tensor\n"
-        "Leave the last one out.\n"
-        "Overloaded operator invoked from Python failed to match any schema; the other is out.",
+        "Declaration: aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)\n"
+        "Give the others by name: out.\n"
+        "Overloaded operator invoked from Python failed to match any schema; the other is default.",
     ),
     (
         lambda: ops.aten.clamp(x, mni=0),
