@@ -251,7 +251,8 @@ def test_F56_from_cpp(make, ns, plugin, x):
     f = make(twice)
     assert values(plugin.call(f"{ns}::twice", x)) == [2.0, 4.0, 6.0]
     g = make(lambda_of(twice, lambda x: x), "g")
-    assert message_of(RuntimeError, plugin.call, f"{ns}::g", x) == both_ways(g, x)
+    text = message_of(RuntimeError, plugin.call, f"{ns}::g", x)
+    assert text == f"test_plugin::call: in {both_ways(g, x)}"
     assert values(f(x)) == [2.0, 4.0, 6.0]
 
 
