@@ -72,9 +72,8 @@ def gradients(op: object) -> str:
     if given := formulas(op):
         if all(text.strip() == "None" for _, text in given):
             return "none: its result does not change with small changes of its arguments"
-        return "formula"
-    if packet.endswith("_") and (functional := functional_form(op, overload)) is not None:
-        return f"formula of `{functional}`"
+        functional = functional_form(op, overload) if packet.endswith("_") else None
+        return "formula" if functional is None else f"formula of `{functional}`"
     if "!) out" in arguments:
         return "none: writes `out`"
     if "Tensor" not in results:

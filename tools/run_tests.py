@@ -3,7 +3,7 @@
 `tools/test` calls this; call that. A suite is a function that returns its tally:
 
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
-    python-3.X      test/python on each CPython found, two at once; pytest's XML
+    python-3.X      test/python on each CPython found; pytest's XML
     citizens        test/python/publish, where the frameworks are that operators are published into
     consumer        test/consumer against the installed wheel; pytest's XML
     headers         compiles each public header alone
@@ -284,8 +284,8 @@ def suites_by_name() -> dict[str, tuple[str, Suite]]:
         "consumer": ("wheel", consumer),
         "instructions": ("main", instructions),
         "cpp-asan": ("asan", lambda: cpp("cpp-asan", "asan", None, asan)),
-        "python-asan": ("asan", lambda: sanitized_python(asan, "memory")),
         "cpp-tsan": ("tsan", lambda: cpp("cpp-tsan", "tsan", concurrent_tests("tsan"), tsan)),
+        "python-asan": ("asan", lambda: sanitized_python(asan, "memory")),
         "python-tsan": ("tsan", lambda: sanitized_python(tsan, "threads")),
         "whole-python-asan": ("asan", lambda: sanitized_python(asan, "all")),
         "whole-python-tsan": ("tsan", lambda: sanitized_python(tsan, "all")),
@@ -304,25 +304,31 @@ def build_commands(quick: bool = False) -> dict[str, list[str]]:
     }
 
 
+# Suites of one process each as a rule: those of a row run two at once.
+TWO_AT_ONCE = (r"python-3\.\d+t?|citizens|consumer", r"(whole-)?python-[at]san")
+
+
 def run(names: list[str], quick: bool) -> list[Tally]:
-    """Builds what the suites need, when they need it, and runs them; CPythons two at once."""
+    """Builds what the suites need, when they need it, and runs them; see TWO_AT_ONCE."""
     suites, commands, done = suites_by_name(), build_commands(quick), {}
     tallies: list[Tally] = []
     waiting = list(names)
     while waiting:
         name = waiting[0]
-        together = [other for other in waiting if re.fullmatch(r"python-3\.\d+t?", other)]
-        together = together if name in together else [name]
+        together = [name]
+        for row in TWO_AT_ONCE:
+            if re.fullmatch(row, name):
+                together = [other for other in waiting if re.fullmatch(row, other)]
         waiting = [other for other in waiting if other not in together]
-        build = suites[name][0]
-        if build not in done:
-            done[build] = built(f"build {build}", *commands[build])
-            tallies.append(done[build])
-        if done[build].failed:
-            tallies += [Tally(each, failed=1, closing=[f"{each}: not built"]) for each in together]
-            continue
+        for build in dict.fromkeys(suites[each][0] for each in together):
+            if build not in done:
+                done[build] = built(f"build {build}", *commands[build])
+                tallies.append(done[build])
+        unbuilt = [each for each in together if done[suites[each][0]].failed]
+        tallies += [Tally(each, failed=1, closing=[f"{each}: not built"]) for each in unbuilt]
         with ThreadPoolExecutor(max_workers=2) as pool:
-            tallies += pool.map(lambda each: suites[each][1](), together)
+            built_ones = [each for each in together if each not in unbuilt]
+            tallies += pool.map(lambda each: suites[each][1](), built_ones)
     by_name = {tally.suite: tally for tally in tallies}
     if "cpp" in by_name and "cpp-asan" in by_name:
         same_tests(by_name["cpp"], by_name["cpp-asan"])

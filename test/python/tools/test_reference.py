@@ -103,7 +103,7 @@ def test_a_graph_that_the_page_refuses_is_refused(text, message):
 def test_the_element_types_of_the_page_are_those_of_the_parser():
     names = re.findall(
         r"^OPYARD_ELEMENT_NAME\(\w+, (\w+)\)",
-        (ROOT / "jit" / "include" / "opyard" / "jit" / "element_names.def").read_text("utf-8"),
+        (ROOT / "jit/include/opyard/detail/jit/element_names.def").read_text("utf-8"),
         re.MULTILINE,
     )
     rule = re.search(r"^element +=(.*?)^base", GRAPHS, re.MULTILINE | re.DOTALL)[1]

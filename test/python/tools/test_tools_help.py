@@ -15,7 +15,7 @@ pytestmark = pytest.mark.once
 
 # What is sourced or imported, and never run.
 PARTS = [
-    "_common.sh", "generated.py", "mutants_bench.py", "sanitizers.py", "suites.py",
+    "_common.sh", "generated.py", "mutants_bench.py", "sanitizers.py", "suites.py", "unsteady.py",
 ]  # fmt: skip
 TOOLS = sorted(
     path.name
