@@ -204,3 +204,14 @@ def test_more_than_a_few_that_failed_do_not_run_again(unsteady, tmp_path):
     cases = "".join(map(case.format, range(unsteady.MOST + 1)))
     (tmp_path / "x.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
     assert unsteady.failed_tests(tmp_path / "x.xml") == []
+
+
+def test_with_each_change_one_of_the_cpythons_between_has_its_turn(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    run_tests = importlib.import_module("run_tests")
+    found = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
+    monkeypatch.setattr(run_tests, "primary", lambda: "3.11")
+    days = [run_tests.out_of_turn(found, day) for day in range(3)]
+    assert days == [["3.13", "3.14"], ["3.12", "3.14"], ["3.12", "3.13"]]
+    assert run_tests.out_of_turn(["3.10", "3.11"], 5) == []
+    assert run_tests.out_of_turn(["3.11"], 5) == []
