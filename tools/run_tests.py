@@ -337,7 +337,7 @@ def run(names: list[str], quick: bool) -> list[Tally]:
 
 
 def out_of_turn(found: list[str], day: int) -> list[str]:
-    """The CPythons whose tests a machine that runs with each change leaves out on this day: of those
+    """The CPythons whose tests are left out on this day where they run with each change: of those
     between the oldest and the newest one a day has its turn, and the primary runs always."""
     between = [each for each in found[1:-1] if each != primary()]
     return [each for i, each in enumerate(between) if i != day % len(between)]
