@@ -185,6 +185,13 @@ def taped_by(rows):
     }
 
 
+def form_of(op):
+    """The operator that one in place, such as aten.mul_.Tensor, is written in place of."""
+    base, _, overload = op.name().partition("::")[2].partition(".")
+    packet = getattr(aten, base[:-1], None) if base.endswith("_") else None
+    return getattr(packet, overload or "default", None)
+
+
 def with_formulas():
     """Those that give a gradient to something: "None" gives none, and has no differences."""
     packets = [getattr(space, name) for space in (aten, ours) for name in dir(space)]
@@ -193,7 +200,11 @@ def with_formulas():
             continue
         for overload in packet.overloads():
             op = getattr(packet, overload)
-            if any(text.strip() != "None" for _, text in autograd.formulas(op) or []):
+            formulas = autograd.formulas(op)
+            functional = form_of(op)
+            if functional is not None and formulas == autograd.formulas(functional):
+                continue  # in place, by the rows of its functional form
+            if any(text.strip() != "None" for _, text in formulas or []):
                 yield op.name()
 
 

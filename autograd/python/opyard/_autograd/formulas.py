@@ -26,7 +26,8 @@ def check_formulas(op: "str | _C.OpOverload | _C.OpOverloadPacket") -> None:
 def formulas(
     op: "str | _C.OpOverload | _C.OpOverloadPacket",
 ) -> "list[tuple[str, str]] | str | None":
-    """The formulas of an operator: (arguments, formula) in the order in which they were given.
+    """The formulas that calls of an operator are taped by: (arguments, formula) in the order in
+    which they were given. An operator in place without its own has those of its functional form.
 
     A text says which function of Python or C++ computes the derivative in their place; None means
     that there is no derivative. Raises LookupError for an operator that is not there, TypeError for
