@@ -71,7 +71,7 @@ class Handled(Sub):
     def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
         return cls.answer
 
-    answer = None
+    answer = X
 
 
 def declined():
@@ -79,7 +79,7 @@ def declined():
     try:
         fails(TypeError, ops.op, Handled(X))
     finally:
-        Handled.answer = None
+        Handled.answer = X
 
 
 def with_rule():
