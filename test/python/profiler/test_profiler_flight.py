@@ -199,7 +199,7 @@ def test_X19_a_second_recorder_is_refused():
     ("options", "says"),
     [
         ({"seconds": 0}, "more than 0"),
-        ({"bytes": 10}, "bytes is from 1048576 to"),
+        ({"bytes": 10}, "bytes must be from 1048576 to"),
         ({"signals": [signal.SIGUSR1]}, "need a path"),
         ({"path": "trace.nothing"}, "names no format"),
     ],

@@ -262,7 +262,7 @@ def test_what_a_function_raises_goes_to_the_hook_and_the_call_goes_on(x, monkeyp
         assert aten.neg(x).tolist() == [-1.0, -2.0]
     assert raised == ["told", "told"]
     for wrong in ("on_enter", "on_exit"):
-        with pytest.raises(TypeError, match=f"{wrong} is a callable, not a int"):
+        with pytest.raises(TypeError, match=f"{wrong} must be a callable, not a int"):
             observe(**{wrong: 1})
 
 
