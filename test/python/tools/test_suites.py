@@ -7,6 +7,7 @@ import importlib
 import re
 import subprocess
 import sys
+import time
 import types
 
 import pytest
@@ -141,10 +142,26 @@ def test_a_leak_is_ours_from_the_build_folder_and_from_a_unit(monkeypatch, tmp_p
         "../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:69",
         "Objects/obmalloc.c:3",
     ]
-    blocks = [f"Direct leak of 8 byte(s)\n    #0 0x7f in f {place}" for place in places]
+    head = "Direct leak of 8 byte(s) in 1 object(s) allocated from:"
+    blocks = [f"{head}\n    #0 0x7f in f {place}" for place in places]
     (tmp_path / "log.1").write_text("\n\n".join(blocks), "utf-8")
     found = sanitizers.leaks_of_ours(tmp_path)
     assert found == {f"f {places[0]}": 1, f"f {places[1]}": 1}
+
+
+@pytest.mark.parametrize("maker", ["PyFloat_FromDouble", "_PyObject_GC_NewVar", "_PyObject_GC_New"])
+@pytest.mark.parametrize("objects", [1, 17, 99, 100])
+def test_memory_that_cpython_recycles_is_a_leak_if_it_is_much(
+    monkeypatch, tmp_path, maker, objects
+):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    sanitizers = importlib.import_module("sanitizers")
+    head = f"Direct leak of 56 byte(s) in {objects} object(s) allocated from:"
+    frames = [f"{maker} Modules/a.c:1", "ours ../../pyfallback/a.cpp:2"]
+    lines = [f"    #{i} 0x7f in {frame}" for i, frame in enumerate(frames)]
+    (tmp_path / "log.1").write_text("\n".join([head, *lines]), "utf-8")
+    is_found = objects == 100 or maker == "_PyObject_GC_New"  # of which our own objects are made
+    assert sanitizers.leaks_of_ours(tmp_path) == ({frames[1]: 1} if is_found else {})
 
 
 UNSTEADY = """
@@ -215,3 +232,35 @@ def test_with_each_change_one_of_the_cpythons_between_has_its_turn(monkeypatch):
     assert days == [["3.13", "3.14"], ["3.12", "3.14"], ["3.12", "3.13"]]
     assert run_tests.out_of_turn(["3.10", "3.11"], 5) == []
     assert run_tests.out_of_turn(["3.11"], 5) == []
+
+
+@pytest.mark.parametrize("broken", ["", "build wheel"])
+def test_suites_of_one_process_run_two_at_once(monkeypatch, broken):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    run_tests, suites = map(importlib.import_module, ("run_tests", "suites"))
+    started, running, most = [], set(), {}
+
+    def suite(name):
+        def run():
+            started.append(name)
+            running.add(name)
+            most[name] = len(running)
+            time.sleep(0.02)
+            running.discard(name)
+            return suites.Tally(name, passed=1)
+
+        return run
+
+    known = {name: (build, suite(name)) for name, (build, _) in run_tests.suites_by_name().items()}
+    known |= {f"python-3.{n}": ("main", suite(f"python-3.{n}")) for n in (10, 11)}
+    monkeypatch.setattr(run_tests, "suites_by_name", lambda: known)
+    built = lambda name, *_: suites.Tally(name, failed=int(name == broken))  # noqa: E731
+    monkeypatch.setattr(run_tests, "built", built)
+    names = [name for name in known if not name.startswith("whole-")]
+    tallies = {tally.suite: tally for tally in run_tests.run(names, quick=False)}
+    assert tallies.keys() >= set(names)
+    assert sorted(started) == sorted(set(names) - ({"consumer"} if broken else set()))
+    assert tallies["consumer"].failed == (1 if broken else 0)
+    alone = {name for name, count in most.items() if count == 1}
+    assert alone >= {"cpp", "headers", "instructions", "cpp-asan", "cpp-tsan"}
+    assert max(most.values()) == 2 and most["python-tsan"] + most["python-asan"] == 3
