@@ -32,13 +32,13 @@ std::string type_name_of(PyObject* object) {
 
 }  // namespace
 
-// Not cut in the middle of a character. What is behind the details is zero.
+// What is behind the details is zero.
 void ArgumentMismatch::set_details(std::string_view text) {
   const bool fits = text.size() < sizeof(details);
-  std::size_t size = fits ? text.size() : sizeof(details) - 1 - kCut.size();
-  while (size < text.size() && size > 0 && (text[size] & 0xC0) == 0x80) --size;
-  text.copy(details, size);
-  if (!fits) kCut.copy(details + size, kCut.size());
+  const std::size_t most = sizeof(details) - 1 - (fits ? 0 : kCut.size());
+  const std::string_view kept = whole_characters(text, most);
+  kept.copy(details, kept.size());
+  if (!fits) kCut.copy(details + kept.size(), kCut.size());
 }
 
 const CallPlan::Parameter* CallPlan::find(PyObject* name) const {

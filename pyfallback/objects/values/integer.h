@@ -7,6 +7,7 @@
 #include "opyard/detail/python/stack_end.h"
 #include "runtime/errors.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,18 +37,24 @@ inline std::optional<std::uint64_t> find_uint64_above(PyObject* integer) {
   return std::nullopt;
 }
 
-// An object as repr() shows it, for messages. May run Python code. Throws PythonErrorSet for
+// As much of a UTF-8 text as fits into so many bytes, not cut in the middle of a character.
+inline std::string_view whole_characters(std::string_view text, std::size_t most) noexcept {
+  std::size_t size = std::min(text.size(), most);
+  while (size > 0 && size < text.size() && (text[size] & 0xC0) == 0x80) --size;
+  return text.substr(0, size);
+}
+
+// An object as repr() shows it, for messages, cut if it is long. May run Python code. Throws PythonErrorSet for
 // RecursionError: a __repr__ that leads back here would otherwise run again at each level.
 inline std::string shown(PyObject* object) {
   const Owned text = Owned::steal(is_stack_at_its_end() ? nullptr : PyObject_Repr(object));
   if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) throw PythonErrorSet();
   const char* const utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  constexpr std::size_t kMost = 4000;  // bytes of a message
   if (utf8 != nullptr) {
-    std::string_view all(utf8);
-    if (all.size() <= kMost) return std::string(all);
-    while ((all[kMost] & 0xC0) == 0x80) all.remove_suffix(1);
-    return std::string(all.substr(0, kMost)) + "...";
+    constexpr std::size_t kMost = 4000;  // bytes
+    const std::string_view all(utf8);
+    const std::string_view kept = whole_characters(all, kMost);
+    return std::string(kept) + (kept.size() < all.size() ? "..." : "");
   }
   clear_or_report(PyExc_Exception,
                   object);  // the object cannot show itself, or is an int of thousands of digits

@@ -77,7 +77,20 @@ def test_None_alone_for_a_tensor_is_refused(define, x):
         with pytest.raises(RuntimeError, match=says):
             call()
     written = define("written(Tensor(a!) x) -> Tensor(a!)", CPU=lambda x: None)
-    assert written(x) is None or written(x) is x
+    assert written(x) is None  # a result that is an argument is left as it is
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_a_value_that_is_long_is_cut_between_characters(define, before):
+    op = define("op(int n) -> int", CPU=lambda n: n)
+    given = "a" * before + "\U0001d53c" * 2000
+    text = message_of(TypeError, op, given)
+    assert len(text.encode()) < 4500
+    (value,) = (line for line in text.splitlines() if line.startswith("Value: "))
+    assert value.endswith("\U0001d53c...") and "\ufffd" not in value
+    assert value.removeprefix("Value: '").removesuffix("...") == given[: len(value) - 11]
+    # What just fits is whole.
+    assert f"Value: {'b' * 3998!r}\n" in message_of(TypeError, op, "b" * 3998)
 
 
 def test_of_several_arguments_that_look_alike_none_is_blamed(plugin):
