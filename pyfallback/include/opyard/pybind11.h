@@ -82,11 +82,14 @@ inline void forgive_exception(PyObject* type) {
   if (!failed.matches(type)) throw failed;
 }
 
-// Ends a call that a C++ exception leaves. An exception of Python stands for that one meanwhile: a
-// warning beside it is said, and hides nothing if a filter makes an error of it.
+// Ends a call that a C++ exception leaves. Python's exception that is set is not lost, such as the
+// MemoryError beside "Could not allocate ..."; if none is set, one is meanwhile. So end_call() says
+// a warning, and gives up what a filter makes of it.
 inline void end_failed_call(const PythonTable& table, PythonScope& scope) noexcept {
-  PyErr_SetNone(PyExc_RuntimeError);
+  const bool none_is_set = PyErr_Occurred() == nullptr;
+  if (none_is_set) PyErr_SetNone(PyExc_RuntimeError);
   table.end_call(&table, &scope);
+  if (!none_is_set) return;
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* traceback = nullptr;
