@@ -79,7 +79,7 @@ class Renaming {
 
   PyObject* call() {
     if (has_all_ && has_dim_) refuse_twice(of(Known::Dim));
-    has_dim_ = has_dim_ || (!has_all_ && count_ > position_of_dim());
+    has_dim_ = has_dim_ || (count_ > 1 && !has_all_ && count_ > position_of_dim());
     choose_values_alone();
     if (!has_dim_ && has_all_ && is_numpys_ && is_needed()) flatten();
     if (keeps_ != nullptr && (has_dim_ || keeps_ != Py_False)) {
