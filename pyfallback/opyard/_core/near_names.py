@@ -1,4 +1,4 @@
-"""Near names: what is likely meant by a name that is not there, for error messages."""
+"""Suggestions for misspelt names, for error messages."""
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:

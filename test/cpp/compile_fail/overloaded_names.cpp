@@ -1,4 +1,4 @@
-// test/cpp/compile_fail/overloaded_names.cpp: kernels whose names are overloaded, as those of opyard's functions are.
+// test/cpp/compile_fail/overloaded_names.cpp: kernels whose names are overloaded.
 //
 // test_compile_fail.cpp lets a compiler read this file once for each case that must not compile;
 // case 0 is what must.

@@ -1,5 +1,5 @@
-// test_compile_fail.cpp: protects the compiler's errors for a kernel whose types no schema can express, or
-// whose name is overloaded. Suspect opyard/detail/registry/refusals.h.
+// test_compile_fail.cpp: compile errors of kernels whose types no schema can express, and of
+// kernels whose names are overloaded. Suspect opyard/detail/registry/refusals.h.
 //
 // The compiler reads compile_fail/kernels.cpp once. GCC names the line of that file before the
 // error it leads to, Clang after it; either way each sentence is found at the case's own line.

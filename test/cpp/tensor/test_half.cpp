@@ -30,7 +30,7 @@ struct Format<BFloat16> {
   static constexpr std::uint16_t infinity = 0x7f80;
 };
 
-// Of bits without a sign, up to infinity's: what would be the next power of two.
+// The number that bits without a sign stand for; infinity's stand for the next power of two.
 template <typename T>
 double value_of(std::uint16_t bits) {
   using F = Format<T>;

@@ -1,4 +1,4 @@
-// pybind11_extension.cpp: an extension module of pybind11 that has tensors and errors by opyard/pybind11.h.
+// pybind11_extension.cpp: an extension module made with opyard/pybind11.h.
 //
 // It is what a user's module is: it sees nothing of pyfallback/ but the public headers.
 // test_pybind11.py calls it.

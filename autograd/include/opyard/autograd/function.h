@@ -147,8 +147,8 @@ class OPYARD_API Function : public Counted {
     topological_number_ = next->topological_number_ + (next->topological_number_ != kHighest);
   }
 
-  mutable std::uint16_t seen_ =
-      0;  // owners that a garbage collector has met: detail/autograd/kept.h
+  // Owners that a garbage collector has met: see detail/autograd/kept.h.
+  mutable std::uint16_t seen_ = 0;
   std::uint32_t topological_number_ = 0;
   const std::uint64_t sequence_;
   Few<Edge, 2> edges_;

@@ -1,4 +1,4 @@
-// opyard/detail/autograd/kept.h: interpreter objects that only part of a graph keeps, for its collector.
+// opyard/detail/autograd/kept.h: interpreter objects that part of a graph alone keeps.
 //
 // A hook, a backward of Python, or an attribute of a saved tensor may lead back to what keeps it: a
 // cycle through C++. The interpreter's garbage collector follows it by asking each of its own

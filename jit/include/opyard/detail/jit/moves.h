@@ -1,4 +1,4 @@
-// opyard/detail/jit/moves.h: moving a node in its block without a change of what the graph computes.
+// opyard/detail/jit/moves.h: moves of a node in its block that change no result of the graph.
 //
 //   try_move_before(add, mul)    add is directly before mul afterwards, or nothing has changed
 //
