@@ -44,8 +44,9 @@ inline std::string_view whole_characters(std::string_view text, std::size_t most
   return text.substr(0, size);
 }
 
-// An object as repr() shows it, for messages, cut if it is long. May run Python code. Throws PythonErrorSet for
-// RecursionError: a __repr__ that leads back here would otherwise run again at each level.
+// An object as repr() shows it, for messages, cut if it is long. May run Python code. Throws
+// PythonErrorSet for RecursionError: a __repr__ that leads back here would otherwise run again at
+// each level.
 inline std::string shown(PyObject* object) {
   const Owned text = Owned::steal(is_stack_at_its_end() ? nullptr : PyObject_Repr(object));
   if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) throw PythonErrorSet();
