@@ -20,6 +20,7 @@
 #include "kernels/call_arguments.h"
 #include "kernels/results.h"
 #include "objects/tensor/tensor.h"
+#include "operators/kernel_notes.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
 #include "opyard/detail/base/small_vector.h"
@@ -90,10 +91,14 @@ Owned no_kwargs(Runtime& runtime) {
   PyObject** const first = plain ? all + 2 : all + 3;
   const auto count = std::size_t(std::end(all) - first);
   const HideKeySnapshot anew;
-  return require(runtime, in_python([&] {
-                   return call_function(plain ? function : bound.get(), first,
-                                        count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-                 }));
+  PyObject* const answer = in_python([&] {
+    return call_function(plain ? function : bound.get(), first,
+                         count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  });
+  if (__builtin_expect(answer == nullptr, 0)) {
+    note_failed_handler(asked.type, asked.is_mode, call.op);
+  }
+  return require(runtime, answer);
 }
 
 // [Cache] What was found out about the handler of a class is cached in the class, as a tuple under
@@ -344,7 +349,7 @@ void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
   const ViewedArguments viewed(op, values);
   const HandlerAnswer answer = counted.unless_raised([&] { return ask_all(call, classes); });
   stack.drop(values.size());
-  push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
+  push_results(runtime, {describe_handler, &answer, true}, op, answer.object.get(), stack);
   returned.put(stack);
   viewed.share(stack);
 }
@@ -527,7 +532,7 @@ namespace {
 
 Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& answer) {
   CallStack stack;
-  push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
+  push_results(runtime, {describe_handler, &answer, true}, op, answer.object.get(), stack);
   return Owned::steal(take_results(runtime, op, stack));
 }
 

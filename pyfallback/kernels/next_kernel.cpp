@@ -8,8 +8,8 @@
 #include "kernels/results.h"
 #include "objects/tensor/leak_check.h"
 #include "objects/values/key_set.h"
+#include "operators/kernel_notes.h"
 #include "operators/overload.h"
-#include "operators/own_recursion.h"
 #include "operators/packet.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/registry/next.h"
@@ -100,7 +100,7 @@ Owned next_kernel_overload(const NextKernel& kernel, const Operator& op) {
       return PyObject_Vectorcall(kernel.function, arguments.data(),
                                  by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
     });
-    const Owned result = require(runtime, noting_own_recursion(record, op, returned));
+    const Owned result = require(runtime, noting_failure(record, op, kernel.function, returned));
     stack.drop(values.size());
     const Returner returner{[](const void* who) {
                               return "the Python kernel " +

@@ -25,8 +25,8 @@
 #include "objects/tensor/leak_check.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/key_set.h"
+#include "operators/kernel_notes.h"
 #include "operators/overload.h"
-#include "operators/own_recursion.h"
 #include "operators/packet.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/schema/declared_writes.h"
@@ -88,12 +88,12 @@ template <bool fresh>
         arguments.add(wrap(runtime, Tensor(tensor)));
       }
     }
-    const Owned result = require(
-        runtime, noting_own_recursion(record, op, in_python([&] {
-                                        return call_function(kernel.function, arguments.data(),
-                                                             count | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                                             nullptr);
-                                      })));
+    const Owned result =
+        require(runtime, noting_failure(record, op, kernel.function, in_python([&] {
+                                          return call_function(
+                                              kernel.function, arguments.data(),
+                                              count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+                                        })));
     if constexpr (fresh) {
       return push_ruled_results(runtime, {describe_kernel, &record}, kernel.function,
                                 ResultRule::Fresh, op, result.get(), stack);
@@ -150,7 +150,7 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
     return call_function(function, arguments.data(), by_position | PY_VECTORCALL_ARGUMENTS_OFFSET,
                          names.get());
   });
-  if (returned == nullptr && record != nullptr) note_own_recursion(*record, op);
+  if (returned == nullptr && record != nullptr) note_failed_kernel(*record, op, function);
   const Owned result = require(runtime, returned);
   if (convention.rule != ResultRule::Any) {
     return push_ruled_results(runtime, returner, function, convention.rule, op, result.get(),

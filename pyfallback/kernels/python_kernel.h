@@ -36,7 +36,7 @@ void leave_for_trampoline(const Record& record, BoxedFunction run) noexcept;
 std::string name_of_function(PyObject* function);
 
 // Calls a function with the arguments on the stack, which its results replace. With the GIL held.
-// `record` is that of the kernel whose function it is, or null: see operators/own_recursion.h.
+// `record` is that of the kernel whose function it is, or null: see operators/kernel_notes.h.
 void call_python_function(Runtime& runtime, PyObject* function, KernelConvention convention,
                           const Returner& returner, const Operator& op, DispatchKeySet keys,
                           Stack& stack, const Record* record = nullptr);

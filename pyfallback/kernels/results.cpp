@@ -35,10 +35,11 @@ namespace {
                    op.declaration()));
 }
 
-// None for the only result, a Tensor that is none of the arguments: a function without `return`.
+// None for the only result, a Tensor: a function without `return`.
 // Where there are several results, None is one that was not wanted, such as a gradient.
-bool is_forgotten(const Argument& result, PyObject* object) {
-  return object == Py_None && result.type->kind() == TypeKind::Tensor && !result.is_write();
+bool is_forgotten(const Returner& returner, const Argument& result, PyObject* object) {
+  return object == Py_None && result.type->kind() == TypeKind::Tensor &&
+         !(returner.returns_arguments && result.is_write());
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ void push_results(Runtime& runtime, const Returner& returner, const Operator& op
     stack.push(std::move(value));
   };
   if (results.size() == 1) {
-    if (is_forgotten(results[0], object)) {
+    if (is_forgotten(returner, results[0], object)) {
       refuse_result(returner, op, 0, object,
                     " (is a return statement missing? A result that may be None is a 'Tensor?')");
     }

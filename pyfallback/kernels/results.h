@@ -19,6 +19,9 @@ namespace opyard::python {
 struct Returner {
   std::string (*describe)(const void* who);  // "the Python kernel registered at demo.py:12"
   const void* who;
+  // Its results that are arguments are those, whatever it returned for them: of a handler, see
+  // kernels/aliased_results.h.
+  bool returns_arguments = false;
 
   std::string text() const { return describe(who); }
 };

@@ -17,7 +17,7 @@
 #include "objects/convert/wrapper_sizes.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
-#include "operators/own_recursion.h"
+#include "operators/kernel_notes.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/exit.h"
 #include "opyard/detail/registry/gradient_slot.h"
@@ -375,8 +375,8 @@ void DirectCall::learn(const Record& record) const {
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
   DeclaredWrites counted;
   if (__builtin_expect(writes_, 0)) add_writes(counted, args, count, names);
-  Owned result = checked(noting_own_recursion(
-      record, op_,
+  Owned result = checked(noting_failure(
+      record, op_, kernel.function,
       in_python([&] { return python::call_function(kernel.function, args, flags, names); })));
   if (__builtin_expect(result_is_ready(runtime, result.get()), 1)) return result.release();
   return runtime.python_kernel_calls->convert_results(runtime, record, op_, result.get()).release();
@@ -394,8 +394,8 @@ void DirectCall::learn(const Record& record) const {
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
   DeclaredWrites counted;
   if (__builtin_expect(writes_, 0)) add_writes(counted, args, count, names);
-  Owned result = checked(noting_own_recursion(
-      record, op_,
+  Owned result = checked(noting_failure(
+      record, op_, kernel.function,
       in_python([&] { return python::call_function(kernel.function, args, flags, names); })));
   // One new tensor, as most give, needs no more than a look at the memory. Without this such calls
   // cost 3 ns more.

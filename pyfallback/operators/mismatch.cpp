@@ -181,13 +181,10 @@ std::string CallPlan::advice_for_name(std::string_view name) const {
         return fmt::format("\n'{}' is called '{}' here.", theirs, ours);
     }
   }
-  for (const Parameter& parameter : parameters_) {
-    const std::string& known = parameter.argument->name;
-    if (detail::same_letters(name, known) || (name.size() > 2 && detail::one_slip(name, known))) {
-      return fmt::format("\n'{}' may be meant.", known);
-    }
-  }
-  return "";
+  std::vector<std::string_view> known;
+  for (const Parameter& parameter : parameters_) known.push_back(parameter.argument->name);
+  const std::string_view meant = detail::near_name(name, known);
+  return meant.empty() ? "" : fmt::format("\n'{}' may be meant.", meant);
 }
 
 std::string CallPlan::advice_for_names(PyObject* names) const {

@@ -1,6 +1,7 @@
 // operators/packet.cpp: overload resolution of a packet.
 #include "operators/packet.h"
 
+#include <fmt/format.h>
 #include <structmember.h>
 
 #include <optional>
@@ -11,6 +12,7 @@
 #include "operators/no_overload.h"
 #include "operators/overload.h"
 #include "opyard/detail/base/small_vector.h"
+#include "opyard/detail/text/near_names.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/choose_overload.h"
@@ -230,16 +232,25 @@ bool is_dunder(PyObject* name) noexcept {
          PyUnicode_READ_CHAR(name, length - 2) == '_';
 }
 
-// What to say of an overload that is not defined and has kernels, else "".
-std::string kernels_alone(const PacketObject& packet, PyObject* overload) {
+// What to say of a name that no overload has: that it has kernels, or which is like it; else "".
+std::string advice_for_overload(const PacketObject& packet, PyObject* attributes,
+                                PyObject* overload) {
   Py_ssize_t length = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(overload, &length);
   if (text == nullptr) return "";  // the error that is raised takes the place of this one
   OperatorName name{*packet.name, std::string(text, std::size_t(length))};
+  std::vector<std::string_view> known;
+  PyObject* key = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(attributes, &at, &key, nullptr) != 0;) {
+    known.push_back(require_text(key, "an overload's name"));
+  }
+  const std::string_view meant = detail::near_name(name.overload, known);
   if (name.overload == "default") name.overload.clear();
-  if (!inspect::has_kernel(name)) return "";
-  return ": kernels are registered for " + to_string(name) +
-         ", but no definition; is a define() missing, or the library that has it?";
+  if (inspect::has_kernel(name)) {
+    return ": kernels are registered for " + to_string(name) +
+           ", but no definition; is a define() missing, or the library that has it?";
+  }
+  return meant.empty() ? "" : fmt::format("; '{}' may be meant", meant);
 }
 
 // Overloads first: packet.default, packet.Tensor; then what every object has.
@@ -264,7 +275,8 @@ PyObject* packet_attribute(PyObject* self, PyObject* name) {
     PyObject* const found = PyObject_GenericGetAttr(self, name);
     if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
       PyErr_Format(PyExc_AttributeError, "The underlying op of '%s' has no overload name '%U'%s",
-                   packet_path(packet).c_str(), name, kernels_alone(packet, name).c_str());
+                   packet_path(packet).c_str(), name,
+                   advice_for_overload(packet, attributes.get(), name).c_str());
     }
     return found;
   });

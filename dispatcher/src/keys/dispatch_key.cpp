@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 
 #include "keys/names.h"
+#include "opyard/detail/text/near_names.h"
 
 namespace opyard {
 namespace {
@@ -85,17 +85,15 @@ std::string to_string(Backend backend) {
 
 namespace {
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 [[noreturn]] void refuse_name(std::string_view name) {
-  for (const KeyName& entry : detail::key_names()) {
-    if (in_lower_case(entry.name) != in_lower_case(name)) continue;
+  std::vector<std::string_view> known;
+  for (const KeyName& entry : detail::key_names()) known.push_back(entry.name);
+  // A slip away from "GPU" is "CPU".
+  constexpr std::size_t kShortest = 5;
+  const std::string_view meant = detail::near_name(name, known, kShortest);
+  if (!meant.empty()) {
     fail(ErrorKind::NotFound,
-         fmt::format("could not parse dispatch key: {}. Did you mean {}?", name, entry.name));
+         fmt::format("could not parse dispatch key: {}. Did you mean {}?", name, meant));
   }
   fail(ErrorKind::NotFound,
        fmt::format(

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "opyard/tensor/dtype.h"
+
 namespace opyard {
 namespace {
 
@@ -51,6 +53,11 @@ Device parse_device(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::optional<Backend> backend = find_backend(text.substr(0, colon));
   if (!backend) {
+    if (find_dtype(text)) {
+      fail(ErrorKind::BadValue,
+           fmt::format("'{0}' names no device but a dtype; in Python that is given as opyard.{0}",
+                       text));
+    }
     std::string names;
     for (int i = 0; i < kBackendCount; ++i) {
       if (has_no_name(Backend(i))) continue;

@@ -22,4 +22,16 @@ bool one_slip(std::string_view a, std::string_view b) {
          a.substr(same + 2) == b.substr(same + 2);
 }
 
+std::string_view near_name(std::string_view name, std::span<const std::string_view> known,
+                           std::size_t shortest) {
+  for (const std::string_view each : known) {
+    if (same_letters(name, each)) return each;
+  }
+  if (name.size() < shortest) return {};
+  for (const std::string_view each : known) {
+    if (one_slip(name, each)) return each;
+  }
+  return {};
+}
+
 }  // namespace opyard::detail

@@ -9,6 +9,7 @@
 #include "ir/node_rules.h"
 #include "ir/written_call.h"
 #include "opyard/detail/jit/load_operator.h"
+#include "opyard/detail/text/near_names.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/choose_overload.h"
@@ -157,7 +158,11 @@ std::string list_types(const GivenTypes& types) {
                                               const std::vector<Callee>& candidates) {
   std::string text;
   if (candidates.empty() && is_known_operator(name)) {
+    const std::vector<std::string> overloads = inspect::overloads(name);
+    const std::string_view meant = opyard::detail::near_name(
+        overload, std::vector<std::string_view>(overloads.begin(), overloads.end()));
     text = fmt::format("operator '{}' has no overload '{}'", name, overload);
+    if (!meant.empty()) text += fmt::format("; '{}' may be meant", meant);
   } else if (candidates.empty()) {
     text = fmt::format("there is no operator '{}'{}", name, detail::where_it_may_be(name));
   } else {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "opyard/detail/text/literal.h"
+#include "opyard/detail/text/near_names.h"
 #include "text/graph_language.h"
 
 namespace opyard::jit {
@@ -11,6 +12,13 @@ namespace {
 constexpr std::string_view kTypeSymbols[] = {"::", "->", "(", ")", "[", "]", "{",
                                              "}",  ",",  "=", ":", "?", "*", "-",
                                              "+",  ".",  "^", "<", ">", "/", "!"};
+
+// Of all but compounds, element types and what TorchScript alone prints.
+constexpr std::string_view kBaseNames[] = {
+#define OPYARD_BASE_TYPE(kind, text, ...) text,
+#include "opyard/schema/types.def"
+#undef OPYARD_BASE_TYPE
+};
 
 TypePtr find_base(std::string_view name) {
 #define OPYARD_BASE_TYPE(kind, text, ...) \
@@ -165,7 +173,10 @@ TypePtr parse_simple(Cursor& cursor, std::size_t depth) {
   if (const auto dtype = find_element_name(first.text)) return parse_tensor(cursor, dtype);
   const TypePtr base = find_base(first.text);
   if (base == nullptr) {
-    cursor.fail_at(first.span(), fmt::format("there is no type {}", describe(first)));
+    const std::string_view meant = opyard::detail::near_name(first.text, kBaseNames);
+    cursor.fail_at(first.span(),
+                   fmt::format("there is no type {}{}", describe(first),
+                               meant.empty() ? "" : fmt::format("; '{}' may be meant", meant)));
   }
   cursor.take();
   return base;

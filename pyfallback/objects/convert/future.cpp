@@ -21,6 +21,7 @@
 #include "opyard/value/future_collect.h"
 #include "runtime/gil.h"
 #include "runtime/hooks.h"
+#include "runtime/keywords.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -126,8 +127,7 @@ PyObject* make_future(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"devices", nullptr};
     PyObject* devices = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Future", const_cast<char**>(names),
-                                    &devices) == 0) {
+    if (!parse_keywords(args, kwargs, "|O:Future", names, &devices)) {
       throw PythonErrorSet();
     }
     Runtime& runtime = runtime_of(type);

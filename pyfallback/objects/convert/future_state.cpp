@@ -18,6 +18,7 @@
 #include "opyard/schema/future_type.h"
 #include "runtime/gil.h"
 #include "runtime/hooks.h"
+#include "runtime/keywords.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -137,8 +138,7 @@ PyObject* wait(PyObject* self, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&] {
     static const char* const names[] = {"timeout", nullptr};
     PyObject* given = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|O:wait", const_cast<char**>(names), &given) ==
-        0) {
+    if (!parse_keywords(args, kwargs, "|O:wait", names, &given)) {
       throw PythonErrorSet();
     }
     const std::optional<Duration> timeout = to_timeout(given);

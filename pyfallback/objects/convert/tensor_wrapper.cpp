@@ -18,6 +18,7 @@
 #include "opyard/value/cast.h"
 #include "opyard/value/sym_tensor.h"
 #include "runtime/hooks.h"
+#include "runtime/keywords.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -56,11 +57,10 @@ GivenMetadata parse(PyObject* args, PyObject* kwargs) {
                                       "dispatch_layout",
                                       nullptr};
   GivenMetadata given;
-  if (PyArg_ParseTupleAndKeywords(
-          args, kwargs, "OO|$OOOOOOpOpp:make_wrapper_subclass", const_cast<char**>(names),
-          &given.cls, &given.size, &given.strides, &given.storage_offset, &given.memory_format,
-          &given.dtype, &given.layout, &given.device, &given.requires_grad, &given.policy,
-          &given.dispatch_device, &given.dispatch_layout) == 0) {
+  if (!parse_keywords(args, kwargs, "OO|$OOOOOOpOpp:make_wrapper_subclass", names, &given.cls,
+                      &given.size, &given.strides, &given.storage_offset, &given.memory_format,
+                      &given.dtype, &given.layout, &given.device, &given.requires_grad,
+                      &given.policy, &given.dispatch_device, &given.dispatch_layout)) {
     throw PythonErrorSet();
   }
   return given;

@@ -17,6 +17,7 @@
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/look_up.h"
 #include "runtime/hooks.h"
+#include "runtime/keywords.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -300,8 +301,8 @@ PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
     PyObject* dtype = Py_None;
     PyObject* device = Py_None;
     int requires_grad = 0;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOp:tensor", const_cast<char**>(names), &data,
-                                    &dtype, &device, &requires_grad) == 0) {
+    if (!parse_keywords(args, kwargs, "O|$OOp:tensor", names, &data, &dtype, &device,
+                        &requires_grad)) {
       return nullptr;
     }
     Runtime& runtime = runtime_of_module(module);

@@ -11,6 +11,7 @@
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
 #include "opyard/detail/python/clear.h"
+#include "runtime/keywords.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -108,9 +109,8 @@ PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
     ExportRequest request;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names),
-                                    &request.stream, &request.max_version, &request.device,
-                                    &request.copy) == 0) {
+    if (!parse_keywords(args, kwargs, "|$OOOO:__dlpack__", names, &request.stream,
+                        &request.max_version, &request.device, &request.copy)) {
       return nullptr;
     }
     note_read(self, "__dlpack__()");

@@ -15,6 +15,7 @@
 #include "opyard/thread/modes.h"
 #include "opyard/value/sym_tensor.h"
 #include "runtime/hooks.h"
+#include "runtime/keywords.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -25,7 +26,7 @@ namespace {
 PyObject* parse_dim(PyObject* args, PyObject* kwargs, const char* format) {
   static const char* const names[] = {"dim", nullptr};
   PyObject* dim = Py_None;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &dim) == 0) {
+  if (!parse_keywords(args, kwargs, format, names, &dim)) {
     throw PythonErrorSet();
   }
   return dim;
@@ -227,8 +228,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* const names[] = {"dtype", "copy", nullptr};
     PyObject* dtype = Py_None;
     PyObject* copy = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names),
-                                    &dtype, &copy) == 0) {
+    if (!parse_keywords(args, kwargs, "|OO:__array__", names, &dtype, &copy)) {
       return nullptr;
     }
     if (copy == Py_False && is_wrapper(self)) {
@@ -276,8 +276,7 @@ PyObject* array_namespace(PyObject* self, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"api_version", nullptr};
     PyObject* version = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:__array_namespace__",
-                                    const_cast<char**>(names), &version) == 0) {
+    if (!parse_keywords(args, kwargs, "|$O:__array_namespace__", names, &version)) {
       return nullptr;
     }
     return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::array_namespace),

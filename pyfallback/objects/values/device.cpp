@@ -1,6 +1,7 @@
 // objects/values/device.cpp: opyard.device, a place as a value: equal texts are equal devices.
 #include "objects/values/dtype.h"
 #include "objects/values/integer.h"
+#include "runtime/keywords.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
 
@@ -45,8 +46,7 @@ PyObject* make_device(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     static const char* const names[] = {"type", "index", nullptr};
     PyObject* place = nullptr;
     PyObject* index = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &place,
-                                    &index) == 0) {
+    if (!parse_keywords(args, kwargs, "O|O:device", names, &place, &index)) {
       return nullptr;
     }
     Runtime& runtime = runtime_of(type);

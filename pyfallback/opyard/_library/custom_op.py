@@ -27,6 +27,7 @@ from .annotations import adapted
 from .contract import Contract, has_tensor, written_arguments
 from .custom_schema import documentation, require_name, result_rule, schema_text
 from .definitions import definition_named, definitions
+from .kernel_signature import require_fit
 from .library import Library, _provenance
 from .shortcuts import device_key, namespace_of, require_callable, set_effect
 
@@ -156,6 +157,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
 
         def register(fn: Callable) -> Callable:
             require_callable("register_kernel", self._name, fn)
+            require_fit(self._name, fn, 0)
             self._require_live()
             _ops.note(functools.partial(self._put_back, dict(self._fns), self._fake))
             self._register(devices, fn)
@@ -223,6 +225,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
             from .fake import with_context
 
             require_callable("register_fake", self._name, fn)
+            require_fit(self._name, fn, 0)
             self._require_live()
             known = {"inplace": "its first argument", "out": "what it writes to"}
             for tag in self._tags:
@@ -536,6 +539,7 @@ def custom_op(
         text = schema_text(name, fn, mutates_args, schema, contract)
         made = CustomOpDef(name, fn, text, tag_names, check_aliasing, _provenance())
         try:
+            require_fit(name, fn, 0, str(made._schema))
             devices = made._devices(device_types)
         except BaseException:
             made._kernels._destroy()

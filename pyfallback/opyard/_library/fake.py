@@ -16,6 +16,7 @@ from .. import _C
 from .._core.queries import provenance
 from .._tensor.symbolic import SymInt
 from .definitions import definition_of
+from .kernel_signature import require_fit
 from .library import _outer_frame
 
 _running = threading.local()
@@ -210,6 +211,8 @@ def register_fake(
         definition = definition_of(operator)
         if definition is not None and lib is None:
             return definition.register_fake(fn)
+        if lib is None or not lib._is_reloading:
+            require_fit(name, fn, 0)
         # What custom_op() puts at Meta while there is no fake kernel may be covered.
         override = allow_override or (definition is not None and definition._fake is None)
         site = None if lib is not None else site_in_run(_outer_frame(), ("fake kernel", name))

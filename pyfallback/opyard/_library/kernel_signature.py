@@ -15,26 +15,34 @@ from .._core import ops as _ops
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 
 
-def require_fit(name: str, fn: "Callable[..., Any] | None", leading: int) -> None:
+def require_fit(
+    name: str, fn: "Callable[..., Any] | None", leading: int, declaration: str = ""
+) -> None:
     """Raises TypeError if no call of the operator "ns::name.overload" can be given to `fn`.
 
-    `leading` is the number of arguments before those of the operator: a key set, a call_next. An
-    operator that is not defined yet, and a `fn` of another kind, are not looked at.
+    `leading` is the number of arguments before those of the operator: a key set, a call_next. The
+    declaration is that of the operator unless it is given. An operator that is not defined yet, and
+    a `fn` of another kind, are not looked at.
     """
     if isinstance(fn, MethodType):
         fn, leading = fn.__func__, leading + 1
     if not isinstance(fn, FunctionType):
         return
-    base, _, overload = name.partition(".")
-    if overload not in _C.overloads(base):
-        return
-    try:
-        declaration = getattr(_ops.packet_of(base), overload or "default").declaration
-    except (AttributeError, RuntimeError):
-        return  # another thread has taken it back meanwhile
-    why = _mismatch(list(_arguments(declaration)), fn, leading)
+    declaration = declaration or _declaration_of(name)
+    why = declaration and _mismatch(list(_arguments(declaration)), fn, leading)
     if why:
         raise TypeError(f"{name}: the kernel {why}; the schema is {declaration}")
+
+
+def _declaration_of(name: str) -> str:
+    """Of an operator; "" if it is not defined."""
+    base, _, overload = name.partition(".")
+    if overload not in _C.overloads(base):
+        return ""
+    try:
+        return getattr(_ops.packet_of(base), overload or "default").declaration
+    except (AttributeError, RuntimeError):
+        return ""  # another thread has taken it back meanwhile
 
 
 class _Argument(NamedTuple):

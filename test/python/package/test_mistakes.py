@@ -13,7 +13,7 @@ import pytest
 
 import opyard
 from opyard import autograd, jit, nn, ops, optim
-from opyard.library import Library, override
+from opyard.library import Library, custom_op, override, register_fake
 
 pytestmark = pytest.mark.once
 
@@ -74,6 +74,17 @@ NAMES = [
 
 KEYWORDS = [
     (
+        lambda: opyard.tensor([1.0], requiers_grad=True),
+        TypeError,
+        "tensor() has no argument 'requiers_grad'; 'requires_grad' may be meant. Its arguments are: "
+        "data, dtype, device, requires_grad",
+    ),
+    (
+        lambda: opyard.futures.Future(device="cpu"),
+        TypeError,
+        "Future() has no argument 'device'; 'devices' may be meant. Its arguments are: devices",
+    ),
+    (
         lambda: optim.SGD([x], learning_rate=0.1),
         TypeError,
         "SGD has no argument 'learning_rate'; 'lr' may be meant. Its arguments are: params, lr, "
@@ -93,6 +104,20 @@ KEYWORDS = [
 ]
 
 KERNELS = [
+    (
+        lambda: custom_op("mistakes::c", schema="(Tensor x, int n) -> Tensor", mutates_args=())(
+            lambda x: x
+        ),
+        TypeError,
+        "mistakes::c: the kernel takes 1 argument of the operator, and a call gives it at least 2; "
+        "the schema is mistakes::c(Tensor x, int n) -> Tensor",
+    ),
+    (
+        lambda: register_fake("aten::relu", lambda x, y: x, allow_override=True),
+        TypeError,
+        "aten::relu: the kernel needs 2 arguments of the operator, and a call gives it at most 1; "
+        "the schema is aten::relu(Tensor self) -> Tensor",
+    ),
     (
         lambda: implement(lambda: x),
         TypeError,
@@ -257,7 +282,7 @@ LOOK_UPS = [
     (
         lambda: ops.aten.add.Tensr,
         AttributeError,
-        "The underlying op of 'aten.add' has no overload name 'Tensr'",
+        "The underlying op of 'aten.add' has no overload name 'Tensr'; 'Tensor' may be meant",
     ),
     (
         lambda: ops.fastboxes.nms,
@@ -302,13 +327,23 @@ LOOK_UPS = [
         "has named",
     ),
     (
+        lambda: override("aten::relu", "AutogradCPP", len).remove(),
+        LookupError,
+        "could not parse dispatch key: AutogradCPP. Did you mean AutogradCPU?",
+    ),
+    (
         lambda: jit.parse_ir("graph(%x : Tensr):\n  return (%x)"),
         ValueError,
-        "1:12: there is no type 'Tensr'\ngraph(%x : Tensr):\n           ^~~~~",
+        "1:12: there is no type 'Tensr'; 'Tensor' may be meant\ngraph(%x : Tensr):\n           ^~~~~",
     ),
 ]
 
 VALUES = [
+    (
+        lambda: opyard.device("float32"),
+        ValueError,
+        "'float32' names no device but a dtype; in Python that is given as opyard.float32",
+    ),
     (
         lambda: x.sum(5),
         IndexError,

@@ -3,6 +3,7 @@
 // Depends on: base/export.h.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "opyard/base/export.h"
@@ -15,5 +16,11 @@ OPYARD_API bool same_letters(std::string_view a, std::string_view b);
 // Whether one character was changed, left out, added, or changed places with its neighbour. False
 // for equal names.
 OPYARD_API bool one_slip(std::string_view a, std::string_view b);
+
+// The first that is equal but for upper and lower case, else the first that is one slip away from a
+// name of so many characters at least; empty if there is none.
+OPYARD_API std::string_view near_name(std::string_view name,
+                                      std::span<const std::string_view> known,
+                                      std::size_t shortest = 3);
 
 }  // namespace opyard::detail

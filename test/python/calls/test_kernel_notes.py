@@ -1,6 +1,6 @@
-"""test_own_recursion.py: a kernel in Python that calls its own operator without end.
+"""test_kernel_notes.py: notes on exceptions of kernels and handlers in Python.
 
-Suspect operators/own_recursion.cpp.
+Suspect operators/kernel_notes.cpp.
 """
 
 import os
@@ -97,3 +97,58 @@ def test_one_exception_that_is_raised_again_is_not_called_so(define, x):
     op = define("op(Tensor x) -> Tensor", CPU=kernel)
     for _ in range(3):
         assert notes_of(lambda: op(x)) == []
+
+
+class Again(opyard.Tensor):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return op(*args, **kwargs or {})
+
+
+def test_a_class_that_calls_its_operator_is_told_what_goes_on_below(x):
+    tensor = opyard.Tensor.make_subclass(Again, x)
+    (note,) = notes_of(lambda: tensor.sum())
+    assert note.startswith(
+        f"aten::sum: __opyard_dispatch__ of the class {Again.__name__} calls aten::sum, and so "
+        "itself, without end; super().__opyard_dispatch__(op, types, args, kwargs) goes on below it"
+    )
+
+
+def test_a_mode_that_enters_itself_again_is_told_that_it_is_off(x):
+    class Twice(opyard.dispatch.DispatchMode):
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            with self:
+                return op(*args, **kwargs or {})
+
+    with Twice():
+        (note,) = notes_of(lambda: x + 1)
+    assert " of the mode " in note and note.endswith("the mode is off, unless it is entered again")
+
+
+def test_where_no_other_kernel_is_nothing_below_is_advised(define, x):
+    op = define("alone(Tensor x) -> Tensor", CPU=lambda x: op(x))
+    (note,) = notes_of(lambda: op(x))
+    assert note.endswith("without end; there is no other kernel of it at CPU to call")
+
+
+def test_of_a_call_that_a_kernel_does_not_take_the_operator_is_named(define, x):
+    op = define("op(Tensor x, int n=3, *, int m=4) -> Tensor", CPU=lambda x, n: x * n)
+    name = op.default.name()
+    assert op(x, 2).tolist() == [2.0]
+    for call in (lambda: op(x), lambda: op(x, 3), lambda: op(x, 2, m=5)):
+        with pytest.raises(TypeError) as caught:
+            call()
+        (note,) = caught.value.__notes__
+        assert note.startswith(f"{name}: the Python kernel registered at ")
+        assert "arguments that equal their default are left out" in note
+        assert note.endswith(f"Declaration: {op.default.declaration}")
+
+
+def test_a_type_error_of_the_kernel_itself_has_no_such_note(define, x):
+    def kernel(x, n=3):
+        return len(n)
+
+    op = define("op(Tensor x, int n=3) -> Tensor", CPU=kernel)
+    with pytest.raises(TypeError, match="has no len") as caught:
+        op(x)
+    assert not hasattr(caught.value, "__notes__")
