@@ -19,6 +19,11 @@ namespace {
 constexpr std::string_view kCut = "...";
 
 // As messages name it: a class called Tensor with its module, since ours is called so, too.
+// Of a sentence of someone else's, which is part of one here.
+std::string_view without_last_point(std::string_view text) {
+  return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+}
+
 std::string type_name_of(PyObject* object) {
   const char* const name = Py_TYPE(object)->tp_name;
   if (std::string_view(name) != "Tensor") return name;
@@ -91,7 +96,8 @@ std::string CallPlan::reason(const ArgumentMismatch& mismatch, PyObject* names,
       return fmt::format(
           "{}() cannot take what was given for argument '{}', a value of type '{}': "
           "{}.",
-          op_.name().name, blamed(mismatch), type_name_of(mismatch.given), mismatch.details);
+          op_.name().name, blamed(mismatch), type_name_of(mismatch.given),
+          without_last_point(mismatch.details));
     case ArgumentMismatch::Kind::Names:
       return reason_of_names(mismatch.position, names);
   }
@@ -224,7 +230,7 @@ void CallPlan::refuse_array(const RefusedArray& refused, const ArgumentMismatch&
                   "Position: {}\nDeclaration: {}",
                   op_.name().name, parameters_[mismatch.position].argument->name, refused.place,
                   refused.type.empty() ? type_name_of(mismatch.given) : refused.type,
-                  refused.what(), mismatch.position, op_.declaration()));
+                  without_last_point(refused.what()), mismatch.position, op_.declaration()));
 }
 
 void CallPlan::refuse(ErrorKind kind, std::string text) const {

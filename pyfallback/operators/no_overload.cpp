@@ -15,6 +15,7 @@
 
 #include "objects/values/integer.h"
 #include "operators/overload.h"
+#include "opyard/schema/choose_overload.h"
 
 namespace opyard::python {
 namespace {
@@ -42,9 +43,15 @@ std::size_t fitted(const Candidate& candidate, const GivenArguments& given) {
   return std::min(mismatch.position, by_position);
 }
 
+// Whether a value that is no tensor was given for the dimensions, which is likelier than for another
+// operand.
+bool is_for_dimensions(const Candidate& each) {
+  return is_of_value(each.mismatch) && each.plan.blamed(each.mismatch) == "dim";
+}
+
 // The one that has most of the names that were given, then that most arguments by position fit;
-// among equals one of which something more is known to say, then one for which enough arguments
-// were given, then the first.
+// among equals one that takes so many by position, then that for dimensions, then one of which
+// something more is known to say, then one for which enough arguments were given, then the first.
 Candidate likeliest(std::span<const Candidate> candidates, const GivenArguments& given) {
   const std::size_t count = std::size_t(given.count + given.named());
   const auto rank = [&](const Candidate& each) {
@@ -52,8 +59,9 @@ Candidate likeliest(std::span<const Candidate> candidates, const GivenArguments&
         each.mismatch.kind == ArgumentMismatch::Kind::Range ||
         (is_of_value(each.mismatch) ? each.mismatch.has_details()
                                     : !each.plan.advice(each.mismatch, given.names).empty());
-    return std::tuple(each.plan.count_known(given.names), fitted(each, given), has_more,
-                      each.plan.takes_no_fewer_than(count));
+    return std::tuple(each.plan.count_known(given.names), fitted(each, given),
+                      each.mismatch.kind != ArgumentMismatch::Kind::TooMany,
+                      is_for_dimensions(each), has_more, each.plan.takes_no_fewer_than(count));
   };
   const Candidate* best = &candidates.front();
   for (const Candidate& each : candidates) {
@@ -79,14 +87,9 @@ std::string wanted_types(std::span<const Candidate> candidates, const Candidate&
 std::string names_of_others(std::span<const Candidate> candidates, const Candidate& best) {
   std::vector<std::string> names;
   for (const Candidate& each : candidates) {
-    if (&each.plan == &best.plan) continue;
-    const std::string& overload = each.plan.op().name().overload;
-    names.push_back(overload.empty() ? "default" : overload);
+    if (&each.plan != &best.plan) names.push_back(each.plan.op().name().overload);
   }
-  const std::string last = std::move(names.back());
-  names.pop_back();
-  return names.empty() ? fmt::format("the other is {}", last)
-                       : fmt::format("the others are {} and {}", fmt::join(names, ", "), last);
+  return list_other_overloads(std::move(names));
 }
 
 }  // namespace

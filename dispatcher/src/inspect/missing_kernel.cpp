@@ -48,6 +48,26 @@ void check_table(const Operator& op) {
   if (Registry::instance().find(op.name()) == &op) inspect::check_invariants(op.name());
 }
 
+// The first argument of a call that could have brought keys, and is no tensor; mostly empty.
+std::string missing_tensor_of(const Operator& op, Stack& stack) {
+  const std::vector<Argument>& arguments = op.schema().arguments;
+  if (stack.size() < arguments.size()) return "";
+  const std::span<const Value> values = stack.top(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Value& value = values[i];
+    if (arguments[i].type->kind() == TypeKind::Tensor) {
+      const bool is_there = value.is_tensor() && value.tensor_unchecked().defined();
+      if (!is_there)
+        return fmt::format(" Argument '{}' is None; pass a tensor.", arguments[i].name);
+    } else if (value.is_list() && value.items_unchecked().empty() &&
+               arguments[i].type->kind() == TypeKind::List &&
+               arguments[i].type->element().kind() == TypeKind::Tensor) {
+      return fmt::format(" Argument '{}' is empty; pass a tensor in it.", arguments[i].name);
+    }
+  }
+  return "";
+}
+
 void refuse_missing(const Operator& op, DispatchKeySet keys, Stack& stack) {
   check_table(op);
   const DispatchKey key = keys.highest();
@@ -62,6 +82,7 @@ void refuse_missing(const Operator& op, DispatchKeySet keys, Stack& stack) {
     sentence +=
         " was called without a tensor that carries dispatch keys, and it has no kernel for "
         "calls without one.";
+    sentence += missing_tensor_of(op, stack);
   }
   if (const auto reporter = inspect::missing_kernel_reporter(op)) {
     reporter->report(op, key);

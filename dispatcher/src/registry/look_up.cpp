@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "opyard/detail/registry/finder.h"
+#include "opyard/detail/text/near_names.h"
 #include "opyard/schema/parse.h"
 #include "registry/state.h"
 
@@ -36,12 +37,32 @@ namespace {
 std::atomic<OperatorFinder> operator_finder{nullptr};
 thread_local bool is_finding = false;
 
-// What has the operators that everyone knows, for programs that load their libraries themselves.
-const char* where_it_is(const OperatorName& name) {
-  if (name.name_space() != "aten" && name.name_space() != "opyard") return "";
-  return " The operators of aten and opyard are in opyard_kernels.so, which load_library() loads; "
-         "in Python "
-         "opyard.ops.aten does.";
+// The names of the operators that begin so, without overloads, in order.
+std::vector<std::string> defined_in(std::string_view space) {
+  const RegistryAccess::State& state = RegistryAccess::state();
+  const std::lock_guard lock(state.mutex);
+  std::vector<std::string> found;
+  for (auto at = state.entries.lower_bound(OperatorName{std::string(space), ""});
+       at != state.entries.end() && at->first.name.starts_with(space); ++at) {
+    const std::string& name = at->first.name;
+    if (at->second->definition && (found.empty() || found.back() != name)) found.push_back(name);
+  }
+  return found;
+}
+
+// What to do about an operator that is not defined.
+std::string advice_for(const OperatorName& name) {
+  const std::string meant = near_operator(name.name);
+  if (!meant.empty()) return fmt::format(" '{}' may be meant.", meant);
+  std::string advice = " Is the library that defines it loaded? load_library() loads one.";
+  const std::string_view space = name.name_space();
+  // For programs that load their libraries themselves.
+  if ((space == "aten" || space == "opyard") && !has_operators_of(space)) {
+    advice +=
+        " The operators of aten and opyard are in opyard_kernels.so, which load_library() loads; "
+        "in Python opyard.ops.aten does.";
+  }
+  return advice;
 }
 
 }  // namespace
@@ -65,6 +86,23 @@ bool load_operators(std::string_view name) {
   return true;
 }
 
+std::string near_operator(std::string_view name) {
+  const std::size_t colons = name.find("::");
+  if (colons == std::string_view::npos) return "";
+  const std::string_view space = name.substr(0, colons + 2);
+  const std::vector<std::string> defined = defined_in(space);
+  std::vector<std::string_view> known;
+  for (const std::string& each : defined) {
+    known.push_back(std::string_view(each).substr(space.size()));
+  }
+  const std::string_view meant = detail::near_name(name.substr(space.size()), known);
+  return meant.empty() ? "" : std::string(space) + std::string(meant);
+}
+
+bool has_operators_of(std::string_view name_space) {
+  return !defined_in(std::string(name_space) + "::").empty();
+}
+
 const Operator& Registry::require(const OperatorName& name) const {
   if (const Operator* const found = find(name)) return *found;
   if (load_operators(name.name)) {
@@ -77,13 +115,11 @@ const Operator& Registry::require(const OperatorName& name) const {
     if (entry != nullptr && entry->op != nullptr) return *entry->op;
     has_kernels = entry != nullptr && entry->exists();
   }
-  fail(
-      ErrorKind::NotFound,
-      fmt::format("Could not find schema for {}.{}{}", to_string(name),
-                  has_kernels ? " Kernels are registered for it, but no definition; is a def() "
-                                "missing, or the library that has it?"
-                              : " Is the library that defines it loaded? load_library() loads one.",
-                  has_kernels ? "" : where_it_is(name)));
+  fail(ErrorKind::NotFound,
+       fmt::format("Could not find schema for {}.{}", to_string(name),
+                   has_kernels ? " Kernels are registered for it, but no definition; is a def() "
+                                 "missing, or the library that has it?"
+                               : advice_for(name)));
 }
 
 const Operator& Registry::require(std::string_view name) const {

@@ -28,10 +28,13 @@ std::string_view near_name(std::string_view name, std::span<const std::string_vi
     if (same_letters(name, each)) return each;
   }
   if (name.size() < shortest) return {};
+  std::string_view other;  // that begins otherwise, which is less likely
   for (const std::string_view each : known) {
-    if (one_slip(name, each)) return each;
+    if (!one_slip(name, each)) continue;
+    if (each.front() == name.front()) return each;
+    if (other.empty()) other = each;
   }
-  return {};
+  return other;
 }
 
 }  // namespace opyard::detail

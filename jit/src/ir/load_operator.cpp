@@ -3,12 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
-#include <vector>
-
 #include "opyard/detail/registry/finder.h"
-#include "opyard/detail/text/near_names.h"
-#include "opyard/inspect/inspect.h"
 #include "opyard/jit/resolve.h"
 
 namespace opyard::jit {
@@ -25,16 +20,12 @@ void detail::load_operator(const Node& node) {
 }
 
 std::string detail::where_it_may_be(std::string_view name) {
-  const std::size_t colons = name.find("::");
-  if (colons == std::string_view::npos) return "";
-  const std::string_view space = name.substr(0, colons + 2);
-  std::set<std::string> known;
-  for (const OperatorName& each : inspect::names()) {
-    if (each.name.starts_with(space)) known.insert(each.name.substr(space.size()));
+  const std::string meant = near_operator(name);
+  if (!meant.empty()) return fmt::format("; '{}' may be meant", meant);
+  const std::string_view space = name.substr(0, name.find("::"));
+  if (space != "aten" && space != "prim" && !has_operators_of(space)) {
+    return fmt::format("; no library defines operators of {}, and load_library() loads one", space);
   }
-  const std::vector<std::string_view> names(known.begin(), known.end());
-  const std::string_view meant = opyard::detail::near_name(name.substr(space.size()), names);
-  if (!meant.empty()) return fmt::format("; '{}{}' may be meant", space, meant);
   if (!name.starts_with("aten::") || has_operator_finder()) return "";
   return "; this program has no Python, in which NumPy answers more operators of aten";
 }

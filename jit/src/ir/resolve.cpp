@@ -153,6 +153,32 @@ std::string list_types(const GivenTypes& types) {
   return '(' + text + ')';
 }
 
+// How many of the arguments without names fit one after the other, whatever comes behind them.
+std::size_t count_fitting(const Schema& schema, const GivenTypes& types) {
+  Bindings bindings;
+  std::size_t count = 0;
+  while (count < std::min(schema.arguments.size(), types.positional.size()) &&
+         takes(*schema.arguments[count].type, types.positional[count], bindings)) {
+    ++count;
+  }
+  return count;
+}
+
+// The one of which most arguments fit; among equals one that takes the next one by position, then
+// the first.
+const Callee& likeliest(const std::vector<Callee>& candidates, const GivenTypes& types) {
+  const auto rank = [&](const Callee& each) {
+    const std::size_t count = count_fitting(each.schema(), types);
+    const std::vector<Argument>& arguments = each.schema().arguments;
+    return std::pair(count, count < arguments.size() && !arguments[count].keyword_only);
+  };
+  const Callee* best = &candidates.front();
+  for (const Callee& each : candidates) {
+    if (rank(each) > rank(*best)) best = &each;
+  }
+  return *best;
+}
+
 [[noreturn]] OPYARD_COLD void refuse_overload(std::string_view name, std::string_view overload,
                                               const GivenTypes& types, ArgumentRow row,
                                               const std::vector<Callee>& candidates) {
@@ -168,9 +194,15 @@ std::string list_types(const GivenTypes& types) {
   } else {
     text = fmt::format("no overload of '{}' takes {}", name, list_types(types));
   }
-  for (const Callee& candidate : candidates) {
-    text += fmt::format("\n  {}\n    {}", opyard::to_string(candidate.schema()),
-                        match_schema(candidate.schema(), types, row).reason);
+  if (!candidates.empty()) {
+    const Callee& best = likeliest(candidates, types);
+    text += fmt::format("\n  {}\n    {}", opyard::to_string(best.schema()),
+                        match_schema(best.schema(), types, row).reason);
+    std::vector<std::string> others;
+    for (const Callee& each : candidates) {
+      if (&each != &best) others.push_back(each.schema().name.overload);
+    }
+    if (!others.empty()) text += "\n  " + list_other_overloads(std::move(others));
   }
   fail(ErrorKind::BadGraph, text);
 }

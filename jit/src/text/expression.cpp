@@ -6,6 +6,7 @@
 #include <map>
 
 #include "opyard/detail/text/literal.h"
+#include "opyard/detail/text/near_names.h"
 #include "opyard/jit/constant.h"
 #include "text/call_builder.h"
 #include "text/graph_language.h"
@@ -211,11 +212,18 @@ class ExpressionParser {
     const auto found = names_.find(std::string(token.text));
     if (found == names_.end() && cursor_.peek().is(".")) return parse_qualified(token, depth);
     if (found == names_.end()) {
-      cursor_.fail_at(token.span(),
-                      fmt::format("there is no input {}; a function has '(' behind it",
-                                  opyard::detail::describe(token)));
+      refuse_name(token.text, token.span());
     }
     return {{found->second}, false, token.span()};
+  }
+
+  [[noreturn]] void refuse_name(std::string_view name, Span place) {
+    std::vector<std::string_view> known;
+    for (const auto& [each, value] : names_) known.push_back(each);
+    const std::string_view meant = opyard::detail::near_name(name, known);
+    cursor_.fail_at(place, fmt::format("there is no input '{}'; {}", opyard::detail::shown(name),
+                                       meant.empty() ? "a function has '(' behind it"
+                                                     : fmt::format("'{}' may be meant", meant)));
   }
 
   // "ns.name(...)", of a namespace, since it is no input.
@@ -223,9 +231,7 @@ class ExpressionParser {
     cursor_.expect(".");
     const Token name = cursor_.expect_name("the name of a function");
     if (!cursor_.peek().is("(")) {
-      cursor_.fail_at({name_space.offset, name.end()},
-                      fmt::format("there is no input '{}'; a function has '(' behind it",
-                                  opyard::detail::shown(name_space.text)));
+      refuse_name(name_space.text, {name_space.offset, name.end()});
     }
     return parse_call(fmt::format("{}::{}", name_space.text, name.text), name_space.offset, {},
                       depth);

@@ -16,6 +16,8 @@
 #include "objects/arrays/numpy_types.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
+#include "objects/values/dtype.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
 #include "runtime/require_stack.h"
@@ -124,6 +126,17 @@ void store_wrapped(Number number, const Tensor& to) {
   store_number(to.dtype(), number, to.mutable_raw());
 }
 
+// As an operator makes it, so that a graph has the number, as it has the others of a program.
+OPYARD_COLD Owned traced_number(Runtime& runtime, PyObject* number, const Tensor& as) {
+  const Owned name = checked(PyUnicode_FromString("scalar_tensor"));
+  const Owned packet = find_aten(runtime, name.get());
+  if (!packet) return wrap(runtime, as);
+  const Owned dtype = wrap(runtime, as.dtype());
+  const Owned kwargs = checked(Py_BuildValue("{s:O}", "dtype", dtype.get()));
+  const Owned args = checked(PyTuple_Pack(1, number));
+  return checked(PyObject_Call(packet.get(), args.get(), kwargs.get()));
+}
+
 // Beside a tensor without dimensions a tensor without dimensions counts as much as that; a number
 // counts only if its category (bool, int, float, complex) is higher. So it takes the other one's
 // dtype. See [Reflected].
@@ -140,6 +153,7 @@ Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Te
   const Tensor tensor =
       Tensor::empty({}, yields ? other.dtype() : exact_dtype(value.kind, other.dtype()));
   store_wrapped(value, tensor);
+  if (__builtin_expect(is_tracing_calls(), 0)) return traced_number(runtime, number, tensor);
   return wrap(runtime, tensor);
 }
 

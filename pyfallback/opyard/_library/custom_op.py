@@ -44,7 +44,12 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
 
     if TYPE_CHECKING:
 
+        # By the first its arguments are shown; by the second it takes arrays for tensors, as
+        # every operator does.
+        @overload
         def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+        @overload
+        def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
 
     def __init__(
         self,

@@ -494,3 +494,28 @@ def test_as_a_decorator_and_copied():
     assert Holder.forward.__doc__ == "Twice as much."
     assert repr(Holder.forward) == "<compiled forward>"
     assert as_tuple(one(x))
+
+
+NUMBERS_FIRST = {
+    "1 / p": lambda p: 1 / p,
+    "3.5 / p": lambda p: 3.5 / p,
+    "True / p": lambda p: True / p,
+    "7 // p": lambda p: 7 // p,
+    "7 % p": lambda p: 7 % p,
+    "2 ** p": lambda p: 2**p,
+    "1 - p": lambda p: 1 - p,
+    "a number of NumPy / p": lambda p: np.float32(3) / p,
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("function", NUMBERS_FIRST.values(), ids=NUMBERS_FIRST)
+@pytest.mark.parametrize("data", [3.0, [2.0, 4.0], [2, 4]], ids=str)
+@pytest.mark.parametrize("dtype", [None, opyard.float64], ids=str)
+def test_a_number_before_a_tensor_is_in_the_graph(function, data, dtype):
+    x = opyard.tensor(data, dtype=dtype)
+    compiled, expected = jit.compile(function), function(x)
+    for _ in range(3):
+        got = compiled(x)
+        assert got.dtype == expected.dtype and got.tolist() == expected.tolist()
+    assert "<Tensor>" not in str(jit.trace(function, x).graph)

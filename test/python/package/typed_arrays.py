@@ -204,3 +204,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def weighted_of_arrays(rows: Floats, weights: Floats) -> Tensor:
+    return weighted(rows, weights) + weighted(rows, weights, factor=2.0)

@@ -5,11 +5,15 @@
 // Python and nodes of a graph follow it, each with its own idea of what it was given: objects
 // there, static types here.
 //
-// Depends on: nothing.
+// Depends on: base/export.h.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <vector>
+
+#include "opyard/base/export.h"
 
 namespace opyard {
 
@@ -33,5 +37,9 @@ std::optional<std::size_t> choose_overload(std::size_t count,
   }
   return std::nullopt;
 }
+
+// For errors, which show the likeliest overload alone: "the others are default, Scalar and out" of
+// these; "" of none.
+OPYARD_API std::string list_other_overloads(std::vector<std::string> overloads);
 
 }  // namespace opyard

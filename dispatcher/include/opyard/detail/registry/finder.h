@@ -9,6 +9,7 @@
 // Depends on: base/export.h.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "opyard/base/export.h"
@@ -27,5 +28,11 @@ OPYARD_API void set_operator_finder(OperatorFinder finder) noexcept;
 OPYARD_API bool load_operators(std::string_view name);
 // Whether there is a finder; a program without one may have to be told of its libraries.
 OPYARD_API bool has_operator_finder() noexcept;
+
+// The operator "ns::name", of those of the same namespace that are defined now, that is nearly
+// called so; empty if there is none. Any thread.
+OPYARD_API std::string near_operator(std::string_view name);
+// Whether an operator of the namespace is defined now.
+OPYARD_API bool has_operators_of(std::string_view name_space);
 
 }  // namespace opyard

@@ -17,8 +17,8 @@ OPYARD_API bool same_letters(std::string_view a, std::string_view b);
 // for equal names.
 OPYARD_API bool one_slip(std::string_view a, std::string_view b);
 
-// The first that is equal but for upper and lower case, else the first that is one slip away from a
-// name of so many characters at least; empty if there is none.
+// The first that is equal but for upper and lower case; else one that is one slip away from a name
+// of so many characters at least, if possible with the same beginning; empty if there is none.
 OPYARD_API std::string_view near_name(std::string_view name,
                                       std::span<const std::string_view> known,
                                       std::size_t shortest = 3);
