@@ -35,7 +35,13 @@ class Embedding(Module):
         if indices.dtype not in (_C.int64, _C.int32):
             raise TypeError(f"Embedding: indices must be int64 or int32, not {indices.dtype}")
         flat = ops.aten.to(indices, _C.int64).reshape(-1)
-        rows = ops.aten.index_select(self.weight, 0, flat)
+        try:
+            rows = ops.aten.index_select(self.weight, 0, flat)
+        except IndexError as error:
+            raise IndexError(
+                f"Embedding: indices must be from 0 to {self.num_embeddings - 1}, since there are "
+                f"{self.num_embeddings} rows; {error}"
+            ) from error
         if self.padding_idx is not None:
             padding = (flat == self.padding_idx).unsqueeze(1)
             rows = ops.aten.where(padding, rows.detach(), rows)

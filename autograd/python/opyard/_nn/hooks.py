@@ -66,7 +66,7 @@ class _Call:
         self.grad_output: tuple[Any, ...] = ()
 
     def run(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
-        for hook in list(self.module._backward_hooks.values()):
+        for hook in self.module._hooks_of("backward"):
             given = hook(self.module, grad_input, self.grad_output)
             if given is None:
                 continue

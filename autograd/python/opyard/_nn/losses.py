@@ -77,7 +77,14 @@ class NLLLoss(_Loss):
             raise TypeError(
                 f"{name}: target holds the numbers of classes as int64, not as {target.dtype}"
             )
-        return self._reduced(-ops.aten.gather(x, 1, target.unsqueeze(1)).squeeze(1))
+        try:
+            chosen = ops.aten.gather(x, 1, target.unsqueeze(1))
+        except IndexError as error:
+            raise IndexError(
+                f"{name}: target must hold numbers of classes from 0 to {x.shape[1] - 1}, since x "
+                f"has {x.shape[1]} classes; {error}"
+            ) from error
+        return self._reduced(-chosen.squeeze(1))
 
 
 class CrossEntropyLoss(NLLLoss):

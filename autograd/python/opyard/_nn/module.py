@@ -21,11 +21,13 @@ from typing import Any, NamedTuple, TypeVar
 from .. import _C
 from .._autograd.modes import no_grad
 from .._core.ops import ops
+from .calls import Takes, as_tensors, note_layer, tensors_taken
 from .hooks import HookHandle, WatchedCall, checked
 from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
 
 _M = TypeVar("_M", bound="Module")
+_Tensor = _C.Tensor  # found without a look into _C, which each call would pay for
 
 
 class IncompatibleKeys(NamedTuple):
@@ -42,10 +44,12 @@ class Module:
     _parameters: dict[str, "Parameter | None"]
     _buffers: dict[str, "_C.Tensor | None"]
     _modules: dict[str, "Module | None"]
+    _takes: Takes = ()  # what its forward() takes, if that is of this package and takes Tensors
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         name_arguments_of(cls)
+        cls._takes = tensors_taken(cls.forward)
 
     @naming_arguments
     def __init__(self) -> None:
@@ -55,9 +59,7 @@ class Module:
             _buffers={},
             _modules={},
             _not_saved=set(),  # the buffers that are not part of the state
-            _forward_pre_hooks={},
-            _forward_hooks={},
-            _backward_hooks={},
+            _hooks={},  # of all kinds, so that a call asks once whether there is one
         )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -65,22 +67,43 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward(): define it")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks:
-            return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            for each in args:
+                if type(each) is _Tensor:
+                    continue
+                if not self._takes:
+                    break
+                if not isinstance(each, _Tensor):
+                    args, kwargs = as_tensors(self, args, kwargs)
+                    break
+            else:
+                if kwargs and self._takes:
+                    args, kwargs = as_tensors(self, args, kwargs)
+            if self._hooks:
+                return self._call_with_hooks(args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            if self._takes:
+                note_layer(self, error, args, kwargs)
+            raise
+
+    def _hooks_of(self, kind: str) -> list[Callable[..., Any]]:
+        return [hook for its_kind, hook in list(self._hooks.values()) if its_kind == kind]
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for hook in list(self._forward_pre_hooks.values()):
+        for hook in self._hooks_of("forward_pre"):
             given = hook(self, args)
             if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
-        watched = WatchedCall(self) if self._backward_hooks else None
+                if self._takes:
+                    args, kwargs = as_tensors(self, args, kwargs)
+        watched = WatchedCall(self) if self._hooks_of("backward") else None
         if watched is not None:
             args = watched.enter(args)
         output = self.forward(*args, **kwargs)
         if watched is not None:
             output = watched.leave(output)
-        for hook in list(self._forward_hooks.values()):
+        for hook in self._hooks_of("forward"):
             given = hook(self, args, output)
             if given is not None:
                 output = given
@@ -92,7 +115,7 @@ class Module:
         if "_parameters" not in vars(self):
             raise AttributeError(
                 f"{type(self).__name__}: call super().__init__() before parameters, buffers and "
-                "modules are set"
+                "modules are set, and before it is called"
             )
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -135,6 +158,8 @@ class Module:
         self._not_saved.discard(name)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_hooks":
+            self._require_init()
         own = self._dict_of(name)
         if own is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -401,11 +426,13 @@ class Module:
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, args) before forward(); what it returns replaces the arguments."""
-        return HookHandle(self._forward_pre_hooks, checked(hook, "register_forward_pre_hook"))
+        checked(hook, "register_forward_pre_hook")
+        return HookHandle(self._hooks, ("forward_pre", hook))
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, args, output) after forward(); what it returns replaces the output."""
-        return HookHandle(self._forward_hooks, checked(hook, "register_forward_hook"))
+        checked(hook, "register_forward_hook")
+        return HookHandle(self._hooks, ("forward", hook))
 
     def register_full_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, grad_input, grad_output) once the gradients of the inputs are known.
@@ -413,7 +440,8 @@ class Module:
         These are tuples with the gradients of the positional arguments, and of the outputs, that
         require gradients. A tuple that the hook returns replaces the gradients of the inputs.
         """
-        return HookHandle(self._backward_hooks, checked(hook, "register_full_backward_hook"))
+        checked(hook, "register_full_backward_hook")
+        return HookHandle(self._hooks, ("backward", hook))
 
     # As text.
 

@@ -1,0 +1,110 @@
+"""Calls of layers: arrays are taken as Tensors, and an error says in which layer it occurred.
+
+Module.__call__ reads both. Which arguments are Tensors is read off the annotations of forward(),
+when its class is made; a call with Tensors alone then asks for nothing here.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import _C
+
+if TYPE_CHECKING:
+    from .module import Module
+
+# What is accepted for each parameter of a forward(), in order; "" for one that is no Tensor.
+Takes = tuple[tuple[str, str], ...]
+
+_TENSOR = "a Tensor or an array"
+_TENSOR_OR_NONE = "a Tensor, an array or None"
+
+
+def _accepted(annotation: object) -> str:
+    if annotation is _C.Tensor:
+        return _TENSOR
+    return _TENSOR_OR_NONE if annotation == "_C.Tensor | None" else ""
+
+
+def tensors_taken(forward: Callable[..., Any]) -> Takes:
+    """What a forward() of this package takes; nothing for one of a user, which may take anything,
+    and for one without a parameter that is a Tensor."""
+    package = getattr(forward, "__globals__", {}).get("__name__", "").partition(".")[0]
+    if package != "opyard":
+        return ()
+    code, annotations = forward.__code__, forward.__annotations__
+    names = code.co_varnames[1 : code.co_argcount]
+    takes = tuple((name, _accepted(annotations.get(name))) for name in names)
+    return takes if any(accepted for _, accepted in takes) else ()
+
+
+def as_tensors(
+    module: "Module", args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with Tensors on the memory of arrays. Raises TypeError for anything else."""
+    if "forward" in vars(module):  # of a user, who may let it take anything
+        return args, kwargs
+    takes, layer = module._takes, type(module).__name__
+    taken = [_as_tensor(layer, *each, given) for each, given in zip(takes, args, strict=False)]
+    accepted = dict(takes)
+    named = {key: _as_tensor(layer, key, accepted.get(key, ""), kwargs[key]) for key in kwargs}
+    return (*taken, *args[len(takes) :]), named
+
+
+def _as_tensor(layer: str, name: str, accepted: str, given: Any) -> Any:
+    if not accepted or isinstance(given, _C.Tensor):
+        return given
+    if given is None and accepted == _TENSOR_OR_NONE:
+        return given
+    made = _C.tensor_for(given)
+    if made is not None:
+        return made
+    kind = type(given)
+    what = "None" if given is None else f"an object of {kind.__name__}"
+    is_data = isinstance(given, (list, tuple)) or hasattr(kind, "__float__")
+    hint = f"; opyard.tensor({name}) makes a Tensor of numbers" if is_data else ""
+    raise TypeError(f"{layer}: {name} must be {accepted}, not {what}{hint}")
+
+
+def note_layer(
+    module: "Module", error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Adds a note with the layer, its parameters and what it was called with, unless the message
+    names the layer. A note that cannot be made is left out: the error itself matters more."""
+    with contextlib.suppress(Exception):
+        layer = type(module).__name__
+        if "forward" in vars(module) or str(error).startswith((f"{layer}: ", f"{layer}.forward()")):
+            return
+        notes = getattr(error, "__notes__", None)  # as add_note() of Python 3.11
+        if notes is None:
+            notes = error.__notes__ = []  # type: ignore[attr-defined]
+        notes.append(_note(module, error, args, kwargs))
+
+
+def _note(
+    module: "Module", error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> str:
+    given = {name: value for (name, _), value in zip(module._takes, args, strict=False)} | kwargs
+    own = {**module._parameters, **module._buffers}
+    own = {name: tensor for name, tensor in own.items() if tensor is not None}
+    described = [f"{name} is {_shown(value)}" for name, value in (given | own).items()]
+    note = f"in {type(module).__name__}({module.extra_repr()}): {', '.join(described)}"
+    dtypes = {each.dtype for each in module._parameters.values() if each is not None}
+    if not isinstance(error, TypeError) or len(dtypes) != 1:
+        return note
+    (dtype,) = dtypes
+    for name, value in given.items():
+        if isinstance(value, _C.Tensor) and value.dtype is not dtype:
+            note += f"; convert {name} with {name}.to({dtype})"
+            if value.dtype.is_floating_point or value.dtype.is_complex:
+                note += f", or the layer with its to({value.dtype})"
+            break
+    return note
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, _C.Tensor):
+        return f"{str(value.dtype).removeprefix('opyard.')}{list(value.shape)}"
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    return f"an object of {type(value).__name__}"
