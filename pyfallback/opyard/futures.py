@@ -53,7 +53,14 @@ def wait_all(futures: "Iterable[Future[_T]]", timeout: "float | None" = None) ->
 
     The first exception is raised as soon as it is there. Raises TimeoutError.
     """
-    return [future.value() for future in collect_all(list(futures)).wait(timeout)]
+    given = list(futures)
+    for position, future in enumerate(given):
+        if not isinstance(future, Future):
+            raise TypeError(
+                f"wait_all: futures must hold Futures, and item {position} is an object of "
+                f"{type(future).__name__}"
+            )
+    return [future.value() for future in collect_all(given).wait(timeout)]
 
 
 def from_concurrent(future: "concurrent.futures.Future[_T]") -> "Future[_T]":

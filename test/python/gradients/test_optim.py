@@ -177,7 +177,7 @@ def test_a_closure_is_called_first_with_gradients():
     [
         (lambda p: optim.SGD([]), ValueError, "SGD: there is no parameter"),
         (lambda p: optim.SGD(p), TypeError, "a list of tensors or of groups, not one Tensor"),
-        (lambda p: optim.SGD([p, 3]), TypeError, "a parameter must be a Tensor, not a int"),
+        (lambda p: optim.SGD([p, 3]), TypeError, "must be a Tensor, not an object of int"),
         (lambda p: optim.SGD([p, p]), ValueError, r"of shape \[1\] is there twice"),
         (lambda p: optim.SGD([p * 2]), ValueError, "a parameter is a leaf"),
         (lambda p: optim.SGD([p], lr=-1), ValueError, "lr must be at least 0, not -1"),

@@ -62,7 +62,9 @@ def _retain_grad(tensor: "_C.Tensor") -> None:
 
 def _register_hook(tensor: "_C.Tensor", hook: Callable) -> RemovableHandle:
     if not callable(hook):
-        raise TypeError(f"a hook must be a function, not an object of {type(hook).__name__}")
+        raise TypeError(
+            f"register_hook: a hook must be a function, not an object of {type(hook).__name__}"
+        )
     tensor.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it the hook
     return RemovableHandle(*_gradients.add_tensor_hook(tensor, hook))
 
@@ -71,7 +73,10 @@ def _register_post_accumulate_grad_hook(
     tensor: "_C.Tensor", hook: Callable[["_C.Tensor"], None]
 ) -> RemovableHandle:
     if not callable(hook):
-        raise TypeError(f"a hook must be a function, not an object of {type(hook).__name__}")
+        raise TypeError(
+            "register_post_accumulate_grad_hook: a hook must be a function, not an object of "
+            f"{type(hook).__name__}"
+        )
     if not (tensor.is_leaf and tensor.requires_grad):
         raise GradientError(
             "register_post_accumulate_grad_hook: the tensor is no leaf that requires a gradient, "
@@ -95,6 +100,9 @@ _METHODS = {
     "register_hook": _register_hook,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
 }
+
+for _name, _method in _METHODS.items():  # as Python names them in errors
+    _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
 
 
 def call(name: str, tensor: "_C.Tensor", *args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
 """Adam, and AdamW, which decays weights beside the gradient."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from .. import _C
@@ -36,10 +36,14 @@ class Adam(Optimizer):
     def _check(self, group: dict[str, Any]) -> None:
         check_at_least_zero(self, group, "lr", "eps", "weight_decay")
         betas = group["betas"]
+        refusal = (
+            f"{type(self).__name__}: betas must be two numbers from 0 to below 1, not {betas!r}"
+        )
+        numbers = isinstance(betas, Collection) and all(isinstance(b, (int, float)) for b in betas)
+        if not numbers:
+            raise TypeError(refusal)
         if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(
-                f"{type(self).__name__}: betas must be two numbers from 0 to below 1, not {betas!r}"
-            )
+            raise ValueError(refusal)
 
     def _update(self, parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]

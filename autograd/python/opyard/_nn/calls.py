@@ -75,10 +75,11 @@ def note_layer(
         layer = type(module).__name__
         if "forward" in vars(module) or str(error).startswith((f"{layer}: ", f"{layer}.forward()")):
             return
+        note = _note(module, error, args, kwargs)
         notes = getattr(error, "__notes__", None)  # as add_note() of Python 3.11
         if notes is None:
             notes = error.__notes__ = []  # type: ignore[attr-defined]
-        notes.append(_note(module, error, args, kwargs))
+        notes.append(note)
 
 
 def _note(

@@ -9,6 +9,10 @@ from .module import Module
 _T = TypeVar("_T", bound="_Row")
 
 
+def _is_several(given: object) -> bool:
+    return isinstance(given, (list, tuple, dict, Iterator))
+
+
 class _Row(Module):
     """Modules by number, which are their names in a state, too."""
 
@@ -40,11 +44,26 @@ class _Row(Module):
 
     def append(self: _T, module: Module) -> _T:
         """Adds one at the end."""
+        if module is not None and not isinstance(module, Module):
+            name = type(self).__name__
+            hint = f"; {name}'s extend() takes several" if _is_several(module) else ""
+            if isinstance(module, type) and issubclass(module, Module):
+                hint = f"; {module.__name__}() makes one"
+            raise TypeError(
+                f"{name}: module {len(self)} must be a Module, not "
+                + ("a class" if isinstance(module, type) else f"an object of {type(module).__name__}")
+                + hint
+            )
         self.register_module(str(len(self)), module)
         return self
 
     def extend(self: _T, modules: Iterable[Module]) -> _T:
         """Adds some at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}: modules must be a list of Modules, not an object of "
+                f"{type(modules).__name__}"
+            )
         for module in list(modules):
             self.append(module)
         return self
@@ -62,6 +81,12 @@ class Sequential(_Row):
             for name, module in modules[0].items():
                 self.register_module(name, module)
         else:
+            for module in modules:
+                if _is_several(module):
+                    raise TypeError(
+                        f"Sequential: modules are given one by one, not as a {type(module).__name__}"
+                        "; write Sequential(*modules)"
+                    )
             self.extend(modules)
 
     def _of(self, modules: list[Module]) -> "Sequential":

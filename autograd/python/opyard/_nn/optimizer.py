@@ -6,7 +6,7 @@ from typing import Any
 from .. import _C
 from .._autograd.modes import enable_grad, no_grad
 from .keywords import name_arguments_of
-from .module import drop_gradients
+from .module import Module, drop_gradients
 
 
 class Optimizer:
@@ -25,11 +25,12 @@ class Optimizer:
         self.defaults = defaults
         self.state: dict[_C.Tensor, dict[str, Any]] = {}
         self.param_groups: list[dict[str, Any]] = []
-        if isinstance(params, _C.Tensor):
+        if isinstance(params, (_C.Tensor, dict)):
             raise TypeError(
-                f"{type(self).__name__}: params is a list of tensors or of groups, not one Tensor"
+                f"{type(self).__name__}: params is a list of tensors or of groups, not one "
+                f"{type(params).__name__}"
             )
-        given = list(params)
+        given = _listed(self, params, "a list of tensors or of groups")
         if not given:
             raise ValueError(f"{type(self).__name__}: there is no parameter")
         groups = given if isinstance(given[0], dict) else [{"params": given}]
@@ -52,12 +53,13 @@ class Optimizer:
                 + ", ".join(self.defaults)
             )
         params = param_group["params"]
-        params = [params] if isinstance(params, _C.Tensor) else list(params)
+        is_one = isinstance(params, _C.Tensor)
+        params = [params] if is_one else _listed(self, params, "a Tensor or a list of tensors")
         known = {id(each) for group in self.param_groups for each in group["params"]}
         for each in params:
             if not isinstance(each, _C.Tensor):
                 raise TypeError(
-                    f"{name}: a parameter must be a Tensor, not a {type(each).__name__}"
+                    f"{name}: a parameter must be a Tensor, not an object of {type(each).__name__}"
                 )
             if not each.is_leaf:
                 raise ValueError(f"{name}: a parameter is a leaf, no result of a taped operator")
@@ -69,7 +71,7 @@ class Optimizer:
         self.param_groups.append(group)
 
     def _check(self, group: dict[str, Any]) -> None:
-        """Raises ValueError for settings that cannot be."""
+        """Raises TypeError, ValueError for settings that cannot be."""
 
     def _update(self, parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> None:
         raise NotImplementedError(f"{type(self).__name__} has no _update(): define it")
@@ -108,10 +110,10 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes up a state of state_dict(); its tensors are copied.
 
-        Raises ValueError, and changes nothing, if its groups have other numbers of parameters,
-        or a tensor has another shape than its parameter.
+        Changes nothing if it raises: TypeError for what state_dict() does not give, ValueError if
+        its groups have other numbers of parameters, or a tensor another shape than its parameter.
         """
-        groups = state_dict["param_groups"]
+        groups, states = self._parts_of(state_dict)
         have = [len(group["params"]) for group in self.param_groups]
         given = [len(group["params"]) for group in groups]
         if have != given:
@@ -122,7 +124,7 @@ class Optimizer:
         numbers = [number for group in groups for number in group["params"]]
         parameters = dict(zip(numbers, self._parameters(), strict=True))
         state = {}
-        for number, entries in state_dict["state"].items():
+        for number, entries in states.items():
             if number not in parameters:
                 raise ValueError(f"{type(self).__name__}: the state names no parameter {number!r}")
             parameter = parameters[number]
@@ -134,6 +136,24 @@ class Optimizer:
         for group in merged:
             self._check(group)
         self.state, self.param_groups = state, merged
+
+    def _parts_of(self, state_dict: object) -> tuple[list[dict[str, Any]], Mapping[Any, Any]]:
+        """The groups and the states of a state. Raises TypeError."""
+        refusal = f"{type(self).__name__}.load_state_dict: a state is what state_dict() gives, "
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"{refusal}not an object of {type(state_dict).__name__}")
+        for key in ("param_groups", "state"):
+            if key not in state_dict:
+                has = ", ".join(map(repr, state_dict)) or "nothing"
+                raise TypeError(f"{refusal}with 'param_groups' and 'state'; this one has {has}")
+        groups, states = state_dict["param_groups"], state_dict["state"]
+        if not isinstance(groups, (list, tuple)) or not all(map(_is_group, groups)):
+            raise TypeError(f"{refusal}whose 'param_groups' are dicts with a list of 'params'")
+        if not isinstance(states, Mapping) or not all(
+            isinstance(entries, Mapping) for entries in states.values()
+        ):
+            raise TypeError(f"{refusal}whose 'state' is a dict of a dict for each parameter")
+        return list(groups), states
 
     def _taken(self, parameter: _C.Tensor, key: str, value: Any) -> Any:
         if not isinstance(value, _C.Tensor):
@@ -153,11 +173,37 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def check_at_least_zero(optimizer: Optimizer, group: dict[str, Any], *names: str) -> None:
-    """Raises ValueError for a setting that is no number from 0 on."""
+def _listed(optimizer: Optimizer, params: object, accepted: str) -> list[Any]:
+    """What an optimizer is given, as a list. Raises TypeError."""
+    name, kind = type(optimizer).__name__, type(params).__name__
+    if isinstance(params, Module):
+        raise TypeError(f"{name}: params is {accepted}, not a {kind}; give its parameters()")
+    if isinstance(params, str) or not isinstance(params, Iterable):
+        what = "None" if params is None else f"an object of {kind}"
+        raise TypeError(f"{name}: params is {accepted}, not {what}")
+    return list(params)
+
+
+def _is_group(group: object) -> bool:
+    return isinstance(group, Mapping) and isinstance(group.get("params"), (list, tuple))
+
+
+def check_numbers(optimizer: Optimizer, group: dict[str, Any], *names: str) -> None:
+    """Raises TypeError for a setting that is no number."""
     for name in names:
         value = group[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            what = "None" if value is None else f"an object of {type(value).__name__}"
+            raise TypeError(
+                f"{type(optimizer).__name__}: {name} must be an int or a float, not {what}"
+            )
+
+
+def check_at_least_zero(optimizer: Optimizer, group: dict[str, Any], *names: str) -> None:
+    """Raises TypeError for a setting that is no number, ValueError for one that is below 0."""
+    check_numbers(optimizer, group, *names)
+    for name in names:
+        if not group[name] >= 0:
             raise ValueError(
-                f"{type(optimizer).__name__}: {name} must be at least 0, not {value!r}"
+                f"{type(optimizer).__name__}: {name} must be at least 0, not {group[name]!r}"
             )

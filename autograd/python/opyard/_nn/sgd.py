@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _C
-from .optimizer import Optimizer, check_at_least_zero
+from .optimizer import Optimizer, check_at_least_zero, check_numbers
 
 
 class SGD(Optimizer):
@@ -32,6 +32,7 @@ class SGD(Optimizer):
 
     def _check(self, group: dict[str, Any]) -> None:
         check_at_least_zero(self, group, "lr", "momentum", "weight_decay")
+        check_numbers(self, group, "dampening")
         if group["nesterov"] and (group["momentum"] == 0 or group["dampening"] != 0):
             raise ValueError("SGD: nesterov needs a momentum, and no dampening")
 
