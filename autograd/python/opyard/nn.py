@@ -6,8 +6,9 @@
     loss = opyard.nn.CrossEntropyLoss()(model(x), labels)
     loss.backward()
 
-A class of your own derives from Module and defines forward(). Names, defaults and the names in a
-state are PyTorch's. See docs/guides/training.md.
+Layers and losses take arrays of NumPy and other libraries as Tensors on the same memory, and give
+Tensors. A class of your own derives from Module and defines forward(). Names, defaults and the
+names in a state are PyTorch's. See docs/guides/training.md.
 """
 
 from ._core import late as _late

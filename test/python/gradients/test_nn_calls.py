@@ -4,6 +4,7 @@ Suspect _nn/calls.py, which finds what a forward() takes, and Module.__call__.
 """
 
 import copy
+import functools
 import inspect
 
 import pytest
@@ -37,7 +38,7 @@ ACTIVATIONS = ("ReLU", "Sigmoid", "Tanh", "SiLU", "GELU", "ELU", "LeakyReLU")
 CALLS |= {name: (getattr(nn, name), (SCORES,)) for name in (*ACTIVATIONS, "Softmax", "LogSoftmax")}
 OF_SIZE = {"1": PICTURES[0], "2": PICTURES, "3": CUBES}
 POOLS = [name for name in nn.__all__ if "Pool" in name]
-CALLS |= {name: (lambda kind=getattr(nn, name): kind(2), (OF_SIZE[name[-2]],)) for name in POOLS}
+CALLS |= {name: (functools.partial(getattr(nn, name), 2), (OF_SIZE[name[-2]],)) for name in POOLS}
 TAKE_ANYTHING = {"Identity", "Module", "ModuleList", "Parameter", "Sequential"}
 
 

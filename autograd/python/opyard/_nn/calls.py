@@ -44,7 +44,7 @@ def as_tensors(
     """The arguments with Tensors on the memory of arrays. Raises TypeError for anything else."""
     if "forward" in vars(module):  # of a user, who may let it take anything
         return args, kwargs
-    takes, layer = module._takes, type(module).__name__
+    takes, layer = module._forward_takes, type(module).__name__
     taken = [_as_tensor(layer, *each, given) for each, given in zip(takes, args, strict=False)]
     accepted = dict(takes)
     named = {key: _as_tensor(layer, key, accepted.get(key, ""), kwargs[key]) for key in kwargs}
@@ -82,10 +82,9 @@ def note_layer(
         notes.append(note)
 
 
-def _note(
-    module: "Module", error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> str:
-    given = {name: value for (name, _), value in zip(module._takes, args, strict=False)} | kwargs
+def _note(module: "Module", error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    names = (name for name, _ in module._forward_takes)
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
     own = {**module._parameters, **module._buffers}
     own = {name: tensor for name, tensor in own.items() if tensor is not None}
     described = [f"{name} is {_shown(value)}" for name, value in (given | own).items()]

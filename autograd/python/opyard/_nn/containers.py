@@ -45,15 +45,12 @@ class _Row(Module):
     def append(self: _T, module: Module) -> _T:
         """Adds one at the end."""
         if module is not None and not isinstance(module, Module):
-            name = type(self).__name__
+            name, kind = type(self).__name__, type(module).__name__
+            what = "a class" if isinstance(module, type) else f"an object of {kind}"
             hint = f"; {name}'s extend() takes several" if _is_several(module) else ""
             if isinstance(module, type) and issubclass(module, Module):
                 hint = f"; {module.__name__}() makes one"
-            raise TypeError(
-                f"{name}: module {len(self)} must be a Module, not "
-                + ("a class" if isinstance(module, type) else f"an object of {type(module).__name__}")
-                + hint
-            )
+            raise TypeError(f"{name}: module {len(self)} must be a Module, not {what}{hint}")
         self.register_module(str(len(self)), module)
         return self
 
@@ -84,8 +81,8 @@ class Sequential(_Row):
             for module in modules:
                 if _is_several(module):
                     raise TypeError(
-                        f"Sequential: modules are given one by one, not as a {type(module).__name__}"
-                        "; write Sequential(*modules)"
+                        "Sequential: modules are given one by one, not as a "
+                        f"{type(module).__name__}; write Sequential(*modules)"
                     )
             self.extend(modules)
 

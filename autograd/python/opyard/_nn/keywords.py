@@ -20,22 +20,26 @@ _CALLED_HERE = {
     "strides": "stride",
     "use_bias": "bias",
 }
-_VARKEYWORDS = 0x08  # of code objects, as in inspect
+_VARARGS, _VARKEYWORDS = 0x04, 0x08  # of code objects, as in inspect
 
 
 def naming_arguments(init: Callable[..., None]) -> Callable[..., None]:
-    """An `__init__` that raises TypeError for the first keyword that is none of its parameters,
-    with the name that may be meant, and all that there are. One with **kwargs stays as it is."""
+    """An `__init__` that names the class and its arguments if a call does not fit: an unknown
+    keyword, with the one that may be meant, one that is missing, too many by position. That is a
+    TypeError. One with *args or **kwargs stays as it is."""
     code = init.__code__
-    if code.co_flags & _VARKEYWORDS:
+    if code.co_flags & (_VARARGS | _VARKEYWORDS):
         return init
     known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     accepted = frozenset(known)
+    most = code.co_argcount - 1
+    needed = frozenset(known[: most - len(init.__defaults__ or ())])
 
     @functools.wraps(init)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> None:
-        if kwargs and not accepted.issuperset(kwargs):
-            raise TypeError(_refusal(type(self).__name__, known, kwargs))
+        is_unknown = kwargs and not accepted.issuperset(kwargs)
+        if is_unknown or len(args) > most or not needed.issubset((*known[: len(args)], *kwargs)):
+            raise TypeError(_refusal(type(self).__name__, known, most, needed, args, kwargs))
         init(self, *args, **kwargs)
 
     return checked
@@ -48,11 +52,28 @@ def name_arguments_of(cls: type) -> None:
         cls.__init__ = naming_arguments(init)  # type: ignore[misc]
 
 
-def _refusal(name: str, known: tuple[str, ...], given: dict[str, Any]) -> str:
-    unknown = next(each for each in given if each not in known)
-    meant = _CALLED_HERE.get(unknown)
-    if meant not in known:
-        meant = near_name(unknown, known)
-    hint = f"; {meant!r} may be meant" if meant else ""
+def _refusal(
+    name: str,
+    known: tuple[str, ...],
+    most: int,
+    needed: frozenset[str],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> str:
     has = f"Its arguments are: {', '.join(known)}" if known else "It takes none by name"
-    return f"{name} has no argument {unknown!r}{hint}. {has}"
+    for unknown in kwargs:
+        if unknown in known:
+            continue
+        meant = _CALLED_HERE.get(unknown)
+        if meant not in known:
+            meant = near_name(unknown, known)
+        hint = f"; {meant!r} may be meant" if meant else ""
+        return f"{name} has no argument {unknown!r}{hint}. {has}"
+    if len(args) > most:
+        takes = f"at most {most} by position" if most else "no arguments"
+        given = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
+        return f"{name} takes {takes}, and {given}. " + (
+            has if most else f"What it makes is called: {name}()(...)"
+        )
+    missing = [each for each in known[len(args) :] if each in needed and each not in kwargs]
+    return f"{name} is missing {', '.join(missing)}. {has}"

@@ -44,12 +44,12 @@ class Module:
     _parameters: dict[str, "Parameter | None"]
     _buffers: dict[str, "_C.Tensor | None"]
     _modules: dict[str, "Module | None"]
-    _takes: Takes = ()  # what its forward() takes, if that is of this package and takes Tensors
+    _forward_takes: Takes = ()  # what a forward() of this package takes
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         name_arguments_of(cls)
-        cls._takes = tensors_taken(cls.forward)
+        cls._forward_takes = tensors_taken(cls.forward)
 
     @naming_arguments
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Module:
             _buffers={},
             _modules={},
             _not_saved=set(),  # the buffers that are not part of the state
-            _hooks={},  # of all kinds, so that a call asks once whether there is one
+            _call_hooks={},  # of all kinds, so that a call asks once whether there is one
         )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -71,31 +71,31 @@ class Module:
             for each in args:
                 if type(each) is _Tensor:
                     continue
-                if not self._takes:
+                if not self._forward_takes:
                     break
                 if not isinstance(each, _Tensor):
                     args, kwargs = as_tensors(self, args, kwargs)
                     break
             else:
-                if kwargs and self._takes:
+                if kwargs and self._forward_takes:
                     args, kwargs = as_tensors(self, args, kwargs)
-            if self._hooks:
+            if self._call_hooks:
                 return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs)
         except Exception as error:
-            if self._takes:
+            if self._forward_takes:
                 note_layer(self, error, args, kwargs)
             raise
 
     def _hooks_of(self, kind: str) -> list[Callable[..., Any]]:
-        return [hook for its_kind, hook in list(self._hooks.values()) if its_kind == kind]
+        return [hook for its_kind, hook in list(self._call_hooks.values()) if its_kind == kind]
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for hook in self._hooks_of("forward_pre"):
             given = hook(self, args)
             if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
-                if self._takes:
+                if self._forward_takes:
                     args, kwargs = as_tensors(self, args, kwargs)
         watched = WatchedCall(self) if self._hooks_of("backward") else None
         if watched is not None:
@@ -158,7 +158,7 @@ class Module:
         self._not_saved.discard(name)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_hooks":
+        if name == "_call_hooks":
             self._require_init()
         own = self._dict_of(name)
         if own is None:
@@ -427,12 +427,12 @@ class Module:
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, args) before forward(); what it returns replaces the arguments."""
         checked(hook, "register_forward_pre_hook")
-        return HookHandle(self._hooks, ("forward_pre", hook))
+        return HookHandle(self._call_hooks, ("forward_pre", hook))
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, args, output) after forward(); what it returns replaces the output."""
         checked(hook, "register_forward_hook")
-        return HookHandle(self._hooks, ("forward", hook))
+        return HookHandle(self._call_hooks, ("forward", hook))
 
     def register_full_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, grad_input, grad_output) once the gradients of the inputs are known.
@@ -441,7 +441,7 @@ class Module:
         require gradients. A tuple that the hook returns replaces the gradients of the inputs.
         """
         checked(hook, "register_full_backward_hook")
-        return HookHandle(self._hooks, ("backward", hook))
+        return HookHandle(self._call_hooks, ("backward", hook))
 
     # As text.
 

@@ -28,7 +28,7 @@ class Optimizer:
         if isinstance(params, (_C.Tensor, dict)):
             raise TypeError(
                 f"{type(self).__name__}: params is a list of tensors or of groups, not one "
-                f"{type(params).__name__}"
+                + ("dict" if isinstance(params, dict) else "Tensor")
             )
         given = _listed(self, params, "a list of tensors or of groups")
         if not given:
