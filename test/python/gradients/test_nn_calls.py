@@ -226,6 +226,20 @@ def test_a_note_that_cannot_be_made_leaves_the_error_as_it_is():
     assert not hasattr(caught.value, "__notes__")
 
 
+def test_an_exception_that_is_raised_again_keeps_one_note():
+    failure = RuntimeError("of a hook")
+
+    def fail(*_):
+        raise failure
+
+    layer = nn.ReLU()
+    layer.register_forward_hook(fail)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="of a hook"):
+            layer(SCORES)
+    assert failure.__notes__ == ["in ReLU(): x is float32[3, 4]"]
+
+
 def test_errors_that_name_the_layer_have_no_note():
     for call in (
         lambda: nn.Linear(3, 2)(PICTURES),

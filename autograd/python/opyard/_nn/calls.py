@@ -79,7 +79,8 @@ def note_layer(
         notes = getattr(error, "__notes__", None)  # as add_note() of Python 3.11
         if notes is None:
             notes = error.__notes__ = []  # type: ignore[attr-defined]
-        notes.append(note)
+        if note not in notes:  # of an exception object that is raised again and again
+            notes.append(note)
 
 
 def _note(module: "Module", error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
