@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import _C
 from .._autograd.modes import no_grad
+from .._C import Tensor
 from .._core.ops import ops
 from .calls import Takes, as_tensors, note_layer, tensors_taken
 from .hooks import HookHandle, WatchedCall, checked
@@ -27,7 +28,6 @@ from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
 
 _M = TypeVar("_M", bound="Module")
-_Tensor = _C.Tensor  # found without a look into _C, which each call would pay for
 
 
 class IncompatibleKeys(NamedTuple):
@@ -69,11 +69,11 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             for each in args:
-                if type(each) is _Tensor:
+                if type(each) is Tensor:
                     continue
                 if not self._forward_takes:
                     break
-                if not isinstance(each, _Tensor):
+                if not isinstance(each, Tensor):
                     args, kwargs = as_tensors(self, args, kwargs)
                     break
             else:
