@@ -91,14 +91,11 @@ Owned no_kwargs(Runtime& runtime) {
   PyObject** const first = plain ? all + 2 : all + 3;
   const auto count = std::size_t(std::end(all) - first);
   const HideKeySnapshot anew;
-  PyObject* const answer = in_python([&] {
-    return call_function(plain ? function : bound.get(), first,
-                         count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-  });
-  if (__builtin_expect(answer == nullptr, 0)) {
-    note_failed_handler(asked.type, asked.is_mode, call.op);
-  }
-  return require(runtime, answer);
+  return require(runtime, noting_failure(asked.type, asked.is_mode, call.op, in_python([&] {
+                                           return call_function(
+                                               plain ? function : bound.get(), first,
+                                               count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+                                         })));
 }
 
 // [Cache] What was found out about the handler of a class is cached in the class, as a tuple under

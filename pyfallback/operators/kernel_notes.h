@@ -28,5 +28,11 @@ inline PyObject* noting_failure(const Record& record, const Operator& op, PyObje
   if (__builtin_expect(result == nullptr, 0)) note_failed_kernel(record, op, function);
   return result;
 }
+// What a handler answered, or null.
+inline PyObject* noting_failure(const PyTypeObject* type, bool is_mode, const Operator& op,
+                                PyObject* answer) noexcept {
+  if (__builtin_expect(answer == nullptr, 0)) note_failed_handler(type, is_mode, op);
+  return answer;
+}
 
 }  // namespace opyard::python

@@ -157,7 +157,7 @@ CASES = {
     "custom_op/tensor by name": lambda ops: custom(schema="(*, Tensor x) -> Tensor"),
     "custom_op/no device": lambda ops: custom(schema="(int n) -> Tensor", device_types="cpu"),
     "custom_op/no kernel for a device": lambda ops: custom(
-        call=lambda made: made(3, "cuda"), **BY_DEVICE
+        lambda n, device: n, call=lambda made: made(3, "cuda"), **BY_DEVICE
     ),
     "custom_op/no fake kernel": lambda ops: custom(
         call=lambda made: made(opyard.ops.aten.empty([2], device="meta"))

@@ -76,8 +76,8 @@ KEYWORDS = [
     (
         lambda: opyard.tensor([1.0], requiers_grad=True),
         TypeError,
-        "tensor() has no argument 'requiers_grad'; 'requires_grad' may be meant. Its arguments are: "
-        "data, dtype, device, requires_grad",
+        "tensor() has no argument 'requiers_grad'; 'requires_grad' may be meant. Its arguments "
+        "are: data, dtype, device, requires_grad",
     ),
     (
         lambda: opyard.futures.Future(device="cpu"),
@@ -334,7 +334,8 @@ LOOK_UPS = [
     (
         lambda: jit.parse_ir("graph(%x : Tensr):\n  return (%x)"),
         ValueError,
-        "1:12: there is no type 'Tensr'; 'Tensor' may be meant\ngraph(%x : Tensr):\n           ^~~~~",
+        "1:12: there is no type 'Tensr'; 'Tensor' may be meant\ngraph(%x : Tensr):\n"
+        "           ^~~~~",
     ),
 ]
 
