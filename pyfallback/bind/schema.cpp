@@ -153,7 +153,8 @@ void add_alias_info(py::module_& module) {
 void add_argument(py::module_& module) {
   py::class_<Argument>(module, "Argument", "One argument or result of a schema.")
       .def_readonly("name", &Argument::name, "'' for a result without a name")
-      .def_property_readonly("type", [](const Argument& self) { return TypeHandle{self.type}; })
+      .def_property_readonly(
+          "type", [](const Argument& self) { return TypeHandle{self.type}; }, "its type as written")
       .def_property_readonly(
           "real_type", [](const Argument& self) { return TypeHandle{self.type}; },
           "the type as written, which `type` is here, too; its runtime_type is what a kernel sees")
@@ -167,7 +168,7 @@ void add_argument(py::module_& module) {
             return self.default_value ? to_object(*self.default_value) : py::none();
           },
           "also None, if there is none")
-      .def_readonly("kwarg_only", &Argument::keyword_only)
+      .def_readonly("kwarg_only", &Argument::keyword_only, "whether it is given by name alone")
       .def_property_readonly(
           "alias_info", [](const Argument& self) { return self.alias.to_optional(); },
           "AliasInfo, or None")
@@ -200,11 +201,15 @@ void add_schema_class(py::module_& module) {
       .def_property_readonly(
           "overload_name", [](const Schema& self) { return self.name.overload; },
           "'' for the unnamed one")
-      .def_readonly("arguments", &Schema::arguments)
-      .def_readonly("returns", &Schema::results)
-      .def_readonly("is_vararg", &Schema::variadic_arguments)
-      .def_readonly("is_varret", &Schema::variadic_results)
-      .def_property_readonly("is_mutable", [](const Schema& self) { return self.is_mutable(); })
+      .def_readonly("arguments", &Schema::arguments, "what it takes, in order")
+      .def_readonly("returns", &Schema::results, "what it gives, in order")
+      .def_readonly("is_vararg", &Schema::variadic_arguments,
+                    "whether any further arguments are taken, written as '...'")
+      .def_readonly("is_varret", &Schema::variadic_results,
+                    "whether any further results are given, written as '...'")
+      .def_property_readonly(
+          "is_mutable", [](const Schema& self) { return self.is_mutable(); },
+          "whether a call writes to an argument")
       .def_property_readonly("is_view", &Schema::is_view,
                              "whether a result is a view of an argument")
       .def_property_readonly(

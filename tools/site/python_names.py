@@ -116,6 +116,36 @@ class _Plain:
         return self.text
 
 
+def methods_of_operators(tensor: type) -> "list[dict[str, object]]":
+    """Methods of Tensor that are not in its class: operators of aten, and functions on these.
+
+    An operator has a signature an overload, without those that write to `out`.
+    """
+    import opyard
+
+    found: list[dict[str, object]] = []
+    for name in dir(opyard.zeros(1)):  # an instance lists them, its class does not
+        if name.startswith("_") or any(name in vars(base) for base in tensor.__mro__):
+            continue
+        method = getattr(tensor, name)
+        if inspect.isfunction(method):
+            said = (method.__doc__ or "").partition("\n")[0]
+            found.append({"name": name, "signatures": [signature_of(method)], "doc": said})
+            continue
+        given = []
+        for overload in method.overloads():
+            op = getattr(method, overload)
+            text = signature_of(op)
+            if op._schema.arguments[0].name != "self":  # which signature_of() leaves out
+                text = re.sub(r"^\(\w+: [\w.]+(?:, )?", "(", text)
+            if not re.search(r"\bout: [\w.]*Tensor", text):
+                given.append(text)
+        found.append({"name": name, "signatures": given, "doc": ""})
+    for one in found:
+        one["signatures"] = [text.replace("opyard.", "") for text in one["signatures"]]  # type: ignore[attr-defined]
+    return found
+
+
 class Names:
     def __init__(self) -> None:
         self.stubs, self.stub_docs = read_stubs()
@@ -149,13 +179,15 @@ class Names:
 
     def doc(self, thing: object, name: str) -> str:
         """Its own docstring; not that of its type or of a base."""
-        if isinstance(thing, property | staticmethod | classmethod):
-            thing = getattr(thing, "fget", None) or thing.__func__  # type: ignore[union-attr]
+        if isinstance(thing, staticmethod | classmethod):
+            thing = thing.__func__
         said = getattr(thing, "__doc__", None)
         if isinstance(said, str) and said != getattr(type(thing), "__doc__", None):
             said = inspect.cleandoc(said)
-            # The signature that pybind11 or CPython's __text_signature__ put first.
-            said = re.sub(r"\A\w+\(.*\)(?: -> .*)?(?:\n+|\Z)(?:--\n+)?", "", said)
+            # The signature that pybind11 or CPython's __text_signature__ put first; that of a
+            # property has no name.
+            first = r"\A(?:\w+\(|\((?:arg0|self): ).*\)(?: -> .*)?(?:\n+|\Z)(?:--\n+)?"
+            said = re.sub(first, "", said)
             if said and not said.startswith(
                 ("Initialize self", "partial(", "Enum where", "Create a collection")
             ):
@@ -239,10 +271,14 @@ class Names:
                 }
                 if kind == "class":
                     entry["bases"] = [
-                        base.__name__ for base in thing.__bases__ if base is not object
+                        base.__name__
+                        for base in thing.__bases__
+                        if base is not object and base.__module__ != "pybind11_builtins"
                     ]
                     entry["members"] = self.members(thing)
                     entry["signatures"] = self.made_by(thing, public)
+                    if name == "opyard" and public == "Tensor":
+                        entry["operators"] = methods_of_operators(thing)
             entries.append(entry)
         return {"name": name, "doc": inspect.cleandoc(module.__doc__ or ""), "names": entries}
 

@@ -6,6 +6,18 @@ from pathlib import Path
 
 from headers import escaped
 
+OPERATORS = "tensor_methods"  # the page of methods that are operators
+HEAD_OF_OPERATORS = """# Methods of Tensor that are operators
+
+Each method is the operator of `opyard.ops.aten` with the same name, and the tensor is its first
+argument: `x.sum(0)` is `opyard.ops.aten.sum(x, 0)`; a method with a sentence of its own is a
+function on one. NumPy's names of arguments, `axis` and
+`keepdims`, are taken too. A name that ends in `_` writes to the tensor.
+[The page of operators](../../guides/operators.md#operators-of-opyardopsaten) has their schemas,
+the overloads that write to `out`, backends and gradients;
+[opyard.Tensor](opyard.md#tensor) has the other methods and the properties.
+
+"""
 EXAMPLES = Path(__file__).with_name("examples.txt")
 
 
@@ -102,6 +114,8 @@ def entry_of(module: str, entry: dict, example_of: "dict[str, str]") -> "list[st
     out += [as_markdown(entry["doc"]), ""]
     if example := example_of.get(f"{module}.{name}"):
         out += ["```python", example.rstrip(), "```", ""]
+    if entry.get("operators"):
+        out += [f"[Methods that are operators]({OPERATORS}.md) have a page of their own.", ""]
     for member in entry.get("members", []):
         out += [f"### {escaped(name)}.{escaped(member['name'])}", "", declaration("", member), ""]
         out += [as_markdown(member["doc"]), ""]
@@ -138,5 +152,24 @@ def page(module: dict) -> str:
     return "\n".join(out) + "\n"
 
 
+def page_of_operators(methods: "list[dict]") -> str:
+    """A table a letter, with a row a method and a line an overload."""
+    out = [HEAD_OF_OPERATORS]
+    letter = ""
+    for method in methods:
+        if method["name"][0] != letter:
+            letter = method["name"][0]
+            out += ["", f"## {letter.upper()}", "", "| method | takes and gives |", "| --- | --- |"]
+        given = [f"`{one}`".replace("|", "\\|") for one in method["signatures"]]
+        given += [as_markdown(method["doc"])] if method["doc"] else []
+        out.append(f"| `{method['name']}` | {'<br>'.join(given)} |")
+    return "\n".join(out) + "\n"
+
+
 def pages(modules: "list[dict]") -> "dict[str, str]":
-    return {f"reference/python/{module['name']}.md": page(module) for module in modules}
+    made = {f"reference/python/{module['name']}.md": page(module) for module in modules}
+    for module in modules:
+        for entry in module["names"]:
+            if entry.get("operators"):
+                made[f"reference/python/{OPERATORS}.md"] = page_of_operators(entry["operators"])
+    return made

@@ -65,9 +65,11 @@ void add_codes(py::module_& module) {
            }),
            py::arg("graph"))
       .def_property_readonly(
-          "graph", [](const SharedCode& self) { return SharedGraph{self.code->graph_ptr()}; })
-      .def_property_readonly("stage_count",
-                             [](const SharedCode& self) { return self.code->stage_count(); })
+          "graph", [](const SharedCode& self) { return SharedGraph{self.code->graph_ptr()}; },
+          "the graph that it was compiled from")
+      .def_property_readonly(
+          "stage_count", [](const SharedCode& self) { return self.code->stage_count(); },
+          "how many stages it has: one, and one more for each derivative")
       .def(
           "input_count",
           [](const SharedCode& self, std::size_t stage) { return count_of(self, stage, false); },
@@ -76,10 +78,13 @@ void add_codes(py::module_& module) {
           "output_count",
           [](const SharedCode& self, std::size_t stage) { return count_of(self, stage, true); },
           py::arg("stage"))
-      .def_property_readonly("register_count",
-                             [](const SharedCode& self) { return self.code->register_count(); })
-      .def_property_readonly("instruction_count",
-                             [](const SharedCode& self) { return self.code->instruction_count(); })
+      .def_property_readonly(
+          "register_count", [](const SharedCode& self) { return self.code->register_count(); },
+          "how many registers a run has; each holds one value of 16 bytes")
+      .def_property_readonly(
+          "instruction_count",
+          [](const SharedCode& self) { return self.code->instruction_count(); },
+          "how many instructions all stages have")
       .def(
           "register_of",
           [](const SharedCode& self, const py::object& value) {
@@ -113,8 +118,9 @@ void add_pictures(py::class_<SharedGraph>& graph) {
           },
           py::arg("operators"),
           "from now on only these operators may be called, and a state needs a budget")
-      .def_property_readonly("is_restricted",
-                             [](const SharedGraph& self) { return self.graph->is_restricted(); });
+      .def_property_readonly(
+          "is_restricted", [](const SharedGraph& self) { return self.graph->is_restricted(); },
+          "whether only the operators given to restrict_to() may be called");
 }
 
 }  // namespace opyard::graphs

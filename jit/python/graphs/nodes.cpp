@@ -48,8 +48,9 @@ void add_value(py::class_<SharedValue>& value) {
             self.item->set_type(jit::parse_type(text));
           },
           "its type as the text says it: 'Tensor', 'int', 'Float(2, 3)'")
-      .def_property_readonly("is_pullback",
-                             [](const SharedValue& self) { return self.item->is_pullback(); })
+      .def_property_readonly(
+          "is_pullback", [](const SharedValue& self) { return self.item->is_pullback(); },
+          "whether it is what a call leaves for a later stage, of type Pullback")
       .def_property(
           "stage", [](const SharedValue& self) { return self.item->stage(); },
           [](const SharedValue& self, int stage) { self.item->set_stage(stage); },
@@ -133,8 +134,9 @@ void add_node_places(py::class_<SharedNode>& node) {
       .def(
           "destroy", [](const SharedNode& self) { self.item->destroy(); },
           "removes it for ever; ValueError if an output is used")
-      .def_property_readonly("is_destroyed",
-                             [](const SharedNode& self) { return self.item->is_destroyed(); });
+      .def_property_readonly(
+          "is_destroyed", [](const SharedNode& self) { return self.item->is_destroyed(); },
+          "whether destroy() removed it; a change of it raises ValueError then");
 }
 
 void add_node_edges(py::class_<SharedNode>& node) {
@@ -215,15 +217,15 @@ void add_node(py::class_<SharedNode>& node) {
           "the overload that was named; '' if the types of the inputs choose it")
       .def_property(
           "stage", [](const SharedNode& self) { return self.item->stage(); },
-          [](const SharedNode& self, int stage) { self.item->set_stage(stage); })
+          [](const SharedNode& self, int stage) { self.item->set_stage(stage); },
+          "the stage that runs it; 0 is the first")
       .def_property_readonly(
           "source_range", [](const SharedNode& self) { return self.item->source_range().text(); },
           "'model.py:12:4', or ''")
       .def_property(
           "scope", [](const SharedNode& self) { return self.item->scope(); },
-          [](const SharedNode& self, std::string scope) {
-            self.item->set_scope(std::move(scope));
-          });
+          [](const SharedNode& self, std::string scope) { self.item->set_scope(std::move(scope)); },
+          "the part of the model that it belongs to, such as 'encoder.layer1', or ''");
   add_node_edges(node);
   add_node_places(node);
   add_attributes(node);

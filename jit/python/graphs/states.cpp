@@ -87,15 +87,18 @@ py::list times(const State& self) {
 
 void add_positions(py::class_<State>& state) {
   state
-      .def_property_readonly("code",
-                             [](const State& self) { return share_code(self.state.code()); })
+      .def_property_readonly(
+          "code", [](const State& self) { return share_code(self.state.code()); },
+          "the code that it runs")
       .def_property_readonly(
           "stage", [](const State& self) { return self.state.stage(); },
           "the stage that runs, or is next")
-      .def_property_readonly("is_inside_stage",
-                             [](const State& self) { return self.state.is_inside_stage(); })
-      .def_property_readonly("is_finished",
-                             [](const State& self) { return self.state.is_finished(); })
+      .def_property_readonly(
+          "is_inside_stage", [](const State& self) { return self.state.is_inside_stage(); },
+          "whether a stage has begun and not ended")
+      .def_property_readonly(
+          "is_finished", [](const State& self) { return self.state.is_finished(); },
+          "whether all stages have run")
       .def_property_readonly(
           "instruction", [](const State& self) { return self.state.instruction(); },
           "the number of the next one, or None")

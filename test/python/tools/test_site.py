@@ -14,6 +14,8 @@ import sys
 import pytest
 from built import ROOT
 
+import opyard
+
 pytestmark = pytest.mark.once
 
 SITE = ROOT / "tools" / "site"
@@ -86,7 +88,7 @@ def test_every_public_module_has_a_docstring_and_a_page(modules):
     assert len(modules) > 13
     assert [name for name, module in modules.items() if not module["doc"]] == []
     assert set(python_pages.pages(list(modules.values()))) == {
-        f"reference/python/{name}.md" for name in modules
+        f"reference/python/{name}.md" for name in [*modules, "tensor_methods"]
     }
 
 
@@ -112,6 +114,22 @@ def test_no_signature_shows_an_address_or_a_private_module(modules):
         for signature in entry.get("signatures", []):
             assert " at 0x" not in signature, name
             assert "opyard._" not in signature, name
+
+
+def test_no_text_of_pybind11_is_shown(modules):
+    for name, entry in entries(modules):
+        assert not re.match(r"\w*\((?:arg0|self): ", entry["doc"]), name
+        assert "pybind11_object" not in entry.get("bases", []), name
+
+
+def test_every_operator_that_is_a_method_has_a_signature(modules):
+    [tensor] = [one for one in modules["opyard"]["names"] if one["name"] == "Tensor"]
+    given = {one["name"]: one["signatures"] for one in tensor["operators"]}
+    assert given["sum"][0] == "(*, dtype: Optional[dtype] = None) -> Tensor"
+    assert [name for name, signatures in given.items() if not signatures] == []
+    named = given.keys() | {one["name"] for one in tensor["members"]}
+    public = {name for name in dir(opyard.zeros(1)) if not name.startswith("_")}
+    assert public - named == set()
 
 
 # Examples.
