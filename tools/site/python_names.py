@@ -17,10 +17,11 @@ from pathlib import Path
 Stubs = dict[str, list[str]]
 
 
-def modules() -> "list[str]":
+def modules() -> "dict[str, object]":
     """The public modules: no part of their name begins with an underscore.
 
-    In a wheel shared libraries lie beside them, which pkgutil takes for modules as well.
+    A private module that a public one shows, such as opyard.jit.passes, is among them. In a wheel
+    shared libraries are beside them, which pkgutil takes for modules as well.
     """
     import opyard
 
@@ -31,7 +32,20 @@ def modules() -> "list[str]":
         spec = importlib.util.find_spec(module.name)
         if spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
             found.add(module.name)
-    return sorted(found)
+    shown = {name: importlib.import_module(name) for name in sorted(found)}
+    for name, module in list(shown.items()):
+        for public in module.__all__:
+            thing = vars(module).get(public)
+            if inspect.ismodule(thing) and "._" in thing.__name__:
+                shown[f"{name}.{public}"] = thing
+    return dict(sorted(shown.items()))
+
+
+def public_names(module: object) -> "list[str]":
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    found = vars(module).items()
+    return [name for name, thing in found if not name.startswith("_") and inspect.isfunction(thing)]
 
 
 def stub_files() -> "list[Path]":
@@ -244,10 +258,9 @@ class Names:
             return "function"
         return "value"
 
-    def module(self, name: str) -> "dict[str, object]":
-        module = importlib.import_module(name)
+    def module(self, name: str, module: object) -> "dict[str, object]":
         entries = []
-        for public in module.__all__:
+        for public in public_names(module):
             if public == "__version__":
                 continue
             try:
@@ -263,7 +276,7 @@ class Names:
                     entry["doc"] = self.doc(thing, public)
             elif kind == "module":
                 entry["doc"] = (thing.__doc__ or "").partition("\n")[0]
-                entry["of"] = thing.__name__
+                entry["of"] = f"{name}.{public}" if "._" in thing.__name__ else thing.__name__
             else:
                 entry |= {
                     "doc": self.doc(thing, public),
@@ -285,7 +298,7 @@ class Names:
 
 def main() -> None:
     names = Names()
-    found = [names.module(name) for name in modules()]
+    found = [names.module(name, module) for name, module in modules().items()]
     assert "torch" not in sys.modules, "the reference is made without importing PyTorch"
     json.dump(found, sys.stdout, indent=1)
 

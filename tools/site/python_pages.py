@@ -126,6 +126,8 @@ def page(module: dict) -> str:
     name = module["name"]
     example_of = examples(EXAMPLES.read_text("utf-8"))
     out = [f"# {name}", "", as_markdown(module["doc"]), ""]
+    if example := example_of.get(name):
+        out += ["An example of the whole module:", "", "```python", example.rstrip(), "```", ""]
     entries = module["names"]
     modules = [one for one in entries if one["kind"] == "module"]
     values = [one for one in entries if one["kind"] == "value"]
@@ -134,11 +136,7 @@ def page(module: dict) -> str:
         out += ["| module | what it has |", "| --- | --- |"]
         for one in modules:
             said = as_markdown(one["doc"]).replace("\n", " ")
-            known = re.fullmatch(r"opyard\.[a-z]\w*", one["of"])
-            shown = (
-                f"[{name}.{one['name']}]({one['of']}.md)" if known else f"`{name}.{one['name']}`"
-            )
-            out.append(f"| {shown} | {said} |")
+            out.append(f"| [{name}.{one['name']}]({one['of']}.md) | {said} |")
         out.append("")
     if values:
         out += ["| value | type | |", "| --- | --- | --- |"]
