@@ -19,7 +19,7 @@ import numpy as np
 
 import opyard
 
-assert distribution("fastbox").requires == ["opyard>=0.1"]
+assert distribution("fastbox").requires == ["opyard~=0.1.0"]
 angles = np.outer(np.arange(3), [1.0, 0.1])
 x = np.ones((2, 3, 4))
 turned = opyard.ops.fastbox.rotary(x, np.cos(angles), np.sin(angles))

@@ -294,4 +294,4 @@ def test_neither_framework_is_needed(fastbox):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[0]\n", done.stderr
     project = (fb.EXAMPLE / "pyproject.toml").read_text("utf-8")
-    assert re.findall(r"^dependencies = (.*)$", project, re.M) == ['["opyard>=0.1"]']
+    assert re.findall(r"^dependencies = (.*)$", project, re.M) == ['["opyard~=0.1.0"]']

@@ -3,12 +3,13 @@
 How a page becomes programs is in test/python/pages.py. Suspect the page.
 """
 
+import os
 import re
 import subprocess
 import sys
 
 import pytest
-from pages import DOCS, is_there, run_page
+from pages import DOCS, blocks, is_there, run_page
 
 pytestmark = pytest.mark.once
 
@@ -25,6 +26,27 @@ def test_the_programs_of_a_page_work(page, tmp_path):
     if not is_there(NEEDS.get(page.stem, "sys")):
         pytest.skip(f"{NEEDS[page.stem]} is not installed")
     run_page(page, tmp_path)
+
+
+def test_the_commands_of_the_slow_program_run(tmp_path):
+    text = (TUTORIALS / "slow_program.md").read_text("utf-8")
+    (tmp_path / "shop.py").write_text(blocks(text, "python")[0], "utf-8")
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', "utf-8")
+    (tmp_path / "python").chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    commands = "".join(blocks(text, "sh"))
+    for file in ("before.html", "before.json", "after.json", "change.svg"):
+        assert file in commands
+    done = subprocess.run(
+        ["sh", "-e", "-c", commands], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    for file in ("before.html", "change.svg"):
+        assert (tmp_path / file).stat().st_size > 1000
 
 
 def test_the_page_of_operators_is_as_the_tool_writes_it():
