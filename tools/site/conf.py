@@ -85,6 +85,7 @@ NAVIGATION = {
         "guides/futures",
     ],
     "Guides: profiling": ["guides/profiling"],
+    "Examples": ["examples/*"],
     "Concepts": ["concepts/words", "concepts/a_call", "concepts/layers", "concepts/*"],
     "Reference": [
         "guides/operators",

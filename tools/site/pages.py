@@ -2,8 +2,8 @@
 
     pages.py <folder> <names.json> <help.json>
 
-Copies docs/ and the documents that conf.py names, turns links that leave docs/ into links in the
-site, and writes the reference and the navigation. names.json is of python_names.py, help.json of
+Copies docs/, the examples and the documents that conf.py names, turns links that leave docs/ into
+links in the site, and writes the reference and the navigation. names.json is of python_names.py, help.json of
 tools/docs.
 """
 
@@ -41,6 +41,13 @@ What C programs, and extension modules of CPython, include. The guides on
 [libraries in C](../guides/c_plugins.md) and [C functions](../guides/c_functions.md) show its use.
 
 """
+# On the front page: what docs/README.md says of pages that are on the site alone.
+NOT_IN_TREE = re.compile(r"^- Python, C\+\+, C and the command line: .*?(?=\n\n)", re.M | re.S)
+IN_SITE = """\
+- [Python](reference/python.md) with the [methods of Tensor](reference/python/tensor_methods.md),
+  [C++](reference/cpp.md), [C](reference/c.md) and the [command line](reference/command_line.md)."""
+LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".c": "c", ".py": "python", ".toml": "toml"}
+LANGUAGES |= {".build": "text"}
 INDEX_OF_LAYERS = """# Layers
 
 What each layer of the sources has, and its rules: the README of its folder. The
@@ -55,6 +62,8 @@ def site_name(path: str) -> str:
         return conf.DOCUMENTS[path]
     if path in ("docs", "docs/README.md"):
         return "index.md"
+    if example := re.match(r"examples/(\w+)(?:/|$)", path):
+        return f"examples/{example[1]}.md"
     return path.removeprefix("docs/") if path.startswith("docs/") else ""
 
 
@@ -82,6 +91,33 @@ def with_links(text: str, source: str, target: str) -> str:
     for i in range(0, len(parts), 2):
         parts[i] = re.sub(LINK, link, parts[i])
     return "".join(parts)
+
+
+def with_pages(text: str, target: str, titles: "dict[str, str]") -> str:
+    """The text of a comment or docstring, with a link where it names a page by its path."""
+
+    def link(found: "re.Match[str]") -> str:
+        name = found[1].replace("\\", "")
+        if name not in titles:
+            raise SystemExit(f"{target}: there is no page {found[0]}")
+        return f"[{titles[name]}]({os.path.relpath(name, os.path.dirname(target))})"
+
+    parts = re.split(r"(^```.*?^```$|`[^`\n]*`)", text, flags=re.M | re.S)
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"docs/((?:guides|reference|concepts|dev)/[\w\\]+\.md)", link, parts[i])
+    return "".join(parts)
+
+
+def example(folder: Path) -> str:
+    """The page of an example: its README, and its sources."""
+    source = f"examples/{folder.name}/README.md"
+    out = [with_links((folder / "README.md").read_text("utf-8"), source, site_name(source))]
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in LANGUAGES and "build" not in path.relative_to(folder).parts:
+            text = path.read_text("utf-8").rstrip("\n")
+            name = path.relative_to(folder)
+            out += [f"## `{name}`", "", f"````{LANGUAGES[path.suffix]}", text, "````", ""]
+    return "\n".join(out)
 
 
 def command_line(helps: "list[list[str]]") -> str:
@@ -135,12 +171,19 @@ def main(folder: Path, names: Path, helps: Path) -> None:
         )
     for source, target in conf.DOCUMENTS.items():
         made[target] = with_links((conf.ROOT / source).read_text("utf-8"), source, target)
+    for readme in sorted((conf.ROOT / "examples").glob("*/README.md")):
+        made[f"examples/{readme.parent.name}.md"] = example(readme.parent)
+    made["index.md"], replaced = NOT_IN_TREE.subn(IN_SITE, made["index.md"])
+    if replaced != 1:
+        raise SystemExit("docs/README.md has no line of the reference that tools/docs writes")
+    titles = {name: re.search(r"^# (.*)$", text, re.M)[1] for name, text in made.items()}
     work = folder.parent / "doxygen"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     in_cpp = headers.pages(work)
     of_package = python_pages.pages(json.loads(names.read_text("utf-8")))
-    made |= in_cpp | of_package
+    for target, text in (in_cpp | of_package).items():
+        made[target] = with_pages(text, target, titles)
     made["reference/command_line.md"] = command_line(json.loads(helps.read_text("utf-8")))
 
     def below(prefix: str) -> "list[str]":
