@@ -3,8 +3,8 @@
     pages.py <folder> <names.json> <help.json>
 
 Copies docs/, the examples and the documents that conf.py names, turns links that leave docs/ into
-links in the site, and writes the reference and the navigation. names.json is of python_names.py, help.json of
-tools/docs.
+links in the site, and writes the reference and the navigation. names.json is of python_names.py,
+help.json of tools/docs.
 """
 
 import fnmatch
