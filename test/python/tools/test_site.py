@@ -19,7 +19,7 @@ import opyard
 pytestmark = pytest.mark.once
 
 SITE = ROOT / "tools" / "site"
-sys.path.insert(0, str(SITE))
+sys.path.append(str(SITE))  # last: a module of the tests is called pages as well
 
 import headers  # noqa: E402
 import python_pages  # noqa: E402
