@@ -144,8 +144,9 @@ def load(
 
     An `untrusted` file may call operators of `aten` and those in `allowed`, no others, and its runs
     have a budget of steps. Raises OSError as open() does, ValueError for a file that is broken, and
-    NotImplementedError for a version that is not read and, in one list, for all operators of the
-    model that are not here. `mapped` is as in opyard.load().
+    NotImplementedError for a version that is not read and, in one list, for all operators of a .pt2
+    that are not here; of a file of save() it is ValueError for the first one. `mapped` is as in
+    opyard.load().
     """
     names = list(allowed)
     _ops.load_aten()
