@@ -17,6 +17,9 @@ from typing import NoReturn
 from opyard import _build_info
 
 
+_COMMANDS = ("stubs", "run")
+
+
 def _loops() -> str:
     """Which build of the operators' loops this processor gets, of those that it runs."""
     from opyard import ops
@@ -81,6 +84,14 @@ def main() -> None:
     parser.add_argument(
         "--build-info", action="store_true", help="compiler, build type and options"
     )
+    command = sys.argv[1:2]
+    if command and not command[0].startswith("-"):
+        from opyard._core.near_names import hint
+
+        parser.error(
+            f"there is no command {command[0]!r}{hint(command[0], _COMMANDS)}; the commands are "
+            f"{' and '.join(_COMMANDS)}, and all else is an option"
+        )
     asked = parser.parse_args()
     if not any(vars(asked).values()) and asked.libs is None:
         parser.print_help()

@@ -18,6 +18,7 @@ from ._C import DispatchKeySet, disabled_dispatch
 from ._core import late as _late
 from ._core import ops as _ops
 from ._core.keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
+from ._core import queries as _queries
 from ._core.queries import (
     ComputedKernel,
     DispatchLog,
@@ -184,19 +185,22 @@ def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:
 
 
 def _names_of(op: object) -> list[str]:
-    if isinstance(op, str):
-        _ops.load_for(op)
-        return [op]
-    if isinstance(op, _C.OpOverloadPacket):
-        return [getattr(op, overload).name() for overload in _ops.overload_names(op)]
-    return [_ops.operator_of(op).name()]
+    """Those that dump() shows: of operators that are there, or were."""
+    names = _queries.names_of(op)
+    if len(names) == 1 and not _queries.is_there(names[0]):
+        from ._dispatch.history import was_there
+
+        if not was_there(names[0]):
+            raise _ops.undefined(names[0])
+    return names
 
 
 def dump(op: object) -> str:
     """The registered kernels of an operator, a line each; newest first, inactive ones marked.
 
-    `op` is a name, an operator, or a packet for all its overloads. An operator that is not
-    defined and has no kernels gives "". Raises ValueError for a text that is no operator's name.
+    `op` is a name, an operator, or a packet for all its overloads, as is a packet's name. An
+    operator that was unregistered gives "", as long as history() remembers it. Raises LookupError
+    for one that never was there, ValueError for a text that is no operator's name.
     """
     from . import _bind
 
@@ -222,7 +226,8 @@ def dump_table(op: object, *, interpreter: "int | None" = None, whole: bool = Fa
     """The kernel of each key of an operator, with the rule that put it there; as dump() does.
 
     What was registered comes first, then what is built in; the keys that fall through since no one
-    has registered anything are counted. With `whole` each key has a line, in the order of keys.
+    has registered anything are counted. With `whole` each key has a line, in the order of keys. Of
+    several overloads each has its name above its lines.
 
     Kernels that Python registers serve the calls of their own interpreter. The table is that of
     this interpreter, or of another one of the process by its number, as its module `_interpreters`
@@ -230,11 +235,15 @@ def dump_table(op: object, *, interpreter: "int | None" = None, whole: bool = Fa
     """
     from . import _C, _bind
 
-    tables = (
+    names = _names_of(op)
+    tables = [
         _bind.dump_table(name) if interpreter is None else _C.dump_table(name, interpreter)
-        for name in _names_of(op)
-    )
-    return "".join(tables if whole else map(_folded, tables))
+        for name in names
+    ]
+    shown = tables if whole else list(map(_folded, tables))
+    if len(names) > 1:
+        shown = [f"{name}\n{table}" for name, table in zip(names, shown, strict=True)]
+    return "".join(shown)
 
 
 def check_invariants(op: object = None) -> None:
@@ -243,7 +252,9 @@ def check_invariants(op: object = None) -> None:
     """
     from . import _bind
 
-    for name in [""] if op is None else _names_of(op):
+    for name in [""] if op is None else _queries.names_of(op):
+        if name and not _queries.is_there(name):
+            raise _ops.undefined(name)
         _bind.check_invariants(name)
 
 

@@ -1,10 +1,28 @@
 // model/model.cpp: loading and running of models.
 #include "opyard/models/model.h"
 
+#include <fmt/format.h>
+
 #include "exported/program.h"
+#include "files/foreign.h"
 #include "model/model_file.h"
 
 namespace opyard::jit {
+namespace {
+
+// A .pt2 that is cut or damaged is no file of ours either.
+void require_archive(const FileBytes& file) {
+  if (!file.path().ends_with(".pt2")) return;
+  const std::string foreign = describe_foreign(file);
+  fail(ErrorKind::BadValue,
+       fmt::format("{} is no archive of torch.export.save(), which a .pt2 file is, but {}",
+                   file.path(),
+                   foreign.empty()
+                       ? "begins otherwise: it is damaged, or another file; export the model again"
+                       : foreign));
+}
+
+}  // namespace
 
 std::vector<opyard::Value> run_model(Model& model, std::span<const opyard::Value> inputs,
                                      const RunBudget& budget) {
@@ -23,8 +41,9 @@ std::vector<opyard::Value> run_model(Model& model, std::span<const opyard::Value
 
 Model load_model(const std::string& path, const ModelOptions& options) {
   const CountedPtr<FileBytes> file = FileBytes::open(path, options.access);
-  Model model = ZipArchive::looks_like_one(*file) ? load_exported(file, options)
-                                                  : load_saved_model(*file, options);
+  const bool is_archive = ZipArchive::looks_like_one(*file);
+  if (!is_archive) require_archive(*file);
+  Model model = is_archive ? load_exported(file, options) : load_saved_model(*file, options);
   model.code = compile(model.graph);
   return model;
 }

@@ -111,12 +111,36 @@ std::string element_line(const Tensor& array, std::size_t index, const RunReques
   return line + '\n';
 }
 
+// A refusal speaks of the function that reads a graph; here options are what is given.
+std::string in_options(std::string text) {
+  constexpr std::string_view kBegin = "read the graph with allowed=[\"";
+  const std::size_t begin = text.find(kBegin);
+  if (begin == text.npos) return text;
+  const std::size_t name = begin + kBegin.size();
+  const std::size_t end = text.find("\"]", name);
+  if (end == text.npos) return text;
+  const std::string allow = fmt::format(
+      "give --allow {}, and --plugin for the library that has it", text.substr(name, end - name));
+  text.replace(begin, end + 2 - begin, allow);
+  return text;
+}
+
+Model load_for(const RunRequest& request) {
+  try {
+    return load_model(request.model, request.options);
+  } catch (const Error& error) {
+    std::string told = in_options(error.what());
+    if (told == error.what()) throw;
+    fail(error.kind(), std::move(told));
+  }
+}
+
 }  // namespace
 
 RunReport run_files(const RunRequest& request) {
   Stopwatch watch;
   tell(request, fmt::format("loading {} ({})", request.model, size_of(request.model)));
-  Model model = load_model(request.model, request.options);
+  Model model = load_for(request);
   watch.lap("load");
   check_counts(request, model.graph->outputs().size());
   const std::vector<opyard::Value> inputs = read_inputs(request, model);

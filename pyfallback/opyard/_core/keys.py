@@ -3,13 +3,30 @@
 A key keeps its number. One that gets a name keeps the name that it had before as another one.
 """
 
-from enum import Enum, IntEnum
+import sys
+from enum import Enum, EnumMeta, IntEnum
 
 from .. import _C
 from . import hooks
 
 
-class _Key(IntEnum):
+class _KeyMeta(EnumMeta):
+    """Names the key that may be meant by an attribute that is not there."""
+
+    if sys.version_info >= (3, 11):  # before, each member is found by a function of this name
+
+        def __getattr__(cls, name: str) -> object:
+            from .ops import MissingName
+
+            raise MissingName(f"DispatchKey has no key {name!r}", name, cls._hint)
+
+    def _hint(cls, name: str) -> str:
+        from .near_names import hint
+
+        return hint(name, cls.__members__)
+
+
+class _Key(IntEnum, metaclass=_KeyMeta):
     """What a DispatchKey has beside its name and number: printing, and being found by name."""
 
     def __repr__(self) -> str:

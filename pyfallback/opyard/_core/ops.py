@@ -185,7 +185,7 @@ def require_packet(name: str) -> "_C.OpOverloadPacket":
     """As find_packet(), but raises LookupError if there is none."""
     packet = find_packet(name)
     if packet is None:
-        raise LookupError(f"no operator {name} is defined{_why_not_there(name)}")
+        raise undefined(name)
     return packet
 
 
@@ -236,8 +236,7 @@ def operator_of(
         )
     overloads = overload_names(op)
     if not overloads:
-        name = op.qualified_name
-        raise LookupError(f"no operator {name} is defined{_why_not_there(name)}")
+        raise undefined(op.qualified_name)
     if len(overloads) > 1:
         raise TypeError(f"{op} has several overloads, name one of: {', '.join(overloads)}")
     return getattr(op, overloads[0])
@@ -270,14 +269,21 @@ def _kernels_alone(name: str) -> str:
     )
 
 
+def undefined(name: str) -> LookupError:
+    """What is raised for the name of an operator that is not defined."""
+    return LookupError(f"no operator {name} is defined{_why_not_there(name)}")
+
+
 def _why_not_there(name: str) -> str:
     """What to say of an operator "ns::name" that is not defined."""
     from .. import _bind
     from .near_names import hint
 
-    if alone := _kernels_alone(name):
+    if alone := _kernels_alone(name.partition(".")[0]):
         return alone
-    namespace, _, base = name.partition("::")
+    namespace, colons, base = name.partition(".")[0].partition("::")
+    if not colons:
+        return f": a name begins with a namespace, as in aten::relu{_in_namespaces(namespace)}"
     by_namespace: dict[str, set[str]] = {}
     for each in _bind.operator_names():
         space, _, rest = each.partition("::")
@@ -288,6 +294,16 @@ def _why_not_there(name: str) -> str:
         f": no library defines operators of {namespace}{hint(namespace, by_namespace)}; load one "
         "with opyard.load_library(path), or import the package that has it"
     )
+
+
+def _in_namespaces(base: str) -> str:
+    """The operators that may be meant by a name without a namespace, as a part of a sentence."""
+    from .. import _bind
+
+    load_aten()
+    names = {name.partition(".")[0] for name in _bind.operator_names()}
+    found = sorted(name for name in names if name.partition("::")[2] == base)
+    return f"; {' or '.join(map(repr, found))} may be meant" if found else ""
 
 
 class MissingName(AttributeError):

@@ -1,7 +1,8 @@
 """Queries of the registry, its listeners, and watchers of calls, for opyard.dispatch.
 
 A function that takes an operator takes its name, an object of opyard.ops, or a packet with one
-overload. A name need not be that of a defined operator: it may have kernels already.
+overload. has_kernel() and has_kernel_for_any() answer for any name; the others raise LookupError for
+the name of an operator that is not there.
 """
 
 import _thread
@@ -15,10 +16,56 @@ from .keys import DispatchKey, key_of
 
 
 def _name_of(op: object) -> str:
-    if isinstance(op, str):
-        _ops.load_for(op)
-        return op
-    return _ops.operator_of(op).name()
+    from .. import _bind
+
+    if not isinstance(op, str):
+        return _ops.operator_of(op).name()
+    _ops.load_for(op)
+    if "::" not in op:
+        _bind.has_kernel(op)  # raises for what is no name
+        raise _ops.undefined(op)
+    return op
+
+
+def _defined(op: object) -> str:
+    """The name of an operator that is defined. Raises LookupError for another."""
+    from .. import _bind
+
+    name = _name_of(op)
+    if not _bind.registered(name)[0]:
+        _ops.overload_of(name)  # raises, and names overloads if there are any
+        raise _ops.undefined(name)
+    return name
+
+
+def is_there(name: str) -> bool:
+    """Whether an operator has a definition or kernels."""
+    from .. import _bind
+
+    definition, _, kernels = _bind.registered(name)
+    return bool(definition or kernels)
+
+
+def known_name_of(op: object) -> str:
+    """The name of an operator that has a definition or kernels. Raises LookupError for another."""
+    name = _name_of(op)
+    return name if is_there(name) else _defined(op)
+
+
+def names_of(op: object) -> list[str]:
+    """The operators that are meant by one, by its name, or by a packet or its name, which stand for
+    all overloads; a name is given as it is if there is nothing of that name.
+    """
+    from .. import _bind
+
+    if isinstance(op, _C.OpOverloadPacket):
+        found = [getattr(op, overload).name() for overload in _ops.overload_names(op)]
+        return found or [op.qualified_name]
+    name = _name_of(op)
+    if is_there(name) or "." in name:
+        return [name]
+    overloads = [f"{name}.{overload}" for overload in _C.overloads(name)]
+    return overloads or _bind.dangling_overloads(name) or [name]
 
 
 # Asking ------------------------------------------------------------------------------------
@@ -54,14 +101,14 @@ def has_computed_kernel(op: object, key: "str | int") -> bool:
     """
     from .. import _bind
 
-    return _bind.has_computed_kernel(_name_of(op), int(key_of(key)))
+    return _bind.has_computed_kernel(_defined(op), int(key_of(key)))
 
 
 def is_fallthrough(op: object, key: "str | int") -> bool:
     """Whether calls of the operator pass this key by. Raises as has_computed_kernel()."""
     from .. import _bind
 
-    return _bind.is_fallthrough(_name_of(op), int(key_of(key)))
+    return _bind.is_fallthrough(_defined(op), int(key_of(key)))
 
 
 def has_fallback(key: "str | int") -> bool:
@@ -82,7 +129,7 @@ def metadata(op: object) -> dict[str, Any]:
 
     from .. import _bind
 
-    return json.loads(_bind.metadata(_name_of(op)))
+    return json.loads(_bind.metadata(_defined(op)))
 
 
 def provenance(op: object, key: "str | int | None" = None) -> str:
@@ -93,12 +140,10 @@ def provenance(op: object, key: "str | int | None" = None) -> str:
     """
     from .. import _bind
 
-    name = _name_of(op)
+    name = _defined(op) if key is None else known_name_of(op)
     definition, _, kernels = _bind.registered(name)
     if key is None:
-        if definition:
-            return definition
-        raise LookupError(f"no operator {name} is defined")
+        return definition
     asked = key_of(key)
     for number, registered in kernels:
         if number == int(asked):
@@ -114,10 +159,7 @@ def alias_analysis(op: object) -> str:
     """
     from .. import _bind
 
-    name = _name_of(op)
-    definition, kind, _ = _bind.registered(name)
-    if not definition:
-        raise LookupError(f"no operator {name} is defined")
+    _, kind, _ = _bind.registered(_defined(op))
     return kind
 
 
@@ -273,10 +315,12 @@ def set_dispatch_log(on: bool) -> None:
 
     One line a kernel, " [callBoxed] op=[demo::twice], key=[CPU]", behind as many spaces as calls
     are under way, its own among them. The environment variable OPYARD_DISPATCH_LOG=1 does
-    the same from the start. Off, it costs nothing.
+    the same from the start. Off, it costs nothing. Raises TypeError for what is no bool.
     """
     from .. import _bind
 
+    if not isinstance(on, int):
+        raise TypeError(f"set_dispatch_log() takes True or False, not {on!r}")
     _change_log(_bind, bool(on), 0)
 
 

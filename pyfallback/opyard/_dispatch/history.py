@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from .. import _bind
-from .._core import queries
+from .. import _C, _bind
+from .._core import ops, queries
 from .._core.keys import DispatchKey, key_of
 
 _THINGS = ("operator", "kernel", "fallback", "namespace")
@@ -69,23 +69,42 @@ def _event(row: tuple) -> RegistryEvent:
     )
 
 
-def _is_of(event: RegistryEvent, name: str) -> bool:
-    shown = event.name
-    of_name = shown == name or (shown.startswith("…") and name.endswith(shown[1:]))
-    return of_name and event.thing in ("operator", "kernel")
+def _is_of(row: tuple, name: str, *, or_overload: bool = False) -> bool:
+    thing, shown = row[3:5]
+    if _THINGS[thing] not in ("operator", "kernel"):
+        return False
+    if or_overload and shown.partition(".")[0] == name:
+        return True
+    return shown == name or (shown.startswith("…") and name.endswith(shown[1:]))
+
+
+def was_there(name: str) -> bool:
+    """Whether an operator of this name, or an overload of it, is remembered."""
+    return any(_is_of(row, name, or_overload=True) for row in _bind.history())
+
+
+def was_defined(name: str) -> bool:
+    """Whether a definition of exactly this operator is remembered."""
+    rows = _bind.history()
+    return any(_is_of(row, name) and _THINGS[row[3]] == "operator" for row in rows)
 
 
 def history(op: object = None) -> History:
     """What was registered and unregistered in this process, oldest first; at most 1,024 events.
 
-    With an operator, or its name, what concerns that one. Raises ValueError for a text that is no
-    operator's name.
+    With an operator, or its name, what concerns that one, also if it was unregistered; with a
+    packet, or the name of one, what concerns its overloads. Raises LookupError for an operator that
+    is not there and not remembered, ValueError for a text that is no operator's name.
     """
     rows = _bind.history()
     dropped = rows[-1][0] - len(rows) if rows else 0
-    events = map(_event, rows)
     if op is not None:
-        name = queries._name_of(op)
-        _bind.has_kernel(name)  # raises for what is no name
-        events = (event for event in events if _is_of(event, name))
-    return History(events, dropped)
+        name = queries.names_of(op)[0]
+        if isinstance(op, _C.OpOverloadPacket) or (isinstance(op, str) and not queries.is_there(op)):
+            base = op if isinstance(op, str) else op.qualified_name
+            rows = [row for row in rows if _is_of(row, base, or_overload=True)]
+        else:
+            rows = [row for row in rows if _is_of(row, name)]
+        if not rows and not queries.is_there(name):
+            raise ops.undefined(name)
+    return History(map(_event, rows), dropped)

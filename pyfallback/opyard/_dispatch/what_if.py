@@ -72,7 +72,7 @@ def what_if(
         raise ValueError("what_if() takes fallthrough or remove, not both")
     key = key_of(key)
     change = _REMOVAL if remove else _FALLTHROUGH if fallthrough else _KERNEL
-    name = queries._name_of(op)
+    name = queries.known_name_of(op)
     rows = _bind.what_if(name, int(key), change)
     what = {
         _KERNEL: "with a kernel",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _C
 from .._core import ops as _ops
+from . import refusals
 from .kernel_signature import require_fit
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ _RESERVED_NAMESPACES = ("prim",)
 _KINDS = ("DEF", "FRAGMENT", "IMPL")
 # The names of code at the outermost level of a module, and of a cell in IPython.
 _OUTERMOST = ("<module>", "<cell line")
-_ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
 
 
 def fallthrough_kernel(*args: object, **kwargs: object) -> None:
@@ -105,11 +105,23 @@ def _forget(defined: "Iterable[str]") -> None:
         _ops.forget(name.partition(".")[0])
 
 
-def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
+def _take_back(
+    parts: "list[_C.Library]", defined: list[str], alone: "set[tuple[str, str]]", label: str
+) -> None:
     """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
-    for part in reversed(parts):
-        part.reset()
-    _forget(defined)
+    text = ""
+    try:
+        if alone:
+            text = refusals.kernels_alone(label, ", since no one has it any more", alone)
+            alone.clear()
+    finally:
+        for part in reversed(parts):
+            part.reset()
+        _forget(defined)
+    if text:
+        import warnings
+
+        warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def defined_in_python(op: "_C.OpOverload") -> bool:
@@ -118,13 +130,6 @@ def defined_in_python(op: "_C.OpOverload") -> bool:
 
     definition, _, _ = _bind.registered(op.name())
     return ".py:" in definition or "<" in definition
-
-
-def _was_defined(name: str) -> bool:
-    """Whether an operator has been defined, also if its library has ended since."""
-    from .._dispatch.history import history
-
-    return any(event.thing == "operator" for event in history(name))
 
 
 class Library:
@@ -137,8 +142,10 @@ class Library:
     one that the same code made before: a registration replaces the earlier one, and what the code
     no longer registers is unregistered when it has run. See docs/guides/reloading.md.
 
-    In a with block it ends with the block, else with close() or when no one has it any more.
-    `operators` and `kernels` list what it holds.
+    In a with block it ends with the block, else with close() or when no one has it any more. If
+    operators that it has kernels of were not defined by then, so that no call could reach them, a
+    UserWarning names them. The end of the program warns of none: a definition may be in a package
+    that this program had no use for. `operators` and `kernels` list what it holds.
 
     Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
     that is no identifier, if another library is the definer of this namespace, for a key with a
@@ -159,6 +166,7 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = _key_name(dispatch_key)
+        refusals.require_kind(ns, kind, self.dispatch_key)
         # Only if users make one directly: custom_op() and others of this package keep their own.
         frame = sys._getframe(1)
         former = None
@@ -170,6 +178,9 @@ class Library:
         self._parts: list[Any] = []
         self._defined: list[str] = []
         self._implemented: set[tuple[str, str]] = set()  # what has a kernel of it, at which key
+        # Those of them that were not defined then, unless this package made the library.
+        self._alone: set[tuple[str, str]] = set()
+        self._warns = not _is_ours(frame.f_globals.get("__name__"))
         self._fallbacks: dict[str, _C.Library] = {}
         self._former_rules: list[Any] = []
         self._python_module = ("", "")
@@ -179,7 +190,7 @@ class Library:
             self._open(_provenance())
         else:
             self._end_with_this()
-        _ops.note(self._destroy)
+        _ops.note(self._undo)
 
     def _open(self, provenance: str) -> None:
         """Makes the library ready, when it is new and when it had ended."""
@@ -188,7 +199,9 @@ class Library:
         self._end_with_this()
 
     def _end_with_this(self) -> None:
-        self._end = weakref.finalize(self, _take_back, self._parts, self._defined)
+        self._end = weakref.finalize(
+            self, _take_back, self._parts, self._defined, self._alone, repr(self)
+        )
         # At exit operators stay: a daemon thread may still be calling them.
         self._end.atexit = False
 
@@ -200,6 +213,7 @@ class Library:
         to._library, to._fallbacks = self._library, self._fallbacks
         to._defined.extend(self._defined)
         to._implemented |= self._implemented
+        to._alone |= self._alone
         to._is_reloading = True
         parts = list(self._parts)
         self._parts.clear()
@@ -265,8 +279,7 @@ class Library:
                 f'def("{text}"): Cannot define an operator inside of Library("{self.ns}", "IMPL"), '
                 f'which registers kernels only; define it in Library("{self.ns}", "FRAGMENT")'
             )
-        if alias_analysis not in _ALIAS_ANALYSES:
-            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        refusals.require_alias_analysis(alias_analysis)
         if tags:
             from .._core.tags import names_of
 
@@ -296,6 +309,7 @@ class Library:
     ) -> str:
         # Noted before: behind a definition that succeeded nothing may fail, not even for memory.
         name = _name_in(self.ns, schema) if isinstance(schema, str) else ""
+        refusals.require_own_name("define", self.ns, self.kind, name)
         self._defined.append(name)
         try:
             return self._target().define(schema, conservative, tags, provenance, doc)
@@ -343,6 +357,8 @@ class Library:
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
         key = _key_name(dispatch_key) or "CompositeImplicitAutograd"
+        refusals.require_own_name("impl", self.ns, self.kind, op_name)
+        refusals.require_own_key(self.ns, self.dispatch_key, key, op_name)
         name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
         if self.ns == "aten":
             _ops.load_for(name)  # for the same reason
@@ -369,6 +385,10 @@ class Library:
             self._implemented_in_reload.add((name, key))
         if (name, key) not in self._implemented:
             self._implemented.add((name, key))
+            if self._warns and name != "*":
+                base, _, overload = name.partition(".")
+                if (overload or "default") not in _C.overloads(base):
+                    self._alone.add((name, key))
             if target is not self._library:
                 _ops.note(functools.partial(self._implemented.discard, (name, key)))
 
@@ -402,6 +422,10 @@ class Library:
         if isinstance(op_name, _C.OpOverload):
             op_name = op_name.name()
         dispatch_key = self.dispatch_key if dispatch_key == "" else _key_name(dispatch_key)
+        refusals.require_own_name("impl_c", self.ns, self.kind, op_name)
+        refusals.require_own_key(
+            self.ns, self.dispatch_key, dispatch_key or "CompositeImplicitAutograd", op_name
+        )
         file = _ops.encoded_path(path)
         target = self._target()
         target.impl_c(
@@ -422,10 +446,15 @@ class Library:
         """
         function = _function(fn)
         key = _key_name(dispatch_key) or self.dispatch_key
-        if self.ns != "_":
+        if self.ns != refusals.EVERY:
             raise RuntimeError(
                 "a fallback serves all operators, so it is registered in the global namespace "
                 f'"_", not in {self.ns}: use Library("_", "IMPL", key).fallback(fn)'
+            )
+        if not key:
+            raise RuntimeError(
+                'a fallback is for one key: use Library("_", "IMPL", key).fallback(fn), or give the '
+                "key to fallback(fn, key)"
             )
         library = self._target()
         if library is not self._library:
@@ -450,7 +479,9 @@ class Library:
         for a name that is no argument, TypeError for what is no text.
         """
         name = op_name.name() if isinstance(op_name, _C.OpOverload) else op_name
-        self._target().derivative(name, list(formulas.items()), _provenance())
+        rules = refusals.require_formulas(name, formulas)
+        refusals.require_own_name("derivative", self.ns, self.kind, name)
+        self._target().derivative(name, rules, _provenance())
 
     def set_python_module(self, module: str, context: str = "") -> None:
         """Names the Python module with the fake kernels of the operators that are defined after
@@ -489,34 +520,34 @@ class Library:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        try:
-            if kind is None:
-                self._warn_of_kernels_alone()
-        finally:
-            self.close()
+        if kind is not None:
+            self._alone.clear()
+        self.close()
 
     def _warn_of_kernels_alone(self) -> None:
         """Kernels that no call could reach, since their operators are not defined."""
-        from .. import _bind
-
-        alone: dict[str, list[str]] = {}
-        for name, key in sorted(self._implemented):
-            if name in _bind.dangling_overloads(name.partition(".")[0]) and not _was_defined(name):
-                alone.setdefault(name, []).append(key)
-        if alone:
+        text = refusals.kernels_alone(repr(self), "", self._alone & self._implemented)
+        self._alone.clear()
+        if text:
             import warnings
 
-            what = "; ".join(f"{name} at {', '.join(keys)}" for name, keys in alone.items())
-            warnings.warn(
-                f"{self!r} ends, and no call could reach its kernels of {what}: no such operator "
-                "is defined. Is a define() missing, or the library that has it?",
-                UserWarning,
-                stacklevel=3,
-            )
+            frame, level = sys._getframe(1), 2
+            while _is_ours(frame.f_globals.get("__name__")) and frame.f_back is not None:
+                frame, level = frame.f_back, level + 1
+            warnings.warn(text, UserWarning, stacklevel=level)
+
+    def _undo(self) -> None:
+        """As _destroy(), of a library that need not have been complete."""
+        self._alone.clear()
+        self._destroy()
 
     def _destroy(self) -> None:
         """As close(), which subclasses may define otherwise."""
-        _ops.end(self, self._end_now)
+        try:
+            if self._alone and self._end.alive:
+                self._warn_of_kernels_alone()
+        finally:
+            _ops.end(self, self._end_now)
 
     def _end_now(self) -> None:
         try:

@@ -8,6 +8,7 @@ A file is a stranger's: its graph calls operators of `aten` and those in `allowe
 it is run or unpickled while it is read.
 """
 
+import itertools
 import json
 import os
 import tempfile
@@ -17,6 +18,7 @@ from typing import Any
 from .. import _graphs, _models
 from .._C import Tensor
 from .._core import ops as _ops
+from .._core.near_names import hint
 
 
 def _flatten(tree: Any, value: object, path: str, flat: list[object]) -> None:
@@ -38,7 +40,8 @@ def _flatten(tree: Any, value: object, path: str, flat: list[object]) -> None:
             _flatten(item, value[key], f"{path}[{key!r}]", flat)  # type: ignore[index]
         return
     if len(value) != len(items):  # type: ignore[arg-type]
-        raise TypeError(f"{path} has {len(items)} items, and {len(value)} were given")  # type: ignore[arg-type]
+        was = "was" if len(value) == 1 else "were"  # type: ignore[arg-type]
+        raise TypeError(f"{path} has {len(items)} items, and {len(value)} {was} given")  # type: ignore[arg-type]
     for index, (item, each) in enumerate(zip(items, value, strict=True)):  # type: ignore[call-overload]
         _flatten(item, each, f"{path}[{index}]", flat)
 
@@ -49,6 +52,23 @@ def _fields(value: object, names: list[object]) -> object:
     if len(fields) < len(names):
         return value
     return {name: getattr(value, name) for name in fields}
+
+
+def _outline(tree: Any, names: Iterator[str]) -> str:
+    """A tree as text: "(x, {'scale': scale})"."""
+    if tree is None:
+        return next(names)
+    ((kind, items),) = tree.items()
+    if kind == "dict":
+        return "{" + ", ".join(f"{key!r}: {_outline(item, names)}" for key, item in items) + "}"
+    inner = [_outline(item, names) for item in items]
+    if kind == "list":
+        return f"[{', '.join(inner)}]"
+    return f"({', '.join(inner)}{',' * (len(inner) == 1)})"
+
+
+def _numbered(name: str) -> Iterator[str]:
+    return (f"{name}{n}" for n in itertools.count())
 
 
 def _build(tree: Any, leaves: Iterator[object]) -> object:
@@ -95,8 +115,13 @@ class Model:
             flat.extend(args)
         else:
             positional, named = self._input_tree["tuple"]
-            _flatten(positional, args, "the inputs", flat)
-            _flatten(named, kwargs, "the inputs by name", flat)
+            ((_, items),), ((_, options),) = positional.items(), named.items()
+            if len(args) != len(items) or kwargs.keys() != {key for key, _ in options}:
+                raise TypeError(self._refusal(args, kwargs))
+            for item, name, value in zip(items, self._outlines()[0], args, strict=True):
+                _flatten(item, value, f"the input {name}", flat)
+            for key, item in options:
+                _flatten(item, kwargs[key], f"the input {key}", flat)
         outputs = self._model.run(tuple(flat))
         if self._output_tree is not None:
             return _build(self._output_tree, iter(outputs))
@@ -128,9 +153,47 @@ class Model:
         found = {id(tensor): tensor for _, tensor, is_parameter in self._state if is_parameter}
         return list(found.values())
 
+    def _outlines(self) -> tuple[list[str], dict[str, str]]:
+        """How its inputs are nested: those by position, and those by name."""
+        names = iter(self.input_names)
+        if self._input_tree is None:
+            return list(names), {}
+        positional, named = self._input_tree["tuple"]
+        ((_, items),), ((_, options),) = positional.items(), named.items()
+        return (
+            [_outline(item, names) for item in items],
+            {key: _outline(item, names) for key, item in options},
+        )
+
+    def _signature(self) -> str:
+        items, options = self._outlines()
+        # A leaf has the name under which it is passed.
+        by_name = [key if key == each else f"{key}={each}" for key, each in options.items()]
+        return ", ".join([*items, *(["*"] if by_name else []), *by_name])
+
+    def _refusal(self, args: tuple, kwargs: dict[str, object]) -> str:
+        """Of a call whose inputs are not those of the model."""
+        items, options = self._outlines()
+        faults = [f"{name} is missing" for name in items[len(args) :]]
+        if len(args) > len(items):
+            faults.append(f"{len(items)} are taken by position, and {len(args)} were given")
+        for name in kwargs:
+            if name in items:
+                faults.append(f"{name} is passed by position")
+            elif name not in options:
+                faults.append(f"none is called {name!r}{hint(name, options)}")
+        faults += [f"{name} is missing" for name in options if name not in kwargs]
+        return f"the inputs of this model are ({self._signature()}): {'; '.join(faults)}"
+
     def __repr__(self) -> str:
-        inputs = ", ".join(self.input_names)
-        return f"<opyard.jit.Model ({inputs}), {len(self._state)} tensors of state>"
+        if self._output_tree is None:
+            count = len(list(self.graph.outputs()))
+            outputs = ", ".join(itertools.islice(_numbered("output"), count))
+            outputs = outputs if count == 1 else f"({outputs})"
+        else:
+            outputs = _outline(self._output_tree, _numbered("output"))
+        state = f"{len(self._state)} tensors of state"
+        return f"<opyard.jit.Model ({self._signature()}) -> {outputs}, {state}>"
 
 
 def load(

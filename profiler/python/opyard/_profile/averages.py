@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._core.keywords import names_keywords
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -196,6 +198,7 @@ class Averages(list):
     def total_average_self(self) -> float:
         return sum(row.self_cpu_time_total for row in self)
 
+    @names_keywords
     def table(
         self,
         sort_by: str | None = None,

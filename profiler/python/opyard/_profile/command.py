@@ -21,7 +21,7 @@ from .. import _tracer
 from .children import Following
 from .exports import FORMATS, export, format_of
 from .results import Results, prefixes
-from .session import profile
+from .session import profile, read_patterns
 
 if TYPE_CHECKING:
     from types import CodeType, TracebackType
@@ -69,7 +69,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="only this module or package, or files such as '*/test_*.py'; may be repeated",
+        help="only this module or package, or files such as slow.py or '*/test_*.py'; may be "
+        "repeated",
     )
     add(
         "--exclude",
@@ -177,6 +178,7 @@ class _Run:
         self.output = None if options.output is None else os.path.abspath(options.output)
         self.process = os.getpid()
         self.folder = _make_folder(self.output)
+        self.script = ""  # its file
         self.profile = profile(
             c_calls=not options.no_c_calls,
             lines=options.lines,
@@ -191,6 +193,11 @@ class _Run:
         program = " ".join(options.program)
         self.profile._folder, self.profile._program = self.folder, program
         self.following = Following(self.profile._options, self.folder, program)
+
+    def forget(self) -> None:
+        """The program was not found: there is no profile."""
+        self.profile.stop()
+        self.profile._profile = None
 
     def begin(self) -> None:
         """The profile goes on until finish(): threads may, and the program's exit handlers do."""
@@ -208,6 +215,7 @@ class _Run:
             # A program that did not begin has no profile.
             if self.profile._profile is not None:
                 self._add_children(self.profile._profile)
+                _say_unmatched(self.options, self.profile._profile, self.script)
                 _write(self.profile, self.output, self.options.format)
         finally:
             import shutil
@@ -225,6 +233,38 @@ class _Run:
         ):
             if number > 0:
                 captured.note(text, number)
+
+
+def _fits(pattern: str, files: set[str], modules: set[str]) -> bool:
+    """Whether a pattern is for one of these files or modules; see tracer/filter.h."""
+    if any(letter in pattern for letter in "*?["):
+        import fnmatch
+
+        return any(fnmatch.fnmatchcase(file, pattern) for file in files)
+    if "/" in pattern or pattern.startswith("<") or pattern.endswith(".py"):
+        return any(file.startswith(pattern) for file in files)
+    if any(name == pattern or name.startswith(f"{pattern}.") for name in modules):
+        return True
+    path = pattern.replace(".", "/")
+    return any(f"/{file}".endswith(f"/{path}.py") or f"/{path}/" in f"/{file}" for file in files)
+
+
+def _say_unmatched(options: argparse.Namespace, captured: Any, script: str) -> None:
+    """Patterns that are for nothing of the program: of those to include no call is captured."""
+    given = [*(("include", text) for text in options.include)]
+    given += [("exclude", text) for text in options.exclude]
+    if not given:
+        return
+    modules = {name for name in sys.modules if name != "__main__"}
+    files = {str(getattr(module, "__file__", "")) for module in [*sys.modules.values()]}
+    files |= {captured.name(key)[2] for key, *_ in captured.calls()} | {script}
+    for option, text in given:
+        if not any(_fits(one, files, modules) for one in read_patterns(option, text)):
+            sys.stderr.write(
+                f"opyard.profiler: --{option} {text} fits no module and no file of the program; "
+                "it takes names of modules (app.models), of files (slow.py, /home/me/app) and "
+                "shell patterns ('*/test_*.py')\n"
+            )
 
 
 def _write(results: Results, output: str | None, format: str | None) -> None:
@@ -332,6 +372,7 @@ def _run_script(run: _Run, script: str) -> None:
         main.__dict__["__cached__"] = None
     main.__loader__ = SourceFileLoader("__main__", script)
     code = _compile(script)
+    run.script = script
     run.begin()
     exec(code, main.__dict__)
 
@@ -341,7 +382,40 @@ def _run_module(run: _Run, module: str, *, alter_argv: bool = True) -> None:
 
     _new_main()
     run.begin()
-    runpy._run_module_as_main(module, alter_argv)  # type: ignore[attr-defined]
+    try:
+        runpy._run_module_as_main(module, alter_argv)  # type: ignore[attr-defined]
+    except SystemExit as error:
+        if _was_not_found(error):
+            run.forget()
+            raise SystemExit(f"{error.code}{_near_module(module)}") from None
+        raise
+
+
+def _was_not_found(error: SystemExit) -> bool:
+    """Whether it is what runpy itself raises for a module that it cannot run."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return (
+        isinstance(error.code, str)
+        and at is not None
+        and at.tb_frame.f_code.co_name == "_run_module_as_main"
+    )
+
+
+def _near_module(name: str) -> str:
+    import pkgutil
+
+    from .._core.near_names import hint
+
+    package, _, last = name.rpartition(".")
+    where = getattr(sys.modules.get(package), "__path__", None) if package else None
+    if package and where is None:
+        return _near_module(package)
+    known = {module.name for module in pkgutil.iter_modules(where)}
+    if not package:
+        known |= sys.stdlib_module_names
+    return hint(last, known - {last})
 
 
 def main(given: list[str]) -> None:

@@ -46,6 +46,7 @@ class Times:
     def __init__(self) -> None:
         self.calls: dict[str, int] = {}
         self.root = Node("all")
+        self.form = ""  # of the file that they are from
 
     def add_call(self, stack: Node, own: float) -> None:
         self.calls[stack.name] = self.calls.get(stack.name, 0) + 1
@@ -108,7 +109,7 @@ def _add_stacks(times: Times, lines: Iterable[str], path: str) -> None:
 
 _NO_PROFILE = (
     "{path} is no profile in Chrome's format, nor one of collapsed stacks: two of either can be "
-    "compared"
+    "compared; python -m opyard.profiler -o FILE.json writes the former"
 )
 
 
@@ -137,6 +138,7 @@ def read_times(path: str) -> Times:
             # A frame of a stack may be called "[unknown]".
             is_json = re.match(r'\s*(\{\s*["}]|\[\s*[{\]])', file.read(256))
             file.seek(0)
+            times.form = "in Chrome's format" if is_json else "collapsed stacks"
             if is_json:
                 _add_chrome(times, _events_of(file, path))
             else:
@@ -292,7 +294,13 @@ def compare_files(given: list[str]) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="a flame graph, as an SVG picture")
     options = parser.parse_args(given)
     try:
-        difference = Difference(read_times(options.after), read_times(options.before))
+        after, before = read_times(options.after), read_times(options.before)
+        if after.form != before.form:
+            raise ValueError(
+                f"{options.after} is {after.form} and {options.before} {before.form}, and these "
+                "name functions differently: compare two of one format"
+            )
+        difference = Difference(after, before)
         if options.output is not None:
             difference.flame_graph(options.output)
     except (OSError, ValueError) as error:

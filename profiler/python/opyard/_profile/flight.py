@@ -9,6 +9,7 @@ from _functools import partial
 from _weakref import ref
 
 from .. import _tracer
+from .._core.keywords import names_keywords
 from .active import Active, warn_of_dropped
 from .classes import refresh_classes
 from .results import Results, name_threads, prefixes
@@ -32,6 +33,7 @@ class flight_recorder:
 
     _on = False
 
+    @names_keywords
     def __init__(
         self,
         *,

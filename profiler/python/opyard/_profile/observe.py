@@ -5,6 +5,7 @@ from __future__ import annotations
 from _functools import partial
 
 from .. import _tracer
+from .._core.keywords import names_keywords
 from .active import Active, warn_of_dropped
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
@@ -36,6 +37,7 @@ class observe:
 
     _kept: Any = ()  # of one whose __init__() raised
 
+    @names_keywords
     def __init__(
         self,
         on_enter: _Enter | None = None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from .._core.keywords import names_keywords
+
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from typing import Any
@@ -70,6 +72,7 @@ class Results:
 
         return Events(self._require_profile())
 
+    @names_keywords
     def key_averages(
         self,
         group_by_input_shape: bool = False,
@@ -145,6 +148,7 @@ class Results:
 
         return tasks(self._require_profile())
 
+    @names_keywords
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Writes the profile; compressed if the path ends in .gz.
 
@@ -176,6 +180,7 @@ class Results:
         """Writes the profile in Chrome's JSON format; compressed if the path ends in .gz."""
         self.export(path, "chrome")
 
+    @names_keywords
     def export_stacks(
         self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
     ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from .._core.keywords import names_keywords
+
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +20,7 @@ class ProfilerAction(Enum):
     RECORD_AND_SAVE = 3  # the last step of a cycle
 
 
+@names_keywords
 def schedule(
     *,
     wait: int,

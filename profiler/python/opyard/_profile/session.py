@@ -9,6 +9,7 @@ from _functools import partial
 from enum import Enum
 
 from .. import _tracer
+from .._core.keywords import names_keywords, refuse_keyword
 from .active import Active, warn_of_dropped
 from .classes import refresh_classes
 from .results import Results, name_threads, prefixes
@@ -53,7 +54,7 @@ _WITHOUT_MEANING = frozenset(
 
 
 def read_patterns(name: str, patterns: str | Iterable[str]) -> tuple[str, ...]:
-    """As the tracer takes them: a path is whole."""
+    """As the tracer takes them: a path is whole, and a file's name alone is meant in any folder."""
     texts = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     for text in texts:
         if not isinstance(text, str) or not text:
@@ -61,10 +62,15 @@ def read_patterns(name: str, patterns: str | Iterable[str]) -> tuple[str, ...]:
                 f"{name} takes names of modules, beginnings of file names and shell patterns, "
                 f"not {text!r}"
             )
-    return tuple(
-        os.path.abspath(text) if "/" in text and not text.startswith(("*", "/")) else text
-        for text in texts
-    )
+    read = []
+    for text in texts:
+        if "/" in text:
+            read.append(text if text.startswith(("*", "/")) else os.path.abspath(text))
+            continue
+        read.append(text)
+        if text.endswith(".py") and not text.startswith("*"):
+            read.append(f"*/{text}")
+    return tuple(read)
 
 
 def _require_depth(depth: int | None) -> int:
@@ -91,7 +97,7 @@ class profile(Results):
     tensors take and give back.
 
     `include` and `exclude` name what is captured and what is left out: modules and packages
-    ("app.models"), beginnings of file names ("/home/me/app") and shell patterns of them
+    ("app.models"), beginnings of file names ("/home/me/app"), files ("slow.py") and shell patterns
     ("*/test_*.py"). `max_depth` leaves out calls that are further inside each other, counted from
     where the profile begins, and `min_duration` those that take fewer microseconds. `lines` notes
     the line that each call is made from. With a `schedule`, step() says where a step ends, and
@@ -117,9 +123,10 @@ class profile(Results):
         profile_memory: bool = False,
         **others: object,
     ) -> None:
-        unknown = others.keys() - _WITHOUT_MEANING
-        if unknown:
-            raise TypeError(f"profile() got unexpected arguments: {', '.join(sorted(unknown))}")
+        unknown = next((name for name in others if name not in _WITHOUT_MEANING), None)
+        if unknown is not None:
+            code = profile.__init__.__code__
+            raise refuse_keyword("profile", unknown, code.co_varnames[1 : code.co_kwonlyargcount + 1])
         cpu, given = _read_activities(activities)
         given += sorted(name for name, value in others.items() if value)
         if given:
@@ -364,6 +371,7 @@ def watch_future(future: _Future, name: str = "future") -> _Future:
     return future
 
 
+@names_keywords
 def tensorboard_trace_handler(
     dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:

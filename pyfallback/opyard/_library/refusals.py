@@ -1,0 +1,110 @@
+"""Refusals of a Library, in the words of Python, before C++ is asked; and kernels without operators.
+
+C++ refuses the same, and speaks of its macros.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from .._core.near_names import hint
+
+# The namespace of all operators.
+EVERY = "_"
+_KINDS_THAT_DEFINE = ("DEF", "FRAGMENT")
+_ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
+
+
+def require_kind(ns: str, kind: str, key: str) -> None:
+    """Raises RuntimeError for a library that cannot be of this kind."""
+    if kind not in _KINDS_THAT_DEFINE:
+        return
+    if ns == EVERY:
+        raise RuntimeError(
+            f'Library("_", "{kind}"): the namespace _ stands for all operators and can only hold '
+            'fallbacks; use Library("_", "IMPL", key) for those'
+        )
+    if key:
+        raise RuntimeError(
+            f'Library("{ns}", "{kind}"): a library that defines operators takes no dispatch key, '
+            f'but got {key}; use Library("{ns}", "IMPL", "{key}") for kernels of one key'
+        )
+
+
+def require_own_name(function: str, ns: str, kind: str, name: str) -> None:
+    """Raises RuntimeError if an operator is of another namespace than its library."""
+    if ns == EVERY:
+        raise RuntimeError(
+            f'{function}("{name}"): the namespace _ stands for all operators and can only hold '
+            'fallbacks; for kernels of one operator use a library of its namespace, such as '
+            'Library("aten", "IMPL")'
+        )
+    namespace, colons, base = name.partition("::")
+    if colons and namespace != ns and namespace.isidentifier():
+        own = kind if kind == "IMPL" else "FRAGMENT"
+        raise RuntimeError(
+            f'{function}("{name}"): the operator is of the namespace {namespace}, and '
+            f'Library("{ns}", "{kind}") registers those of {ns}; write "{base}", or use '
+            f'Library("{namespace}", "{own}")'
+        )
+
+
+def require_own_key(ns: str, own: str, key: str, name: str) -> None:
+    """Raises RuntimeError if a kernel is to be at another key than that of its library."""
+    from .._core.keys import key_of
+
+    if own and key != own and key_of(key) != key_of(own):
+        raise RuntimeError(
+            f'impl("{name}"): the kernel is to be at {key}, and Library("{ns}", "IMPL", "{own}") '
+            f'registers at {own}; leave the key out here, or there'
+        )
+
+
+def require_alias_analysis(given: object) -> None:
+    """Raises RuntimeError for what is no way to know aliases."""
+    if given not in _ALIAS_ANALYSES:
+        meant = hint(given, _ALIAS_ANALYSES) if isinstance(given, str) else ""
+        raise RuntimeError(
+            f"Invalid alias_analysis type {given}{meant}; accepted are FROM_SCHEMA, which is meant "
+            "without one, and CONSERVATIVE"
+        )
+
+
+def require_formulas(name: object, formulas: object) -> "list[tuple[str, str]]":
+    """The formulas of a derivative, by argument. Raises TypeError for what is no text."""
+    if not isinstance(name, str):
+        raise TypeError(f"derivative() takes the name of an operator first, not {name!r}")
+    if not isinstance(formulas, Mapping):
+        raise TypeError(
+            f'derivative("{name}") takes a dict with a formula for each argument, such as '
+            f'{{"x": "grad * 2"}}, not {formulas!r}'
+        )
+    for argument, formula in formulas.items():
+        if not isinstance(argument, str):
+            raise TypeError(
+                f'derivative("{name}"): formulas are by the names of arguments, not by {argument!r}'
+            )
+        if not isinstance(formula, str):
+            raise TypeError(
+                f'derivative("{name}"): the formula of {argument!r} must be a text, such as '
+                f'"grad * 2", not an object of {type(formula).__name__}; functions in Python are '
+                "for opyard.library.register_autograd()"
+            )
+    return list(formulas.items())
+
+
+def kernels_alone(label: str, why: str, implemented: "Iterable[tuple[str, str]]") -> str:
+    """What to say of a library that ends: which kernels no call could reach, since their operators
+    were never defined; else "". `implemented` is (operator, key) of those to look at."""
+    from .. import _bind
+    from .._dispatch.history import was_defined
+
+    alone: dict[str, list[str]] = {}
+    for name, key in sorted(implemented):
+        if name in _bind.dangling_overloads(name.partition(".")[0]) and not was_defined(name):
+            alone.setdefault(name, []).append(key)
+    if not alone:
+        return ""
+    what = "; ".join(f"{name} at {', '.join(keys)}" for name, keys in alone.items())
+    return (
+        f"{label} ends{why}, and no call could reach its kernels of {what}: no such operator is "
+        "defined. Is a define() missing, or the library that has it?"
+    )

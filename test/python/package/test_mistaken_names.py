@@ -1,0 +1,357 @@
+"""test_mistaken_names.py: misspelt operators, keys, keywords and files, where each is looked up.
+
+Suspect _core/ops.py (undefined()), _core/queries.py, _core/keywords.py, _library/refusals.py, and the
+module of the function.
+"""
+
+import gc
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import opyard
+from opyard import dispatch, ops, profiler
+from opyard.library import Library, override
+
+pytestmark = pytest.mark.once
+
+x = opyard.tensor([1.0, 2.0])
+
+# What each of them says of an operator, by its name and with a key if it takes one.
+ASKED = {
+    "alias_analysis": dispatch.alias_analysis,
+    "check_invariants": dispatch.check_invariants,
+    "computed_kernel": lambda op: dispatch.computed_kernel(op, "CPU"),
+    "dump": dispatch.dump,
+    "dump_table": dispatch.dump_table,
+    "explain": lambda op: dispatch.explain(op, x),
+    "has_computed_kernel": lambda op: dispatch.has_computed_kernel(op, "CPU"),
+    "history": dispatch.history,
+    "is_fallthrough": lambda op: dispatch.is_fallthrough(op, "CPU"),
+    "metadata": dispatch.metadata,
+    "override": lambda op: override(op, "CPU", len).remove(),
+    "provenance": dispatch.provenance,
+    "provenance at a key": lambda op: dispatch.provenance(op, "CPU"),
+    "resolve_key": lambda op: dispatch.resolve_key(op, "CPU"),
+    "what_if": lambda op: dispatch.what_if(op, "CPU"),
+    "would_dispatch": lambda op: dispatch.would_dispatch(op, x),
+}
+WRONG = {
+    "aten::rellu": "no operator aten::rellu is defined; 'relu' may be meant",
+    "relu": "no operator relu is defined: a name begins with a namespace, as in aten::relu; "
+    "'aten::relu' may be meant",
+    "no_such_thing": "no operator no_such_thing is defined: a name begins with a namespace, as in "
+    "aten::relu",
+    "nowhere_at_all::f": "no operator nowhere_at_all::f is defined: no library defines operators of "
+    "nowhere_at_all; load one with opyard.load_library(path), or import the package that has it",
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("name", WRONG)
+def test_an_operator_that_is_not_there_is_refused_in_one_way(asked, name):
+    with pytest.raises(LookupError) as caught:
+        ASKED[asked](name)
+    assert str(caught.value) == WRONG[name]
+
+
+def test_asking_whether_there_is_a_kernel_has_an_answer_for_every_operator():
+    assert not dispatch.has_kernel("aten::rellu") and not dispatch.has_kernel("aten::rellu", "CPU")
+    assert not dispatch.has_kernel_for_any("aten::rellu", ["CPU"])
+    with pytest.raises(LookupError, match="a name begins with a namespace"):
+        dispatch.has_kernel("relu")
+
+
+NEEDS_ONE = ["alias_analysis", "computed_kernel", "is_fallthrough", "metadata", "provenance"]
+
+
+@pytest.mark.parametrize("asked", [*NEEDS_ONE, "has_computed_kernel", "resolve_key", "what_if"])
+def test_the_name_of_several_overloads_is_refused_with_theirs(asked):
+    with pytest.raises(LookupError, match=r"aten::mul has no overload 'default'; it has: Tensor, "):
+        ASKED[asked]("aten::mul")
+
+
+def test_dumps_of_several_overloads_name_each():
+    names = [f"aten::mul.{each}" for each in ops.aten.mul.overloads()]
+    table = dispatch.dump_table("aten::mul")
+    assert table == dispatch.dump_table(ops.aten.mul)
+    assert [line for line in table.splitlines() if ":: " not in line and line in names] == names
+    assert table == "".join(f"{name}\n{dispatch.dump_table(name)}" for name in names)
+    assert dispatch.dump("aten::mul") == "".join(map(dispatch.dump, names))
+    assert not dispatch.dump_table("aten::relu").startswith("aten::relu\n")
+    dispatch.check_invariants("aten::mul")
+
+
+def test_what_was_unregistered_is_remembered():
+    with Library("mistaken_gone", "FRAGMENT") as library:
+        library.define("f.a(Tensor x) -> Tensor")
+        assert len(dispatch.history("mistaken_gone::f")) == 1
+    assert [event.added for event in dispatch.history("mistaken_gone::f")] == [True, False]
+    assert len(dispatch.history("mistaken_gone::f.a")) == 2
+    assert dispatch.dump("mistaken_gone::f.a") == dispatch.dump_table("mistaken_gone::f.a") == ""
+    with pytest.raises(LookupError, match=r"no operator mistaken_gone::f\.b is defined"):
+        dispatch.history("mistaken_gone::f.b")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a lookup would cost all others a call")
+def test_a_key_that_is_not_there_names_the_near_one():
+    with pytest.raises(AttributeError) as caught:
+        dispatch.DispatchKey.CUP
+    assert str(caught.value) == "DispatchKey has no key 'CUP'; 'CPU' may be meant"
+    assert not hasattr(dispatch.DispatchKey, "__wrapped__")
+
+
+def library_of(ns, kind="FRAGMENT", key=""):
+    return Library(ns, kind, key)
+
+
+REFUSED = [
+    (
+        lambda: library_of("mistaken1").define("other::f(Tensor x) -> Tensor"),
+        RuntimeError,
+        'define("other::f"): the operator is of the namespace other, and Library("mistaken1", '
+        '"FRAGMENT") registers those of mistaken1; write "f", or use Library("other", "FRAGMENT")',
+    ),
+    (
+        lambda: library_of("mistaken1", "IMPL").impl("other::f", print, "CPU"),
+        RuntimeError,
+        'impl("other::f"): the operator is of the namespace other, and Library("mistaken1", "IMPL") '
+        'registers those of mistaken1; write "f", or use Library("other", "IMPL")',
+    ),
+    (
+        lambda: library_of("mistaken1").impl_c("other::f", "libm.so.6", "cos"),
+        RuntimeError,
+        'impl_c("other::f"): the operator is of the namespace other, and Library("mistaken1", '
+        '"FRAGMENT") registers those of mistaken1; write "f", or use Library("other", "FRAGMENT")',
+    ),
+    (
+        lambda: library_of("mistaken1", "IMPL", "CPU").impl("f", print, "CUDA"),
+        RuntimeError,
+        'impl("f"): the kernel is to be at CUDA, and Library("mistaken1", "IMPL", "CPU") registers '
+        "at CPU; leave the key out here, or there",
+    ),
+    (
+        lambda: library_of("_", "IMPL").impl("f", print, "CPU"),
+        RuntimeError,
+        'impl("f"): the namespace _ stands for all operators and can only hold fallbacks; for kernels '
+        'of one operator use a library of its namespace, such as Library("aten", "IMPL")',
+    ),
+    (
+        lambda: library_of("_", "DEF"),
+        RuntimeError,
+        'Library("_", "DEF"): the namespace _ stands for all operators and can only hold fallbacks; '
+        'use Library("_", "IMPL", key) for those',
+    ),
+    (
+        lambda: library_of("mistaken1", "DEF", "CPU"),
+        RuntimeError,
+        'Library("mistaken1", "DEF"): a library that defines operators takes no dispatch key, but got '
+        'CPU; use Library("mistaken1", "IMPL", "CPU") for kernels of one key',
+    ),
+    (
+        lambda: library_of("_", "IMPL").fallback(print),
+        RuntimeError,
+        'a fallback is for one key: use Library("_", "IMPL", key).fallback(fn), or give the key to '
+        "fallback(fn, key)",
+    ),
+    (
+        lambda: library_of("mistaken1").define("f() -> ()", "PURE"),
+        RuntimeError,
+        "Invalid alias_analysis type PURE; accepted are FROM_SCHEMA, which is meant without one, and "
+        "CONSERVATIVE",
+    ),
+    (
+        lambda: library_of("mistaken1").define("f() -> ()", "CONSERVATVE"),
+        RuntimeError,
+        "Invalid alias_analysis type CONSERVATVE; 'CONSERVATIVE' may be meant; accepted are "
+        "FROM_SCHEMA, which is meant without one, and CONSERVATIVE",
+    ),
+    (
+        lambda: library_of("mistaken1").derivative("f", {"x": lambda grad: grad}),
+        TypeError,
+        "derivative(\"f\"): the formula of 'x' must be a text, such as \"grad * 2\", not an object of "
+        "function; functions in Python are for opyard.library.register_autograd()",
+    ),
+    (
+        lambda: library_of("mistaken1").derivative("f", "grad"),
+        TypeError,
+        'derivative("f") takes a dict with a formula for each argument, such as {"x": "grad * 2"}, '
+        "not 'grad'",
+    ),
+    (
+        lambda: dispatch.set_dispatch_log("no"),
+        TypeError,
+        "set_dispatch_log() takes True or False, not 'no'",
+    ),
+    (
+        lambda: opyard.set_num_threads("a"),
+        TypeError,
+        "set_num_threads() takes a number of threads, from 1 to 1024, not 'a'",
+    ),
+    (
+        lambda: profiler.profile(record_shape=True),
+        TypeError,
+        "profile() has no argument 'record_shape'; 'record_shapes' may be meant. Its arguments are: "
+        "activities, schedule, on_trace_ready, with_stack, with_modules, c_calls, lines, include, "
+        "exclude, max_depth, min_duration, operators, record_shapes, profile_memory",
+    ),
+    (
+        lambda: profiler.schedule(wait=1, warmup=1, actve=1),
+        TypeError,
+        "schedule() has no argument 'actve'; 'active' may be meant. Its arguments are: wait, warmup, "
+        "active, repeat, skip_first, skip_first_wait",
+    ),
+    (
+        lambda: profiler.flight_recorder(second=1),
+        TypeError,
+        "flight_recorder() has no argument 'second'; 'seconds' may be meant. Its arguments are: "
+        "seconds, bytes, path, signals, c_calls, include, exclude, operators, profile_memory",
+    ),
+    (
+        lambda: profiler.observe(on_entry=print),
+        TypeError,
+        "observe() has no argument 'on_entry'; 'on_enter' may be meant. Its arguments are: on_enter, "
+        "on_exit, inputs, outputs, probability",
+    ),
+    (
+        lambda: profiled().key_averages().table(sort="count"),
+        TypeError,
+        "Averages.table() has no argument 'sort'; 'sort_by' may be meant. Its arguments are: sort_by, "
+        "row_limit, max_src_column_width, max_name_column_width, header, top_level_events_only",
+    ),
+    (
+        lambda: profiled().export("t.json", fromat="chrome"),
+        TypeError,
+        "Results.export() has no argument 'fromat'; 'format' may be meant. Its arguments are: path, "
+        "format",
+    ),
+]
+
+
+def profiled():
+    with profiler.profile() as prof:
+        sum([1, 2])
+    return prof
+
+
+@pytest.mark.parametrize(("line", "kind", "message"), REFUSED)
+def test_a_refusal_is_in_the_words_of_python(line, kind, message):
+    with pytest.raises(kind) as caught:
+        line()
+    assert str(caught.value) == message
+
+
+def alone(how=""):
+    return (
+        f"Library(kind=IMPL, ns=mistaken2, dispatch_key=) ends{how}, and no call could reach its "
+        "kernels of mistaken2::never at CPU: no such operator is defined. Is a define() missing, or "
+        "the library that has it?"
+    )
+
+
+def made_alone():
+    library = Library("mistaken2", "IMPL")
+    library.impl("never", lambda x: x, "CPU")
+    return library
+
+
+@pytest.mark.parametrize("end", [Library.close, Library._destroy])
+def test_kernels_without_an_operator_are_warned_of_when_their_library_is_closed(end):
+    library = made_alone()
+    with pytest.warns(UserWarning) as caught:
+        end(library)
+        end(library)
+    assert [(str(one.message), one.filename) for one in caught] == [(alone(), __file__)]
+
+
+def test_kernels_without_an_operator_are_warned_of_when_their_library_is_dropped():
+    with pytest.warns(UserWarning) as caught:
+        made_alone()
+        gc.collect()
+    assert [str(one.message) for one in caught] == [alone(", since no one has it any more")]
+    assert not dispatch.has_kernel("mistaken2::never")
+
+
+def test_a_definition_that_came_later_leaves_nothing_to_warn_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        library = made_alone()
+        with Library("mistaken2", "FRAGMENT") as definition:
+            definition.define("never(Tensor x) -> Tensor")
+            assert ops.mistaken2.never(x) is x
+        library.close()
+        with pytest.raises(ZeroDivisionError), made_alone():
+            raise ZeroDivisionError
+
+
+def test_the_end_of_a_program_warns_of_no_kernels(run_program):
+    """The definition may be in a package that this program had no use for."""
+    done = run_program(
+        """
+        from opyard.library import Library
+        library = Library("mistaken3", "IMPL")
+        library.impl("never", lambda x: x, "CPU")
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def command(*arguments, cwd=None):
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, cwd=cwd
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_command_that_is_not_there_names_the_near_one():
+    code, said = command("opyard", "stub")
+    assert code == 2
+    assert said.splitlines()[-1] == (
+        "python -m opyard: error: there is no command 'stub'; 'stubs' may be meant; the commands are "
+        "stubs and run, and all else is an option"
+    )
+
+
+def test_a_module_that_is_not_there_is_not_profiled():
+    for name, near in [("jsonn", "json"), ("json.tol", "tool")]:
+        code, said = command("opyard.profiler", "-m", name)
+        assert code == 1
+        assert said.splitlines()[-1].endswith(f"; {near!r} may be meant")
+        assert "Self CPU" not in said
+    code, said = command("opyard.profiler", "-m", "no_such_module_at_all")
+    assert said == f"{sys.executable}: No module named no_such_module_at_all\n"
+
+
+def test_a_pattern_for_nothing_is_said(tmp_path):
+    (tmp_path / "slow.py").write_text("def work():\n    sum(range(9))\nwork()\n")
+    for option, pattern, fits in [
+        ("--include", "slow.py", True),
+        ("--include", "slow", True),
+        ("--include", "*/sl?w.py", True),
+        ("--include", str(tmp_path), True),
+        ("--include", "fast.py", False),
+        ("--include", "sloww", False),
+        ("--exclude", "slow.py", True),
+        ("--exclude", "fast", False),
+        ("--exclude", "builtins", True),
+    ]:
+        code, said = command("opyard.profiler", option, pattern, "slow.py", cwd=tmp_path)
+        told = f"opyard.profiler: {option} {pattern} fits no module and no file of the program; it "
+        assert code == 0 and (told in said) != fits, said
+        if option == "--include":
+            assert ("slow.py(1): work" in said) == fits, said
+
+
+def test_profiles_of_two_formats_are_not_compared(tmp_path):
+    for name in ("a.json", "b.collapsed", "c.pstats"):
+        profiled().export(tmp_path / name)
+    code, said = command("opyard.profiler", "diff", "a.json", "b.collapsed", cwd=tmp_path)
+    assert (code, said) == (
+        1,
+        "python -m opyard.profiler diff: a.json is in Chrome's format and b.collapsed collapsed "
+        "stacks, and these name functions differently: compare two of one format\n",
+    )
+    code, said = command("opyard.profiler", "diff", "a.json", "c.pstats", cwd=tmp_path)
+    assert code == 1 and "python -m opyard.profiler -o FILE.json writes the former" in said
