@@ -16,7 +16,6 @@ from typing import NoReturn
 
 from opyard import _build_info
 
-
 _COMMANDS = ("stubs", "run")
 
 

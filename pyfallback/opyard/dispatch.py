@@ -17,8 +17,8 @@ from . import _C
 from ._C import DispatchKeySet, disabled_dispatch
 from ._core import late as _late
 from ._core import ops as _ops
-from ._core.keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
 from ._core import queries as _queries
+from ._core.keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
 from ._core.queries import (
     ComputedKernel,
     DispatchLog,

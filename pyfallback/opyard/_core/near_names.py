@@ -9,6 +9,11 @@ def near_name(name: str, known: "Iterable[str]") -> "str | None":
     """The name among the known ones that is most like this one; None if none is."""
     import difflib
 
+    known = list(known)
+    letters = sorted(name.lower())  # two that changed places are much of a short name
+    for each in known:
+        if len(each) == len(letters) and sorted(each.lower()) == letters:
+            return each
     return next(iter(difflib.get_close_matches(name, known, 1, 0.7)), None)
 
 

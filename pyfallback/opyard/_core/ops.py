@@ -210,8 +210,7 @@ def overload_of(name: str) -> "_C.OpOverload":
     overload = overload or "default"
     has = overload_names(packet)
     if overload not in has:
-        has = ", ".join(has)
-        raise LookupError(f"{full_name} has no overload {overload!r}; it has: {has}")
+        raise undefined(f"{full_name}.{overload}")
     return getattr(packet, overload)
 
 
@@ -271,6 +270,11 @@ def _kernels_alone(name: str) -> str:
 
 def undefined(name: str) -> LookupError:
     """What is raised for the name of an operator that is not defined."""
+    full_name, _, overload = name.partition(".")
+    if has := _C.overloads(full_name):
+        overload = overload or "default"
+        text = f"{full_name} has no overload {overload!r}; it has: {', '.join(has)}"
+        return LookupError(text)
     return LookupError(f"no operator {name} is defined{_why_not_there(name)}")
 
 

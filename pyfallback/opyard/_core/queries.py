@@ -1,8 +1,8 @@
 """Queries of the registry, its listeners, and watchers of calls, for opyard.dispatch.
 
 A function that takes an operator takes its name, an object of opyard.ops, or a packet with one
-overload. has_kernel() and has_kernel_for_any() answer for any name; the others raise LookupError for
-the name of an operator that is not there.
+overload. has_kernel() and has_kernel_for_any() answer for any name; the others raise LookupError
+for the name of an operator that is not there.
 """
 
 import _thread

@@ -100,7 +100,9 @@ def history(op: object = None) -> History:
     dropped = rows[-1][0] - len(rows) if rows else 0
     if op is not None:
         name = queries.names_of(op)[0]
-        if isinstance(op, _C.OpOverloadPacket) or (isinstance(op, str) and not queries.is_there(op)):
+        if isinstance(op, _C.OpOverloadPacket) or (
+            isinstance(op, str) and not queries.is_there(op)
+        ):
             base = op if isinstance(op, str) else op.qualified_name
             rows = [row for row in rows if _is_of(row, base, or_overload=True)]
         else:

@@ -453,8 +453,8 @@ class Library:
             )
         if not key:
             raise RuntimeError(
-                'a fallback is for one key: use Library("_", "IMPL", key).fallback(fn), or give the '
-                "key to fallback(fn, key)"
+                'a fallback is for one key: use Library("_", "IMPL", key).fallback(fn), or give '
+                "the key to fallback(fn, key)"
             )
         library = self._target()
         if library is not self._library:

@@ -1,4 +1,4 @@
-"""Refusals of a Library, in the words of Python, before C++ is asked; and kernels without operators.
+"""Refusals of a Library in the words of Python, and its kernels that no call could reach.
 
 C++ refuses the same, and speaks of its macros.
 """
@@ -34,7 +34,7 @@ def require_own_name(function: str, ns: str, kind: str, name: str) -> None:
     if ns == EVERY:
         raise RuntimeError(
             f'{function}("{name}"): the namespace _ stands for all operators and can only hold '
-            'fallbacks; for kernels of one operator use a library of its namespace, such as '
+            "fallbacks; for kernels of one operator use a library of its namespace, such as "
             'Library("aten", "IMPL")'
         )
     namespace, colons, base = name.partition("::")
@@ -54,7 +54,7 @@ def require_own_key(ns: str, own: str, key: str, name: str) -> None:
     if own and key != own and key_of(key) != key_of(own):
         raise RuntimeError(
             f'impl("{name}"): the kernel is to be at {key}, and Library("{ns}", "IMPL", "{own}") '
-            f'registers at {own}; leave the key out here, or there'
+            f"registers at {own}; leave the key out here, or there"
         )
 
 

@@ -1,7 +1,7 @@
 """test_mistaken_names.py: misspelt operators, keys, keywords and files, where each is looked up.
 
-Suspect _core/ops.py (undefined()), _core/queries.py, _core/keywords.py, _library/refusals.py, and the
-module of the function.
+Suspect _core/ops.py (undefined()), _core/queries.py, _core/keywords.py, _library/refusals.py, and
+the module of the function.
 """
 
 import gc
@@ -44,8 +44,8 @@ WRONG = {
     "'aten::relu' may be meant",
     "no_such_thing": "no operator no_such_thing is defined: a name begins with a namespace, as in "
     "aten::relu",
-    "nowhere_at_all::f": "no operator nowhere_at_all::f is defined: no library defines operators of "
-    "nowhere_at_all; load one with opyard.load_library(path), or import the package that has it",
+    "nowhere_at_all::f": "no operator nowhere_at_all::f is defined: no library defines operators "
+    "of nowhere_at_all; load one with opyard.load_library(path), or import the package that has it",
 }
 
 
@@ -73,6 +73,12 @@ def test_the_name_of_several_overloads_is_refused_with_theirs(asked):
         ASKED[asked]("aten::mul")
 
 
+@pytest.mark.parametrize("asked", ASKED)
+def test_an_overload_that_is_not_there_is_refused_with_those_that_are(asked):
+    with pytest.raises(LookupError, match=r"^aten::mul has no overload 'Tensr'; it has: Tensor, "):
+        ASKED[asked]("aten::mul.Tensr")
+
+
 def test_dumps_of_several_overloads_name_each():
     names = [f"aten::mul.{each}" for each in ops.aten.mul.overloads()]
     table = dispatch.dump_table("aten::mul")
@@ -98,7 +104,7 @@ def test_what_was_unregistered_is_remembered():
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="a lookup would cost all others a call")
 def test_a_key_that_is_not_there_names_the_near_one():
     with pytest.raises(AttributeError) as caught:
-        dispatch.DispatchKey.CUP
+        _ = dispatch.DispatchKey.CUP
     assert str(caught.value) == "DispatchKey has no key 'CUP'; 'CPU' may be meant"
     assert not hasattr(dispatch.DispatchKey, "__wrapped__")
 
@@ -117,8 +123,8 @@ REFUSED = [
     (
         lambda: library_of("mistaken1", "IMPL").impl("other::f", print, "CPU"),
         RuntimeError,
-        'impl("other::f"): the operator is of the namespace other, and Library("mistaken1", "IMPL") '
-        'registers those of mistaken1; write "f", or use Library("other", "IMPL")',
+        'impl("other::f"): the operator is of the namespace other, and Library("mistaken1", '
+        '"IMPL") registers those of mistaken1; write "f", or use Library("other", "IMPL")',
     ),
     (
         lambda: library_of("mistaken1").impl_c("other::f", "libm.so.6", "cos"),
@@ -135,20 +141,20 @@ REFUSED = [
     (
         lambda: library_of("_", "IMPL").impl("f", print, "CPU"),
         RuntimeError,
-        'impl("f"): the namespace _ stands for all operators and can only hold fallbacks; for kernels '
-        'of one operator use a library of its namespace, such as Library("aten", "IMPL")',
+        'impl("f"): the namespace _ stands for all operators and can only hold fallbacks; for '
+        'kernels of one operator use a library of its namespace, such as Library("aten", "IMPL")',
     ),
     (
         lambda: library_of("_", "DEF"),
         RuntimeError,
-        'Library("_", "DEF"): the namespace _ stands for all operators and can only hold fallbacks; '
-        'use Library("_", "IMPL", key) for those',
+        'Library("_", "DEF"): the namespace _ stands for all operators and can only hold '
+        'fallbacks; use Library("_", "IMPL", key) for those',
     ),
     (
         lambda: library_of("mistaken1", "DEF", "CPU"),
         RuntimeError,
-        'Library("mistaken1", "DEF"): a library that defines operators takes no dispatch key, but got '
-        'CPU; use Library("mistaken1", "IMPL", "CPU") for kernels of one key',
+        'Library("mistaken1", "DEF"): a library that defines operators takes no dispatch key, but '
+        'got CPU; use Library("mistaken1", "IMPL", "CPU") for kernels of one key',
     ),
     (
         lambda: library_of("_", "IMPL").fallback(print),
@@ -159,8 +165,8 @@ REFUSED = [
     (
         lambda: library_of("mistaken1").define("f() -> ()", "PURE"),
         RuntimeError,
-        "Invalid alias_analysis type PURE; accepted are FROM_SCHEMA, which is meant without one, and "
-        "CONSERVATIVE",
+        "Invalid alias_analysis type PURE; accepted are FROM_SCHEMA, which is meant without one, "
+        "and CONSERVATIVE",
     ),
     (
         lambda: library_of("mistaken1").define("f() -> ()", "CONSERVATVE"),
@@ -171,8 +177,8 @@ REFUSED = [
     (
         lambda: library_of("mistaken1").derivative("f", {"x": lambda grad: grad}),
         TypeError,
-        "derivative(\"f\"): the formula of 'x' must be a text, such as \"grad * 2\", not an object of "
-        "function; functions in Python are for opyard.library.register_autograd()",
+        'derivative("f"): the formula of \'x\' must be a text, such as "grad * 2", not an object '
+        "of function; functions in Python are for opyard.library.register_autograd()",
     ),
     (
         lambda: library_of("mistaken1").derivative("f", "grad"),
@@ -193,15 +199,15 @@ REFUSED = [
     (
         lambda: profiler.profile(record_shape=True),
         TypeError,
-        "profile() has no argument 'record_shape'; 'record_shapes' may be meant. Its arguments are: "
-        "activities, schedule, on_trace_ready, with_stack, with_modules, c_calls, lines, include, "
-        "exclude, max_depth, min_duration, operators, record_shapes, profile_memory",
+        "profile() has no argument 'record_shape'; 'record_shapes' may be meant. Its arguments "
+        "are: activities, schedule, on_trace_ready, with_stack, with_modules, c_calls, lines, "
+        "include, exclude, max_depth, min_duration, operators, record_shapes, profile_memory",
     ),
     (
         lambda: profiler.schedule(wait=1, warmup=1, actve=1),
         TypeError,
-        "schedule() has no argument 'actve'; 'active' may be meant. Its arguments are: wait, warmup, "
-        "active, repeat, skip_first, skip_first_wait",
+        "schedule() has no argument 'actve'; 'active' may be meant. Its arguments are: wait, "
+        "warmup, active, repeat, skip_first, skip_first_wait",
     ),
     (
         lambda: profiler.flight_recorder(second=1),
@@ -212,20 +218,21 @@ REFUSED = [
     (
         lambda: profiler.observe(on_entry=print),
         TypeError,
-        "observe() has no argument 'on_entry'; 'on_enter' may be meant. Its arguments are: on_enter, "
-        "on_exit, inputs, outputs, probability",
+        "observe() has no argument 'on_entry'; 'on_enter' may be meant. Its arguments are: "
+        "on_enter, on_exit, inputs, outputs, probability",
     ),
     (
         lambda: profiled().key_averages().table(sort="count"),
         TypeError,
-        "Averages.table() has no argument 'sort'; 'sort_by' may be meant. Its arguments are: sort_by, "
-        "row_limit, max_src_column_width, max_name_column_width, header, top_level_events_only",
+        "Averages.table() has no argument 'sort'; 'sort_by' may be meant. Its arguments are: "
+        "sort_by, row_limit, max_src_column_width, max_name_column_width, header, "
+        "top_level_events_only",
     ),
     (
         lambda: profiled().export("t.json", fromat="chrome"),
         TypeError,
-        "Results.export() has no argument 'fromat'; 'format' may be meant. Its arguments are: path, "
-        "format",
+        "Results.export() has no argument 'fromat'; 'format' may be meant. Its arguments are: "
+        "path, format",
     ),
 ]
 
@@ -246,8 +253,8 @@ def test_a_refusal_is_in_the_words_of_python(line, kind, message):
 def alone(how=""):
     return (
         f"Library(kind=IMPL, ns=mistaken2, dispatch_key=) ends{how}, and no call could reach its "
-        "kernels of mistaken2::never at CPU: no such operator is defined. Is a define() missing, or "
-        "the library that has it?"
+        "kernels of mistaken2::never at CPU: no such operator is defined. Is a define() missing, "
+        "or the library that has it?"
     )
 
 
@@ -309,8 +316,8 @@ def test_a_command_that_is_not_there_names_the_near_one():
     code, said = command("opyard", "stub")
     assert code == 2
     assert said.splitlines()[-1] == (
-        "python -m opyard: error: there is no command 'stub'; 'stubs' may be meant; the commands are "
-        "stubs and run, and all else is an option"
+        "python -m opyard: error: there is no command 'stub'; 'stubs' may be meant; the commands "
+        "are stubs and run, and all else is an option"
     )
 
 

@@ -126,7 +126,9 @@ class profile(Results):
         unknown = next((name for name in others if name not in _WITHOUT_MEANING), None)
         if unknown is not None:
             code = profile.__init__.__code__
-            raise refuse_keyword("profile", unknown, code.co_varnames[1 : code.co_kwonlyargcount + 1])
+            raise refuse_keyword(
+                "profile", unknown, code.co_varnames[1 : code.co_kwonlyargcount + 1]
+            )
         cpu, given = _read_activities(activities)
         given += sorted(name for name, value in others.items() if value)
         if given:
