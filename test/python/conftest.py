@@ -63,7 +63,7 @@ def library(ns):
 
     made = Library(ns, "FRAGMENT")
     yield made
-    made._destroy()
+    made._undo()
 
 
 @pytest.fixture

@@ -273,8 +273,8 @@ def undefined(name: str) -> LookupError:
     full_name, _, overload = name.partition(".")
     if has := _C.overloads(full_name):
         overload = overload or "default"
-        text = f"{full_name} has no overload {overload!r}; it has: {', '.join(has)}"
-        return LookupError(text)
+        known = ", ".join(each or "default" for each in has)
+        return LookupError(f"{full_name} has no overload {overload!r}; it has: {known}")
     return LookupError(f"no operator {name} is defined{_why_not_there(name)}")
 
 

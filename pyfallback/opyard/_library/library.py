@@ -387,7 +387,7 @@ class Library:
             self._implemented.add((name, key))
             if self._warns and name != "*":
                 base, _, overload = name.partition(".")
-                if (overload or "default") not in _C.overloads(base):
+                if overload not in _C.overloads(base):
                     self._alone.add((name, key))
             if target is not self._library:
                 _ops.note(functools.partial(self._implemented.discard, (name, key)))

@@ -65,7 +65,8 @@ def test_F1_alias_analysis(library, ns):
     kinds = [re.search("alias analysis kind: (.*)", dump(f"{ns}::{n}"))[1] for n in "abc"]
     assert kinds == ["CONSERVATIVE", "FROM_SCHEMA", "FROM_SCHEMA"]
     assert message_of(RuntimeError, library.define, "d() -> ()", "PURE_FUNCTION") == (
-        "Invalid alias_analysis type PURE_FUNCTION"
+        "Invalid alias_analysis type PURE_FUNCTION; accepted are FROM_SCHEMA, which is meant "
+        "without one, and CONSERVATIVE"
     )
 
 
@@ -150,12 +151,15 @@ def test_B7_another_namespace_than_the_library_s(library):
         message_of(RuntimeError, library.define, "other::foo() -> ()"),
         message_of(RuntimeError, library.impl, "other::foo", print, "CPU"),
     ):
-        assert "(other) in operator name does not match namespace of enclosing" in text
+        assert '"other::foo"): the operator is of the namespace other, and Library("' in text
 
 
 def test_B8_another_key_than_the_library_s(library, ns):
     text = message_of(RuntimeError, Library(ns, "IMPL", "CPU").impl, "foo", print, "CUDA")
-    assert "(CUDA) is inconsistent with the dispatch key of the enclosing" in text
+    assert text == (
+        f'impl("foo"): the kernel is to be at CUDA, and Library("{ns}", "IMPL", "CPU") registers '
+        "at CPU; leave the key out here, or there"
+    )
 
 
 def test_a_key_that_does_not_exist(ns):
@@ -171,7 +175,7 @@ def test_a_schema_that_does_not_parse_changes_nothing(library, ns):
     text = message_of(ValueError, library.define, "foo(Tensor x")
     assert text.splitlines()[0].startswith("1:13: expected ")
     assert text.splitlines()[1:] == ["foo(Tensor x", "            ^"]
-    assert dump(f"{ns}::foo") == ""
+    assert f"{ns}::foo" not in opyard.dispatch.operator_names()
     assert not hasattr(getattr(opyard.ops, ns), "foo")
 
 
@@ -394,7 +398,7 @@ def test_F3_a_library_of_another_namespace_cannot_take_the_place(library, ns):
     library.define("foo() -> int")
     library.impl("foo", lambda: 2)
     text = message_of(RuntimeError, library.impl, f"{ns}x::foo", lambda: 3)
-    assert "does not match namespace" in text
+    assert f"the operator is of the namespace {ns}x" in text
 
 
 def test_removal_in_any_order(library, ns, x):

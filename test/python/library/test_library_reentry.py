@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import opyard
-from opyard.dispatch import check_invariants, dump, on_registration
+from opyard.dispatch import check_invariants, dump, on_registration, operator_names
 from opyard.library import Library
 
 
@@ -89,7 +89,7 @@ def test_B10_the_end_of_a_replaced_kernel_takes_the_library_back(ns, again):
 
     lib.impl("f", Kernel(), "CPU")
     lib.impl("f", lambda x: "second", "CPU")
-    assert dump(f"{ns}::f") == dump(f"{ns}::g") == ""
+    assert dump(f"{ns}::f") == "" and f"{ns}::g" not in operator_names()
     assert len(raised) == int(again)
     check_invariants()
 
@@ -108,7 +108,7 @@ def test_B33_what_is_defined_while_a_library_ends_is_refused(ns):
     with on_registration(None, ends):
         lib._destroy()
     assert len(raised) == 1
-    assert dump(f"{ns}::g") == ""
+    assert f"{ns}::g" not in operator_names()
 
 
 @pytest.mark.parametrize("schema", [5, None, b"f(int x) -> int", object()], ids=repr)
