@@ -129,8 +129,15 @@ Model load_for(const RunRequest& request) {
   try {
     return load_model(request.model, request.options);
   } catch (const Error& error) {
+    const std::string_view text = error.what();
+    if (text.find("may name only what is known here") != text.npos ||
+        text.find("is not defined here") != text.npos) {
+      throw error.with_context(
+          "If a plugin has the operator, give --plugin FILE and, if it is none of aten, --allow "
+          "with the operator's name");
+    }
     std::string told = in_options(error.what());
-    if (told == error.what()) throw;
+    if (told == text) throw;
     fail(error.kind(), std::move(told));
   }
 }

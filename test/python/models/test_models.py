@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from built import TESTS, build_folder, plain_build
@@ -142,13 +143,52 @@ def test_X32_what_is_passed_is_checked_before_anything_runs():
         ((np.ones(4, np.float32), SCALE), ValueError, "has 1 dimensions; the model was exported"),
         ((np.ones((3, 4)), SCALE), TypeError, "is of dtype float64; the model was exported for"),
         ((x, {}), TypeError, r"has the keys \['scale'\]"),
-        ((x,), TypeError, "has 2 items, and 1 were given"),
+        ((x,), TypeError, r"are \(x, {'scale': options_scale}\): {'scale': options_scale} is mis"),
+        ((x, SCALE, 1), TypeError, "2 are taken by position, and 3 were given"),
         ((x, [1]), TypeError, "is a dict, and list was given"),
         ((3, SCALE), TypeError, "input %x"),
     ]:
         with pytest.raises(error, match=said):
             model(*args)
     assert model.state_dict()["calls"].item() == 0
+
+
+def test_inputs_that_do_not_fit_are_named():
+    model = jit.load(MODEL)
+    assert repr(model) == (
+        "<opyard.jit.Model (x, {'scale': options_scale}) -> {'scores': output0, 'rest': [output1, "
+        "output2]}, 5 tensors of state>"
+    )
+    tree = {"tuple": [{"tuple": [None, {"tuple": [None]}]}, {"dict": [["mask", None]]}]}
+    model._input_tree = tree
+    model._model = SimpleNamespace(input_names=["x", "pair", "mask"])
+    inputs = "the inputs of this model are (x, (pair,), *, mask): "
+    for args, kwargs, said in [
+        ((1,), {"mask": 2}, "(pair,) is missing"),
+        ((1, (2,)), {"msak": 3}, "none is called 'msak'; 'mask' may be meant; mask is missing"),
+        (
+            (),
+            {"x": 1},
+            "x is missing; (pair,) is missing; x is passed by position; mask is missing",
+        ),
+        ((1, (2,), 3, 4), {"mask": 5}, "2 are taken by position, and 4 were given"),
+    ]:
+        with pytest.raises(TypeError) as caught:
+            model(*args, **kwargs)
+        assert str(caught.value) == inputs + said
+    with pytest.raises(TypeError, match=r"the input \(pair,\) has 1 item, and 2 were given"):
+        model(1, (2, 3), mask=4)
+
+
+def test_inputs_of_a_graph_are_named(tmp_path):
+    graph = jit.parse_ir("graph(%x : Tensor, %y : Tensor):\n  return (%y)")
+    jit.save(graph, tmp_path / "g")
+    model = jit.load(tmp_path / "g")
+    assert repr(model) == "<opyard.jit.Model (x, y) -> output0, 0 tensors of state>"
+    with pytest.raises(TypeError, match=r"of this model are \(x, y\): y is missing$"):
+        model(opyard.ones(1))
+    with pytest.raises(TypeError, match="have no names; pass them by position: x, y$"):
+        model(x=opyard.ones(1))
 
 
 def test_a_model_is_saved_and_loaded_as_it_is(tmp_path):

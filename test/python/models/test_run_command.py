@@ -148,7 +148,8 @@ opyard.jit.save(graph, {str(graph)!r})
     np.testing.assert_array_equal(np.load(files / "y.npy"), X + X)
     for arguments, said in [
         ([*loaded[:2], *allowed], "interpreters::add"),
-        (loaded, "test_plugin::same"),
+        (allowed, "If a plugin has the operator, give --plugin FILE"),
+        (loaded, "if you trust it, give --allow test_plugin::same, and --plugin for the library"),
         (["--plugin", files / "none.so"], "none.so"),
         (["--plugin", files / "x.npy"], "x.npy"),
     ]:
@@ -162,6 +163,7 @@ def test_X32_what_is_wrong_is_one_line_and_status_2(files, name):
     (files / "cut.npy").write_bytes((files / "x.npy").read_bytes()[:-1])
     np.save(files / "wide.npy", np.ones((2, 5), np.float32))
     np.save(files / "text.npy", np.array(["a"]))
+    (files / "bad.pt2").write_bytes(b"damaged " * 9)
     one = [MODEL, "--input", files / "x.npy"]
     for arguments, said in [
         (one, "takes 2 inputs, and 1 files are given"),
@@ -173,6 +175,7 @@ def test_X32_what_is_wrong_is_one_line_and_status_2(files, name):
         ([*inputs(files), "--output", files / "no" / "y.npy"], "y.npy"),
         ([files / "x.npy"], "x.npy"),
         ([files / "nothing.pt2"], "nothing.pt2"),
+        ([files / "bad.pt2"], "bad.pt2 is no archive of torch.export.save(), which a .pt2 file is"),
         ([MODEL, "--nothing"], "--nothing"),
         ([], "model"),
     ]:

@@ -41,7 +41,8 @@ def _flatten(tree: Any, value: object, path: str, flat: list[object]) -> None:
         return
     if len(value) != len(items):  # type: ignore[arg-type]
         was = "was" if len(value) == 1 else "were"  # type: ignore[arg-type]
-        raise TypeError(f"{path} has {len(items)} items, and {len(value)} {was} given")  # type: ignore[arg-type]
+        s = "" if len(items) == 1 else "s"
+        raise TypeError(f"{path} has {len(items)} item{s}, and {len(value)} {was} given")  # type: ignore[arg-type]
     for index, (item, each) in enumerate(zip(items, value, strict=True)):  # type: ignore[call-overload]
         _flatten(item, each, f"{path}[{index}]", flat)
 
@@ -111,7 +112,12 @@ class Model:
         flat: list[object] = []
         if self._input_tree is None:
             if kwargs:
-                raise TypeError("the inputs of this model have no names; pass them by position")
+                raise TypeError(
+                    "the inputs of this model have no names; pass them by position: "
+                    f"{self._signature()}"
+                )
+            if len(args) != len(self.input_names):
+                raise TypeError(self._refusal(args, kwargs))
             flat.extend(args)
         else:
             positional, named = self._input_tree["tuple"]
