@@ -119,8 +119,8 @@ std::string in_options(std::string text) {
   const std::size_t name = begin + kBegin.size();
   const std::size_t end = text.find("\"]", name);
   if (end == text.npos) return text;
-  const std::string allow = fmt::format(
-      "give --allow {}, and --plugin for the library that has it", text.substr(name, end - name));
+  const std::string allow = fmt::format("give --allow {}, and --plugin for the library that has it",
+                                        text.substr(name, end - name));
   text.replace(begin, end + 2 - begin, allow);
   return text;
 }

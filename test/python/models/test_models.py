@@ -143,7 +143,7 @@ def test_X32_what_is_passed_is_checked_before_anything_runs():
         ((np.ones(4, np.float32), SCALE), ValueError, "has 1 dimensions; the model was exported"),
         ((np.ones((3, 4)), SCALE), TypeError, "is of dtype float64; the model was exported for"),
         ((x, {}), TypeError, r"has the keys \['scale'\]"),
-        ((x,), TypeError, r"are \(x, {'scale': options_scale}\): {'scale': options_scale} is mis"),
+        ((x,), TypeError, r"are \(x, {'scale': options_scale}\): {'scale': options_scale} is"),
         ((x, SCALE, 1), TypeError, "2 are taken by position, and 3 were given"),
         ((x, [1]), TypeError, "is a dict, and list was given"),
         ((3, SCALE), TypeError, "input %x"),

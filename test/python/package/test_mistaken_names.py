@@ -204,9 +204,9 @@ REFUSED = [
         "include, exclude, max_depth, min_duration, operators, record_shapes, profile_memory",
     ),
     (
-        lambda: profiler.schedule(wait=1, warmup=1, actve=1),
+        lambda: profiler.schedule(wait=1, warmup=1, actives=1),
         TypeError,
-        "schedule() has no argument 'actve'; 'active' may be meant. Its arguments are: wait, "
+        "schedule() has no argument 'actives'; 'active' may be meant. Its arguments are: wait, "
         "warmup, active, repeat, skip_first, skip_first_wait",
     ),
     (
@@ -229,9 +229,9 @@ REFUSED = [
         "top_level_events_only",
     ),
     (
-        lambda: profiled().export("t.json", fromat="chrome"),
+        lambda: profiled().export("t.json", formats="chrome"),
         TypeError,
-        "Results.export() has no argument 'fromat'; 'format' may be meant. Its arguments are: "
+        "Results.export() has no argument 'formats'; 'format' may be meant. Its arguments are: "
         "path, format",
     ),
 ]
