@@ -16,7 +16,7 @@ class _KeyMeta(EnumMeta):
     if sys.version_info >= (3, 11):  # before, each member is found by a function of this name
 
         def __getattr__(cls, name: str) -> object:
-            from .ops import MissingName
+            from .near_names import MissingName
 
             raise MissingName(f"DispatchKey has no key {name!r}", name, cls._hint)
 

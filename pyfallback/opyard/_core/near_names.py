@@ -2,7 +2,7 @@
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 def near_name(name: str, known: "Iterable[str]") -> "str | None":
@@ -21,3 +21,32 @@ def hint(name: str, known: "Iterable[str]") -> str:
     """`; 'relu' may be meant`, or ""."""
     meant = near_name(name, known)
     return f"; {meant!r} may be meant" if meant else ""
+
+
+class MissingName(AttributeError):
+    """A name that is not there; its text says which is likely meant.
+
+    That is looked for when the text is read: most who ask only want to know if the name is there.
+    """
+
+    def __init__(self, text: str, name: str, find: "Callable[[str], str]") -> None:
+        super().__init__(text, name=name)
+        self._find = find
+
+    def __reduce__(self) -> "tuple[type, tuple[str]]":
+        return AttributeError, (str(self),)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        name = self.name
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+            return text
+        try:
+            return text + self._find(name)
+        except Exception:  # the kernels cannot be loaded
+            return text
+
+
+# A traceback shows it as what it is for everyone.
+MissingName.__name__ = MissingName.__qualname__ = "AttributeError"
+MissingName.__module__ = "builtins"

@@ -21,6 +21,7 @@ from _thread import get_ident
 from .. import _C
 from . import hooks
 from .forking import by_thread, while_loading
+from .near_names import MissingName
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
@@ -308,35 +309,6 @@ def _in_namespaces(base: str) -> str:
     names = {name.partition(".")[0] for name in _bind.operator_names()}
     found = sorted(name for name in names if name.partition("::")[2] == base)
     return f"; {' or '.join(map(repr, found))} may be meant" if found else ""
-
-
-class MissingName(AttributeError):
-    """A name that is not there; its text says which is likely meant.
-
-    That is looked for when the text is read: most who ask only want to know if the name is there.
-    """
-
-    def __init__(self, text: str, name: str, find: "Callable[[str], str]") -> None:
-        super().__init__(text, name=name)
-        self._find = find
-
-    def __reduce__(self) -> "tuple[type, tuple[str]]":
-        return AttributeError, (str(self),)
-
-    def __str__(self) -> str:
-        text = super().__str__()
-        name = self.name
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
-            return text
-        try:
-            return text + self._find(name)
-        except Exception:  # the kernels cannot be loaded
-            return text
-
-
-# A traceback shows it as what it is for everyone.
-MissingName.__name__ = MissingName.__qualname__ = "AttributeError"
-MissingName.__module__ = "builtins"
 
 
 def in_package(name: str) -> str:
