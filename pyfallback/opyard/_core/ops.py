@@ -21,7 +21,6 @@ from _thread import get_ident
 from .. import _C
 from . import hooks
 from .forking import by_thread, while_loading
-from .near_names import MissingName
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
@@ -348,6 +347,8 @@ class _OpNamespace(_C.NameSpace):
             packet = find_packet(f"{self.__name__}::{name}")
             if packet is not None:
                 return self._keep(name, packet)
+        from .near_names import MissingName
+
         raise MissingName(
             f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'",
             name,
