@@ -275,7 +275,7 @@ def undefined(name: str) -> LookupError:
         overload = overload or "default"
         known = ", ".join(each or "default" for each in has)
         return LookupError(f"{full_name} has no overload {overload!r}; it has: {known}")
-    return LookupError(f"no operator {name} is defined{_why_not_there(name)}")
+    return LookupError(f"operator {name} does not exist{_why_not_there(name)}")
 
 
 def _why_not_there(name: str) -> str:

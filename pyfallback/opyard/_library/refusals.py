@@ -41,9 +41,9 @@ def require_own_name(function: str, ns: str, kind: str, name: str) -> None:
     if colons and namespace != ns and namespace.isidentifier():
         own = kind if kind == "IMPL" else "FRAGMENT"
         raise RuntimeError(
-            f'{function}("{name}"): the operator is of the namespace {namespace}, and '
-            f'Library("{ns}", "{kind}") registers those of {ns}; write "{base}", or use '
-            f'Library("{namespace}", "{own}")'
+            f'{function}("{name}"): Explicitly provided namespace ({namespace}) in operator name '
+            f'does not match namespace of enclosing Library("{ns}", "{kind}"); write "{base}", or '
+            f'use Library("{namespace}", "{own}")'
         )
 
 
@@ -53,8 +53,9 @@ def require_own_key(ns: str, own: str, key: str, name: str) -> None:
 
     if own and key != own and key_of(key) != key_of(own):
         raise RuntimeError(
-            f'impl("{name}"): the kernel is to be at {key}, and Library("{ns}", "IMPL", "{own}") '
-            f"registers at {own}; leave the key out here, or there"
+            f'impl("{name}"): Explicitly provided dispatch key ({key}) is inconsistent with the '
+            f'dispatch key of the enclosing Library("{ns}", "IMPL", "{own}"); leave the key out '
+            "here, or there"
         )
 
 

@@ -217,7 +217,7 @@ def test_override_with_fallthrough(foo, library, x):
 
 def test_override_of_what_does_not_exist(foo, ns, library):
     text = message_of(LookupError, override, f"{ns}::nope", "CPU", print)
-    assert f"no operator {ns}::nope is defined" in text
+    assert f"operator {ns}::nope does not exist" in text
     text = message_of(LookupError, override, f"{ns}::foo.nope", "CPU", print)
     assert f"{ns}::foo has no overload 'nope'; it has: default" in text
     assert "required to be a callable" in message_of(TypeError, override, foo, "CPU", None)

@@ -239,7 +239,7 @@ def test_F9_what_the_real_call_would_refuse_is_refused_first(op, ns, define_op, 
     assert both_kernels(made_of_others) == []
     # A library that has a key of its own takes no other one.
     with scoped_library(ns, "IMPL", "CPU") as cpu:
-        assert "is to be at CUDA, and Library(" in message_of(
+        assert "(CUDA) is inconsistent with the dispatch key" in message_of(
             RuntimeError, impl, op, ["cpu", "cuda"], lambda x: x, lib=cpu
         )
         assert both_kernels(op) == []

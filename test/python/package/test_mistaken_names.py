@@ -39,12 +39,12 @@ ASKED = {
     "would_dispatch": lambda op: dispatch.would_dispatch(op, x),
 }
 WRONG = {
-    "aten::rellu": "no operator aten::rellu is defined; 'relu' may be meant",
-    "relu": "no operator relu is defined: a name begins with a namespace, as in aten::relu; "
+    "aten::rellu": "operator aten::rellu does not exist; 'relu' may be meant",
+    "relu": "operator relu does not exist: a name begins with a namespace, as in aten::relu; "
     "'aten::relu' may be meant",
-    "no_such_thing": "no operator no_such_thing is defined: a name begins with a namespace, as in "
+    "no_such_thing": "operator no_such_thing does not exist: a name begins with a namespace, as in "
     "aten::relu",
-    "nowhere_at_all::f": "no operator nowhere_at_all::f is defined: no library defines operators "
+    "nowhere_at_all::f": "operator nowhere_at_all::f does not exist: no library defines operators "
     "of nowhere_at_all; load one with opyard.load_library(path), or import the package that has it",
 }
 
@@ -97,7 +97,7 @@ def test_what_was_unregistered_is_remembered():
     assert [event.added for event in dispatch.history("mistaken_gone::f")] == [True, False]
     assert len(dispatch.history("mistaken_gone::f.a")) == 2
     assert dispatch.dump("mistaken_gone::f.a") == dispatch.dump_table("mistaken_gone::f.a") == ""
-    with pytest.raises(LookupError, match=r"no operator mistaken_gone::f\.b is defined"):
+    with pytest.raises(LookupError, match=r"operator mistaken_gone::f\.b does not exist"):
         dispatch.history("mistaken_gone::f.b")
 
 
@@ -117,26 +117,29 @@ REFUSED = [
     (
         lambda: library_of("mistaken1").define("other::f(Tensor x) -> Tensor"),
         RuntimeError,
-        'define("other::f"): the operator is of the namespace other, and Library("mistaken1", '
-        '"FRAGMENT") registers those of mistaken1; write "f", or use Library("other", "FRAGMENT")',
+        'define("other::f"): Explicitly provided namespace (other) in operator name does not match '
+        'namespace of enclosing Library("mistaken1", "FRAGMENT"); write "f", or use '
+        'Library("other", "FRAGMENT")',
     ),
     (
         lambda: library_of("mistaken1", "IMPL").impl("other::f", print, "CPU"),
         RuntimeError,
-        'impl("other::f"): the operator is of the namespace other, and Library("mistaken1", '
-        '"IMPL") registers those of mistaken1; write "f", or use Library("other", "IMPL")',
+        'impl("other::f"): Explicitly provided namespace (other) in operator name does not match '
+        'namespace of enclosing Library("mistaken1", "IMPL"); write "f", or use '
+        'Library("other", "IMPL")',
     ),
     (
         lambda: library_of("mistaken1").impl_c("other::f", "libm.so.6", "cos"),
         RuntimeError,
-        'impl_c("other::f"): the operator is of the namespace other, and Library("mistaken1", '
-        '"FRAGMENT") registers those of mistaken1; write "f", or use Library("other", "FRAGMENT")',
+        'impl_c("other::f"): Explicitly provided namespace (other) in operator name does not match '
+        'namespace of enclosing Library("mistaken1", "FRAGMENT"); write "f", or use '
+        'Library("other", "FRAGMENT")',
     ),
     (
         lambda: library_of("mistaken1", "IMPL", "CPU").impl("f", print, "CUDA"),
         RuntimeError,
-        'impl("f"): the kernel is to be at CUDA, and Library("mistaken1", "IMPL", "CPU") registers '
-        "at CPU; leave the key out here, or there",
+        'impl("f"): Explicitly provided dispatch key (CUDA) is inconsistent with the dispatch key of '
+        'the enclosing Library("mistaken1", "IMPL", "CPU"); leave the key out here, or there',
     ),
     (
         lambda: library_of("_", "IMPL").impl("f", print, "CPU"),

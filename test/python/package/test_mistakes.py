@@ -299,12 +299,12 @@ LOOK_UPS = [
     (
         lambda: opyard.dispatch.explain("aten::rellu", x),
         LookupError,
-        "no operator aten::rellu is defined; 'relu' may be meant",
+        "operator aten::rellu does not exist; 'relu' may be meant",
     ),
     (
         lambda: override("aten::rellu", "CPU", len).remove(),
         LookupError,
-        "no operator aten::rellu is defined; 'relu' may be meant",
+        "operator aten::rellu does not exist; 'relu' may be meant",
     ),
     (
         lambda: override("aten::relu", "CUPU", len).remove(),

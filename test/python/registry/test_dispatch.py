@@ -353,7 +353,7 @@ def test_B38_an_operator_that_is_gone_has_no_lines(ns):
         library.define("gone() -> ()")
     assert dump(f"{ns}::gone") == "" == dump_table(f"{ns}::gone")
     for show in (dump, dump_table):
-        with pytest.raises(LookupError, match=f"no operator {ns}::nope is defined"):
+        with pytest.raises(LookupError, match=f"operator {ns}::nope does not exist"):
             show(f"{ns}::nope")
     with pytest.raises(ValueError, match="1:"):
         dump("no name at all(")

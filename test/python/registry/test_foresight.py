@@ -136,7 +136,7 @@ def test_X2_what_if_that_changes_nothing(define):
 @pytest.mark.parametrize(
     "error, message, arguments, options",
     [
-        (LookupError, "no operator tt::nobody is defined", ("tt::nobody",), {}),
+        (LookupError, "operator tt::nobody does not exist", ("tt::nobody",), {}),
         (LookupError, "Nope", (None, "Nope"), {}),
         (RuntimeError, "a kernel cannot be registered at Dense", (None, "Dense"), {}),
         (ValueError, "no kernel at CUDA that could be", (None, "CUDA"), {"remove": True}),
