@@ -446,7 +446,7 @@ def test_explain_makes_no_call(define, x):
 
 def test_explain_refuses_what_is_no_operator(ns):
     assert "not int" in message_of(TypeError, explain, 3)
-    assert f"no operator {ns}::nope" in message_of(LookupError, explain, f"{ns}::nope")
+    assert f"operator {ns}::nope does not exist" in message_of(LookupError, explain, f"{ns}::nope")
 
 
 def test_explain_as_text(define, x):
