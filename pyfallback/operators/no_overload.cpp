@@ -43,8 +43,8 @@ std::size_t fitted(const Candidate& candidate, const GivenArguments& given) {
   return std::min(mismatch.position, by_position);
 }
 
-// Whether a value that is no tensor was given for the dimensions, which is likelier than for another
-// operand.
+// Whether a value that is no tensor was given for the dimensions, which is likelier than for
+// another operand.
 bool is_for_dimensions(const Candidate& each) {
   return is_of_value(each.mismatch) && each.plan.blamed(each.mismatch) == "dim";
 }
@@ -59,8 +59,9 @@ Candidate likeliest(std::span<const Candidate> candidates, const GivenArguments&
         each.mismatch.kind == ArgumentMismatch::Kind::Range ||
         (is_of_value(each.mismatch) ? each.mismatch.has_details()
                                     : !each.plan.advice(each.mismatch, given.names).empty());
-    return std::tuple(each.plan.count_known(given.names), fitted(each, given),
-                      each.mismatch.kind != ArgumentMismatch::Kind::TooMany,
+    const std::size_t fitting = fitted(each, given);
+    return std::tuple(each.plan.count_known(given.names), fitting,
+                      fitting == 0 || each.mismatch.kind != ArgumentMismatch::Kind::TooMany,
                       is_for_dimensions(each), has_more, each.plan.takes_no_fewer_than(count));
   };
   const Candidate* best = &candidates.front();

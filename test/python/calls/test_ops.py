@@ -70,7 +70,7 @@ def test_B20_kernels_without_a_definition_are_told_from_a_name_that_is_not_there
     assert f"{ns}::alone" not in at("Meta")
     assert f"{ns}::alone.over" in at("Meta")
     assert {f"{ns}::alone", f"{ns}::alone.over", "aten::add.Tensor"} <= {*at()}
-    lib._destroy()
+    lib._undo()
     assert f"{ns}::alone" not in at()
     with pytest.raises(AttributeError, match="has no attribute 'alone': no library defines"):
         getattr(opyard.ops, ns).alone  # noqa: B018
@@ -86,7 +86,7 @@ def test_B20_a_missing_overload_that_has_kernels_is_named_with_them(ns, packet):
         f"{head}: kernels are registered for {ns}::foo.alone, but no definition; is a define() "
         "missing, or the library that has it?"
     )
-    lib._destroy()
+    lib._undo()
     with pytest.raises(AttributeError) as caught:
         packet.alone  # noqa: B018
     assert str(caught.value) == head
@@ -104,7 +104,7 @@ def test_B20_all_defined_operators_are_listed(ns, packet):
         f"{ns}::foo.ov",
     ]
     assert names == sorted(names)
-    lib._destroy()
+    lib._undo()
 
 
 def test_F33_a_missing_overload_is_named(packet):

@@ -92,7 +92,7 @@ class Subject:
     def remove(self, owner):
         self.model.remove(owner)
         for library in self.libraries.pop(owner, ()):
-            library._destroy()
+            library._undo()
 
     def close(self):
         for owner in list(self.libraries):
