@@ -43,7 +43,6 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
     """
 
     if TYPE_CHECKING:
-
         # By the first its arguments are shown; by the second it takes arrays for tensors, as
         # every operator does.
         @overload

@@ -157,8 +157,8 @@ def test_B7_another_namespace_than_the_library_s(library):
 def test_B8_another_key_than_the_library_s(library, ns):
     text = message_of(RuntimeError, Library(ns, "IMPL", "CPU").impl, "foo", print, "CUDA")
     assert text == (
-        'impl("foo"): Explicitly provided dispatch key (CUDA) is inconsistent with the dispatch key '
-        f'of the enclosing Library("{ns}", "IMPL", "CPU"); leave the key out here, or there'
+        'impl("foo"): Explicitly provided dispatch key (CUDA) is inconsistent with the dispatch '
+        f'key of the enclosing Library("{ns}", "IMPL", "CPU"); leave the key out here, or there'
     )
 
 

@@ -138,8 +138,8 @@ REFUSED = [
     (
         lambda: library_of("mistaken1", "IMPL", "CPU").impl("f", print, "CUDA"),
         RuntimeError,
-        'impl("f"): Explicitly provided dispatch key (CUDA) is inconsistent with the dispatch key of '
-        'the enclosing Library("mistaken1", "IMPL", "CPU"); leave the key out here, or there',
+        'impl("f"): Explicitly provided dispatch key (CUDA) is inconsistent with the dispatch key '
+        'of the enclosing Library("mistaken1", "IMPL", "CPU"); leave the key out here, or there',
     ),
     (
         lambda: library_of("_", "IMPL").impl("f", print, "CPU"),
