@@ -137,14 +137,8 @@ def test_every_operator_that_is_a_method_has_a_signature(modules):
 EXAMPLES = python_pages.examples((SITE / "examples.txt").read_text("utf-8"))
 # Modules whose names need something else: a standard, a device, PyTorch, JAX.
 ELSEWHERE = ("opyard.array_api.", "opyard.gpu_trace.", "opyard.torch.", "opyard.jax.")
-# Names without an example yet; the list only gets shorter.
-WITHOUT = set(
-    """
-    opyard.autograd.add_pullback opyard.autograd.create_eval opyard.dispatch.rename_backend
-    opyard.dispatch.set_report_error_callback opyard.jit.GraphBuilder opyard.jit.from_exported
-    opyard.library.get_ctx
-""".split()
-)
+# Names without an example.
+WITHOUT = {"opyard.jit.from_exported"}  # of a program of PyTorch
 # Classes that an example makes or meets without their name.
 UNNAMED = {"opyard.jit.CompiledFunction"}
 
