@@ -185,7 +185,7 @@ def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:
 
 
 def _names_of(op: object) -> list[str]:
-    """Those that dump() shows: of operators that are there, or were."""
+    """Those that dump_table() shows: of operators that are there, or were."""
     names = _queries.names_of(op)
     if len(names) == 1 and not _queries.is_there(names[0]):
         from ._dispatch.history import was_there
@@ -199,12 +199,12 @@ def dump(op: object) -> str:
     """The registered kernels of an operator, a line each; newest first, inactive ones marked.
 
     `op` is a name, an operator, or a packet for all its overloads, as is a packet's name. An
-    operator that was unregistered gives "", as long as history() remembers it. Raises LookupError
-    for one that never was there, ValueError for a text that is no operator's name.
+    operator that is not there gives "". Raises LookupError for a name without a namespace,
+    ValueError for a text that is no operator's name.
     """
     from . import _bind
 
-    return "".join(_bind.dump(name) for name in _names_of(op))
+    return "".join(_bind.dump(name) for name in _queries.names_of(op))
 
 
 # As dump_table() shows a key without a kernel of anyone.
@@ -223,7 +223,10 @@ def _folded(table: str) -> str:
 
 
 def dump_table(op: object, *, interpreter: "int | None" = None, whole: bool = False) -> str:
-    """The kernel of each key of an operator, with the rule that put it there; as dump() does.
+    """The kernel of each key of an operator, with the rule that put it there.
+
+    `op` is as for dump(). An operator that was unregistered gives "", as long as history()
+    remembers it. Raises LookupError for one that never was there.
 
     What was registered comes first, then what is built in; the keys that fall through since no one
     has registered anything are counted. With `whole` each key has a line, in the order of keys. Of

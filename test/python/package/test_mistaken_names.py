@@ -24,7 +24,6 @@ ASKED = {
     "alias_analysis": dispatch.alias_analysis,
     "check_invariants": dispatch.check_invariants,
     "computed_kernel": lambda op: dispatch.computed_kernel(op, "CPU"),
-    "dump": dispatch.dump,
     "dump_table": dispatch.dump_table,
     "explain": lambda op: dispatch.explain(op, x),
     "has_computed_kernel": lambda op: dispatch.has_computed_kernel(op, "CPU"),
