@@ -41,7 +41,7 @@ What C programs, and extension modules of CPython, include. The guides on
 [libraries in C](../guides/c_plugins.md) and [C functions](../guides/c_functions.md) show its use.
 
 """
-# On the front page: what docs/README.md says of pages that are on the site alone.
+# Links of the front page to pages that only the site has.
 NOT_IN_TREE = re.compile(r"^- Python, C\+\+, C and the command line: .*?(?=\n\n)", re.M | re.S)
 IN_SITE = """\
 - [Python](reference/python.md) with the [methods of Tensor](reference/python/tensor_methods.md),

@@ -58,7 +58,8 @@ std::string missing_tensor_of(const Operator& op, Stack& stack) {
     if (arguments[i].type->kind() == TypeKind::Tensor) {
       const bool is_there = value.is_tensor() && value.tensor_unchecked().defined();
       if (!is_there)
-        return fmt::format(" Argument '{}' is None; pass a tensor.", arguments[i].name);
+        return fmt::format(" Argument '{}' is an undefined tensor; pass a tensor.",
+                           arguments[i].name);
     } else if (value.is_list() && value.items_unchecked().empty() &&
                arguments[i].type->kind() == TypeKind::List &&
                arguments[i].type->element().kind() == TypeKind::Tensor) {

@@ -95,6 +95,7 @@ std::string near_operator(std::string_view name) {
   for (const std::string& each : defined) {
     known.push_back(std::string_view(each).substr(space.size()));
   }
+  if (std::ranges::find(defined, name) != defined.end()) return "";  // another overload is wanted
   const std::string_view meant = detail::near_name(name.substr(space.size()), known);
   return meant.empty() ? "" : std::string(space) + std::string(meant);
 }

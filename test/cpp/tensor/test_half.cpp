@@ -30,7 +30,7 @@ struct Format<BFloat16> {
   static constexpr std::uint16_t infinity = 0x7f80;
 };
 
-// The number that bits without a sign stand for; infinity's stand for the next power of two.
+// The number of bits without a sign. Those of infinity count as the next power of two.
 template <typename T>
 double value_of(std::uint16_t bits) {
   using F = Format<T>;

@@ -1,4 +1,4 @@
-"""test_nn_calls.py: what calls of layers and losses take, and what their errors say.
+"""test_nn_calls.py: arguments and errors of layers and losses.
 
 Suspect _nn/calls.py, which finds what a forward() takes, and Module.__call__.
 """

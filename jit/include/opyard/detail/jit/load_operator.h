@@ -16,8 +16,8 @@ OPYARD_API void load_operator(std::string_view name);
 // The same for what a node calls; nothing is loaded for what a restricted graph may not call.
 void load_operator(const Node& node);
 
-// For a message that says that there is no such operator: which one may be
-// meant, or where there may be one.
+// Advice for the error about an unknown operator: the name that may be meant, or where the
+// operator may be; empty for most.
 OPYARD_API std::string where_it_may_be(std::string_view name);
 
 }  // namespace opyard::jit::detail
