@@ -39,6 +39,7 @@ _LATE = {
     "find_dtype": ("opyard._tensor.dtypes", "find"),
     "require_dtype": ("opyard._tensor.dtypes", "require"),
     "method": ("opyard._tensor.methods", "find"),
+    "missing_attribute": ("opyard._tensor.methods", "missing"),
     "dir_tensor": ("opyard._tensor.methods", "names"),
     "list_tensor": ("opyard._tensor.methods", "listed"),
     "array_tensor": ("opyard._tensor.methods", "as_array"),

@@ -267,9 +267,11 @@ void Operator::forget_signature() const noexcept {
 void Operator::check_signature(const std::type_info& signature, InferredTypes (*infer)()) const {
   const InferredTypes types = infer();
   if (const auto difference = find_difference(schema_, schema_of(types))) {
+    const std::string wanted = cpp_signature(schema_);
     fail(ErrorKind::BadSignature,
-         fmt::format("{} cannot be called as {}. {}\nDeclaration: {}", to_string(schema_.name),
-                     demangled(signature), *difference, declaration_));
+         fmt::format("{} cannot be called as {}. {}\nDeclaration: {}{}{}", to_string(schema_.name),
+                     demangled(signature), *difference, declaration_,
+                     wanted.empty() ? "" : "\nIn C++: ", wanted));
   }
   if (!fix_signature(signature, true)) {
     const std::uintptr_t known = signature_.load(std::memory_order_acquire);

@@ -52,11 +52,13 @@ void check_types(const Schema& schema, const std::string& schema_provenance, con
   if (kernel.infer == nullptr) return;
   const Schema inferred = schema_of(kernel.infer());
   if (const auto difference = find_difference(schema, inferred)) {
+    const std::string wanted = cpp_signature(schema);
     fail(ErrorKind::BadRegistration,
          fmt::format("A kernel's C++ types do not match the operator's schema.\n"
-                     "  operator: {}\n  schema: {}\n    {}\n  kernel: {}\n    {}\n  reason: {}",
+                     "  operator: {}\n  schema: {}\n    {}\n  kernel: {}\n    {}\n  reason: {}{}{}",
                      to_string(schema.name), to_string(schema), schema_provenance,
-                     to_string(inferred), kernel.provenance.str(), *difference));
+                     to_string(inferred), kernel.provenance.str(), *difference,
+                     wanted.empty() ? "" : "\n  a kernel of this schema: ", wanted));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "opyard/detail/bind/refused_calls.h"
 #include "opyard/detail/bind/slot.h"
 
 namespace opyard::graphs {
@@ -42,7 +43,7 @@ py::object in_order(const StageTypes& types, PyObject* self, PyObject* args, PyO
   constexpr std::string_view kBefore = "input %";
   const auto names = py::reinterpret_borrow<py::dict>(kwargs);
   const auto count = std::size_t(PyTuple_GET_SIZE(args));
-  const std::string who = Py_TYPE(self)->tp_name;
+  const std::string who(python::last_name(Py_TYPE(self)->tp_name));
   py::tuple all(types.inputs.size());
   std::size_t found = 0;
   for (std::size_t i = 0; i < types.inputs.size(); ++i) {

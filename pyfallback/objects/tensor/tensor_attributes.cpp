@@ -159,6 +159,14 @@ PyObject* find_kept_method(PyObject* self, PyObject* name) {
   return method.ml_meth == &untagged_alias && !may_be_hidden ? own : nullptr;
 }
 
+// The error names what is likely meant, which CPython leaves out where there are 750 names or more.
+PyObject* raise_missing(PyObject* self, PyObject* name) {
+  const Owned missing = checked(PyObject_CallFunctionObjArgs(
+      require_hook(runtime_of_tensor(self), hook::missing_attribute), self, name, nullptr));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(missing.get())), missing.get());
+  return nullptr;
+}
+
 // The private function is the public one without the exception at a miss, which would cost more
 // than calling the operator.
 [[gnu::noinline]] PyObject* look_up_attribute(PyObject* self, PyObject* name) {
@@ -173,7 +181,7 @@ PyObject* find_kept_method(PyObject* self, PyObject* name) {
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
     const Owned method = find_aten_method(runtime_of_tensor(self), Py_TYPE(self), name);
-    if (!method) return PyObject_GenericGetAttr(self, name);
+    if (!method) return raise_missing(self, name);
     return bind_method(runtime_of_tensor(self), method.get(), self);
   });
 }

@@ -88,6 +88,15 @@ def find(name: str) -> "Callable[..., Any] | None":
     return _METHODS.get(name)
 
 
+def missing(tensor: _C.Tensor, name: str) -> AttributeError:
+    """What is raised for an attribute that a tensor has not."""
+    from .._core.near_names import MissingName, hint
+
+    cls = "opyard.Tensor" if type(tensor) is _C.Tensor else type(tensor).__name__
+    text = f"{cls!r} object has no attribute {name!r}"
+    return MissingName(text, name, lambda name: hint(name, dir(tensor)))
+
+
 def names(tensor: _C.Tensor) -> list[str]:
     """What dir() of a tensor shows: its attributes, and the operators that are methods of it.
 

@@ -71,7 +71,9 @@ TEST(Signature, B25_AKernelThatContradictsTheSchemaIsRefusedInBothOrders) {
            name + "\n  schema: " + name +
            "(Tensor x) -> Tensor\n    registered at def.cpp:1\n"
            "  kernel: (Tensor _0, int _1) -> Tensor _0\n    registered at b.cpp:2\n"
-           "  reason: The number of arguments is different. 1 vs 2.";
+           "  reason: The number of arguments is different. 1 vs 2.\n"
+           "  a kernel of this schema: Tensor " +
+           std::string(name).substr(3) + "(const Tensor& x)";
   };
   const Registration op = define("t::def_first(Tensor x) -> Tensor");
   const std::string before = state_of("t::def_first");
@@ -92,7 +94,8 @@ TEST(Signature, B25_TheReasonNamesPositionAndTypes) {
     const Registration op = define(schema);
     const std::string name(schema, std::string_view(schema).find('('));
     const std::string text = thrown_by([&] { implement(name, K::CPU, std::move(kernel)); }).text;
-    return text.substr(text.find("reason: "));
+    const std::size_t begin = text.find("reason: ");
+    return text.substr(begin, text.find('\n', begin) - begin);
   };
   EXPECT_EQ(reason("t::r(Tensor x, Tensor y) -> Tensor", two_arguments()),
             "reason: Type mismatch in argument 2: Tensor vs int");
@@ -102,6 +105,36 @@ TEST(Signature, B25_TheReasonNamesPositionAndTypes) {
             "reason: The number of returns is different. 2 vs 1.");
   EXPECT_EQ(reason("t::r(Tensor? x) -> Tensor", echo("")),
             "reason: Type mismatch in argument 1: Tensor? vs Tensor");
+}
+
+std::tuple<Tensor, std::vector<std::int64_t>, std::string> takes_all(
+    const Tensor& a, std::optional<Tensor>, std::int64_t, double, bool, std::complex<double>,
+    std::string_view, opyard::Scalar, opyard::SymInt, opyard::DType, opyard::Device, opyard::Layout,
+    opyard::MemoryFormat, opyard::IntSpan, std::span<const Tensor>, std::optional<std::string>) {
+  return {a, {}, {}};
+}
+
+TEST(Signature, TheFunctionThatASchemaAsksForIsWrittenOutAndIsTaken) {
+  const std::string schema =
+      "t::takes_all(Tensor a, Tensor? b, int c, float d, bool e, complex f, str g, Scalar h, "
+      "SymInt i, ScalarType j, Device k, Layout l, MemoryFormat m, int[] n, Tensor[] o, str? p) -> "
+      "(Tensor, int[], str)";
+  const Registration op = define(schema);
+  const std::string text = thrown_by([] { implement("t::takes_all", K::CPU, echo("")); }).text;
+  EXPECT_EQ(text.substr(text.find("  a kernel of")),
+            "  a kernel of this schema: std::tuple<Tensor, std::vector<std::int64_t>, std::string> "
+            "takes_all(const Tensor& a, std::optional<Tensor> b, std::int64_t c, double d, bool e, "
+            "std::complex<double> f, std::string_view g, opyard::Scalar h, opyard::SymInt i, "
+            "opyard::DType j, opyard::Device k, opyard::Layout l, opyard::MemoryFormat m, "
+            "opyard::IntSpan n, std::span<const Tensor> o, std::optional<std::string> p)");
+  const Registration kernel = implement("t::takes_all", K::CPU, Kernel::from(&takes_all));
+  const Registration writes = define("t::writes_(Tensor(a!) x) -> Tensor(a!)");
+  const std::string other =
+      thrown_by([] { implement("t::writes_", K::CPU, two_arguments()); }).text;
+  EXPECT_NE(other.find("schema: Tensor& writes_(const Tensor& x)"), std::string::npos) << other;
+  const Registration any = define("t::takes_any(Any x) -> Tensor");
+  const std::string without = thrown_by([] { implement("t::takes_any", K::CPU, echo("")); }).text;
+  EXPECT_EQ(without.find("a kernel of this schema"), std::string::npos) << without;
 }
 
 TEST(Signature, B25_AnInactiveKernelIsCheckedAsWell) {
@@ -120,13 +153,15 @@ TEST(Signature, D11_AHandleOfAnotherSignatureIsRefused) {
                 "Tried to call t::handle with a wrong C++ signature.\n"
                 "  correct signature: opyard::Tensor (opyard::Tensor const&)\n"
                 "  called as:         opyard::Tensor (opyard::Tensor)");
-  EXPECT_THROWN(static_cast<void>(handle.typed<Tensor(const Tensor&, double)>()), BadSignature,
-                "t::handle cannot be called as opyard::Tensor (opyard::Tensor const&, double). The "
-                "number of arguments is different. 1 vs 2.\n"
-                "Declaration: t::handle(Tensor x) -> Tensor");
+  EXPECT_THROWN(
+      static_cast<void>(handle.typed<Tensor(const Tensor&, double)>()), BadSignature,
+      "t::handle cannot be called as opyard::Tensor (opyard::Tensor const&, double). The "
+      "number of arguments is different. 1 vs 2.\n"
+      "Declaration: t::handle(Tensor x) -> Tensor\nIn C++: Tensor handle(const Tensor& x)");
   EXPECT_THROWN(static_cast<void>(handle.typed<void(const Tensor&)>()), BadSignature,
                 "t::handle cannot be called as void (opyard::Tensor const&). The number of returns "
-                "is different. 1 vs 0.\nDeclaration: t::handle(Tensor x) -> Tensor");
+                "is different. 1 vs 0.\nDeclaration: t::handle(Tensor x) -> Tensor\n"
+                "In C++: Tensor handle(const Tensor& x)");
   const Tensor x = tensor_with({K::CPU});
   EXPECT_TRUE(handle.typed<Unary>().call(x).same(x));
 }

@@ -108,6 +108,36 @@ def test_a_key_that_is_not_there_names_the_near_one():
     assert not hasattr(dispatch.DispatchKey, "__wrapped__")
 
 
+class Own(opyard.Tensor):
+    """A subclass, which the error names as CPython would."""
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "meant"),
+    [
+        (x, "summ", "; 'sum' may be meant"),
+        (x, "shpae", "; 'shape' may be meant"),
+        (x, "backwrad", "; 'backward' may be meant"),
+        (x.as_subclass(Own), "relluu", "; 'relu' may be meant"),
+        (x, "nothing_like_it", ""),
+    ],
+)
+def test_an_attribute_that_a_tensor_has_not_names_the_near_one(given, name, meant):
+    with pytest.raises(AttributeError) as caught:
+        getattr(given, name)
+    kind = "opyard.Tensor" if given is x else "Own"
+    assert str(caught.value) == f"'{kind}' object has no attribute '{name}'{meant}"
+    assert caught.value.name == name and caught.type.__name__ == "AttributeError"
+    assert not hasattr(given, name) and getattr(given, name, 3) == 3
+
+
+def test_gradient_modes_say_what_they_take():
+    with pytest.raises(TypeError, match=r"no_grad takes a function that it decorates.*is 2$"):
+        opyard.no_grad(len, 2)
+    with pytest.raises(TypeError, match=r"enable_grad takes a function.*'mode'$"):
+        opyard.enable_grad(mode=True)
+
+
 def library_of(ns, kind="FRAGMENT", key=""):
     return Library(ns, kind, key)
 

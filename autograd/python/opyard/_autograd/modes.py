@@ -87,7 +87,12 @@ class _GradientMode(_Mode):
 class _Switch(_GradientMode):
     """One that is also a decorator without parentheses."""
 
-    def __new__(cls, orig_func: "Callable | None" = None) -> Any:
+    def __new__(cls, orig_func: "Callable | None" = None, *rest: object, **other: object) -> Any:
+        if rest or other:
+            raise TypeError(
+                f"{cls.__name__} takes a function that it decorates, or nothing as a context "
+                f"manager; what came besides is {', '.join(map(repr, [*rest, *other]))}"
+            )
         mode = super().__new__(cls)
         if orig_func is None:
             return mode
