@@ -222,6 +222,10 @@ def citizens() -> Tally:
     xml = RESULTS / "pytest-citizens.xml"
     xml.unlink(missing_ok=True)
     say("== citizens")
+    if not Path(venv("frameworks")).exists():
+        tally = Tally("citizens")
+        tally.fail("build/venv-frameworks is not there: tools/setup --frameworks makes it")
+        return judge(tally, False)
     command = [venv("frameworks"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [f"--junitxml={xml}", "--show-capture=no", str(ROOT / "test/python/publish")]
     code, seconds, _ = execute(command, environment, shown=True)

@@ -1,5 +1,6 @@
 """test_tensor.py: making tensors and asking them. Suspect objects/{tensor*,element,dtype}.cpp."""
 
+import array
 import copy
 import inspect
 import math
@@ -513,3 +514,23 @@ def test_private_names_never_reach_the_registry(run_program):
         assert _ops._aten_is_loaded
     """)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_made_has_not_been_written_yet():
+    given = array.array("b", [1, 2])
+    for made in (
+        opyard.tensor([1.0, 2.0]),
+        opyard.tensor(3),
+        opyard.tensor([[1, 2], [3, 4]], dtype=opyard.float64, device="cpu"),
+        opyard.tensor(given),
+        opyard.tensor(opyard.ones(2).add_(1)),
+        opyard.from_numpy(given),
+        opyard.zeros(2),
+        opyard.full((2,), 3.0),
+        opyard.arange(3),
+        opyard.rand(3),
+        opyard.eye(2),
+        opyard.ones(2) + 1,
+    ):
+        assert made._version == 0
+        assert made.add_(1)._version == 1

@@ -264,3 +264,13 @@ def test_suites_of_one_process_run_two_at_once(monkeypatch, broken):
     alone = {name for name, count in most.items() if count == 1}
     assert alone >= {"cpp", "headers", "instructions", "cpp-asan", "cpp-tsan"}
     assert max(most.values()) == 2 and most["python-tsan"] + most["python-asan"] == 3
+
+
+def test_frameworks_that_are_not_installed_are_a_failure_that_says_so(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    run_tests = importlib.import_module("run_tests")
+    monkeypatch.setattr(run_tests, "BUILD", tmp_path)
+    monkeypatch.setattr(run_tests, "RESULTS", tmp_path)
+    tally = run_tests.citizens()
+    assert (tally.passed, tally.failed) == (0, 1)
+    assert "tools/setup --frameworks makes it" in " ".join([*tally.closing, *tally.faults])
