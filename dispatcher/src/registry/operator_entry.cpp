@@ -152,8 +152,11 @@ class Active {
 
   Resolved resolve(unsigned slot, const Common& common) const {
     const Resolved found = look_up(slot, slot_facts()[slot], common);
-    if (common.armed && slot_facts()[slot].is_autograd && is_taped(found)) {
-      return {gradient_slot_->record(), found.rule};
+    if (slot_facts()[slot].is_autograd && is_taped(found)) {
+      // Also before the tape is armed: what modes and classes see does not change by that.
+      const Record* const tape = gradient_slot_->record();
+      if (!common.armed) return {built_in_fallback(DispatchKey::AutogradOther), found.rule};
+      if (tape != nullptr) return {tape, found.rule};
     }
     // There is nothing below Undefined that a call could go on to.
     const bool ends = key_of_slot(slot) == DispatchKey::Undefined &&
@@ -164,7 +167,7 @@ class Active {
  private:
   // See [Order] in opyard/detail/registry/gradient_slot.h.
   bool is_taped(const Resolved& found) const {
-    if (gradient_slot_ == nullptr || gradient_slot_->record() == nullptr) return false;
+    if (gradient_slot_ == nullptr) return false;
     if (found.record == built_in_fallback(DispatchKey::AutogradOther)) return true;
     return gradient_slot_->has_derivative() &&
            found.record == at(DispatchKey::CompositeImplicitAutograd);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace opyard {
 namespace {
 
@@ -17,6 +19,25 @@ const CachedGeometry* find_symbolic(const TensorImpl& tensor) {
 }
 
 }  // namespace
+
+Tensor empty_symbolic(std::vector<SymInt> sizes, DType dtype, Device device) {
+  DimVector numbers;
+  for (const SymInt& size : sizes) {
+    if (!size.is_symbolic()) numbers.push_back(size.expect_int());
+  }
+  if (numbers.size() == sizes.size()) return Tensor::empty(numbers, dtype, device);
+  static_cast<void>(Tensor::empty(numbers, dtype, device));  // refuses what no tensor has
+  std::vector<SymInt> strides(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) {
+    const bool is_none_or_one = !sizes[i].is_symbolic() && sizes[i].expect_int() < 2;
+    strides[i - 1] = is_none_or_one ? strides[i] : strides[i] * sizes[i];
+  }
+  // Memory for one element, which a view without dimensions has.
+  const DimVector none(sizes.size(), 0);
+  Tensor made = Tensor::empty(std::array{std::int64_t{1}}, dtype, device).as_strided(none, none, 0);
+  make_symbolic(made, std::move(sizes), std::move(strides), 0);
+  return made;
+}
 
 CachedGeometry::~CachedGeometry() = default;
 

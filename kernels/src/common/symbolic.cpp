@@ -40,12 +40,6 @@ bool is_plain_number(const SymInt& word, std::int64_t number) {
 }
 bool is_from_end(const SymInt& place) { return !place.is_symbolic() && place.expect_int() < 0; }
 
-std::vector<SymInt> row_major_strides(const std::vector<SymInt>& sizes) {
-  std::vector<SymInt> strides(sizes.size(), SymInt(1));
-  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
-  return strides;
-}
-
 }  // namespace
 
 std::int64_t require_plain_size(const char* op, const Tensor& self, std::int64_t dim) {
@@ -57,18 +51,14 @@ std::int64_t require_plain_size(const char* op, const Tensor& self, std::int64_t
 }
 
 Tensor empty_on_meta(const char* op, const std::vector<SymInt>& sizes, DType dtype) {
-  const Device meta{Backend::Meta};
   if (is_plain(sizes)) {
-    const DimVector numbers = plain(sizes);
-    require_sizes_of(op, "size", numbers, dtype);
-    return Tensor::empty(numbers, dtype, meta);
+    require_sizes_of(op, "size", plain(sizes), dtype);
+  } else {
+    for (const SymInt& size : sizes) {
+      if (!size.is_symbolic()) require_sizes(op, std::array{size.expect_int()});
+    }
   }
-  for (const SymInt& size : sizes) {
-    if (!size.is_symbolic()) require_sizes(op, std::array{size.expect_int()});
-  }
-  const Tensor made = Tensor::empty(DimVector(sizes.size(), 0), dtype, meta);
-  make_symbolic(made, sizes, row_major_strides(sizes), SymInt(0));
-  return made;
+  return empty_symbolic(sizes, dtype);
 }
 
 Tensor symbolic_view(const Tensor& self, std::vector<SymInt> sizes, std::vector<SymInt> strides,

@@ -183,6 +183,22 @@ TEST(SymTensor, E9_PlainSizesOfASymbolicTensorAreRefused) {
                 "1 symbolic sizes and 1 strides were given for a tensor of 2 dimensions");
 }
 
+TEST(SymTensor, EmptyTensorsOfSymbolicSizesAreRowMajor) {
+  const SymInt n = Reasoner::symbol("n", 5);
+  const Tensor made = empty_symbolic({2, n, 1, 3}, DType::Int64);
+  EXPECT_EQ(to_string(sym_sizes(made)[1]), "n");
+  EXPECT_EQ(to_string(sym_strides(made)[0]), to_string(SymInt(3) * n));
+  EXPECT_EQ(sym_strides(made)[1].expect_int(), 3);
+  EXPECT_EQ(made.dtype(), DType::Int64);
+  EXPECT_TRUE(is_meta(made));
+  const Tensor one = made.as_strided({}, {}, 0);  // a view without dimensions has an element
+  EXPECT_EQ(one.dim(), 0);
+  const Tensor plain = empty_symbolic({2, 0, 3}, DType::Float32);
+  EXPECT_FALSE(plain.impl()->has_policy(TensorImpl::kSymbolic));
+  EXPECT_EQ(plain.size(2), 3);
+  EXPECT_EQ(thrown_by([&] { empty_symbolic({n, -1}, DType::Float32); }).kind, ErrorKind::BadShape);
+}
+
 TEST(SymTensor, E9_StridesLikeAFormat) {
   const std::int64_t sizes[] = {2, 3, 4, 5};
   const Tensor rows = Tensor::empty(sizes);

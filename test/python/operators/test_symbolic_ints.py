@@ -3,6 +3,7 @@
 Suspect kernels/src/geometry/symbolic_calls.cpp, and the file of kernels/src that has the operator.
 """
 
+import re
 import warnings
 
 import pytest
@@ -138,3 +139,35 @@ def test_numbers_of_another_kind_than_sizes_are_decided():
 def test_the_kernel_of_a_part_that_takes_plain_ints_refuses_by_its_name():
     with pytest.raises(TypeError, match="SymInt n, a number that is not known here"):
         opyard.ones(2).new_zeros([SymInt(Node("n", 5))])
+
+
+def symbolic(x):
+    """The same on meta, each of its sizes a symbol."""
+    return aten.empty([SymInt(Node(f"s{n}", n)) for n in x.shape], dtype=x.dtype, device="meta")
+
+
+def test_every_operator_takes_symbolic_sizes_or_refuses_them_by_its_name():
+    wrong, taken, refused = [], 0, 0
+    for op in overloads():
+        call = call_of(op)
+        if call is None or op._schema.is_mutable:
+            continue
+        try:
+            known = shapes(call.changed(on_meta)())
+        except Exception:  # Meta has no kernel, or the result depends on elements
+            continue
+        try:
+            found = shapes(call.changed(symbolic)())
+        except (ValueError, NotImplementedError) as error:
+            refused += 1
+            if not re.match(r"(aten|opyard)::\w+", str(error)):
+                wrong.append(f"{op.name()}: {type(error).__name__}: {error}")
+            continue
+        except Exception as error:
+            wrong.append(f"{op.name()}: {type(error).__name__}: {error}")
+            continue
+        taken += 1
+        if found != known:
+            wrong.append(f"{op.name()}: {found}, and {known} without symbols")
+    assert not wrong, "\n".join(wrong)
+    assert taken > 200 and refused > 50

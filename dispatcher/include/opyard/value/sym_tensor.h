@@ -42,6 +42,11 @@ class CachedAnswer {
   std::vector<std::vector<T>> blocks_;
 };
 
+// A row-major tensor with sizes that may be symbolic, as a kernel at Meta makes its results. Raises
+// BadShape for a number below 0 and sizes too large for 64 bits.
+OPYARD_API Tensor empty_symbolic(std::vector<SymInt> sizes, DType dtype,
+                                 Device device = Device{Backend::Meta});
+
 // What is cached with a tensor: TensorImpl::cached_geometry(). Guarded as that says.
 class OPYARD_API CachedGeometry final : public Counted {
  public:

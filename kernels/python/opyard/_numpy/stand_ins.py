@@ -31,10 +31,10 @@ def meta_kernel(kernel: Kernel) -> Callable[..., Any]:
     def on_meta(*args: Any, **kwargs: Any) -> Any:
         given = [*args, *kwargs.values()]
         call = f"{kernel.name}({', '.join(map(shown, given))}) on meta"
-        sizes = {size for each in tensors_of(given) for size in each.shape}
+        sizes = [size for each in tensors_of(given) for size in each.shape]
         if not all(isinstance(size, int) for size in sizes):
             _refuse(call, "sizes are symbols, which NumPy does not know")
-        large = sorted(size for size in sizes if size > 1)
+        large = sorted({size for size in sizes if size > 1})
         if len(large) > len(_SMALL[0]):
             _refuse(call, f"there are {len(large)} sizes; up to {len(_SMALL[0])} are accepted")
         standing = [{0: 0, 1: 1, **dict(zip(large, small, strict=False))} for small in _SMALL]
