@@ -72,6 +72,7 @@ PyObject* close(PyObject* module, PyObject*) {
   return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_module(module);
     if (leak_check != nullptr) take_back_libraries(runtime);
+    if (!runtime.is_main) leave_modes_of(runtime);  // the thread goes on in another one
     if (close_runtime(runtime)) set_warning_handler(nullptr);
     Py_RETURN_NONE;
   });

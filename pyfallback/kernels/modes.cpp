@@ -158,4 +158,12 @@ PyMethodDef mode_functions[] = {
     {"give_modes_back", give_back, METH_O, "give_modes_back(capsule)"},
     {nullptr, nullptr, 0, nullptr}};
 
+void leave_modes_of(const Runtime& runtime) noexcept {
+  const std::vector<ModePtr>& modes = thread_modes();
+  for (std::size_t i = modes.size(); i-- > 0;) {
+    if (modes[i]->handler().tag() != runtime.tag) continue;
+    const ModePtr left = remove_mode(i);
+  }
+}
+
 }  // namespace opyard::python

@@ -13,4 +13,7 @@ namespace opyard::python {
 // The functions of _C for them, ended by a null row.
 extern PyMethodDef mode_functions[];
 
+// Takes this thread's modes away that are objects of an interpreter which ends.
+void leave_modes_of(const Runtime& runtime) noexcept;
+
 }  // namespace opyard::python

@@ -34,6 +34,7 @@
 #include "opyard/detail/bind/slot.h"
 #include "opyard/detail/python/look_up.h"
 #include "opyard/detail/python/python.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/jit/trace.h"
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/keys/local.h"
@@ -64,10 +65,16 @@ class Description {
   py::list tensors;
   py::list changeable;  // see [Held]
   std::string refusal;  // why the call cannot be described
+  bool any_taped = false;
 
   void add_thread() {
     bytes += char(gradient_mode());
     add_raw(local_keys());
+  }
+  // The last eight bytes: of calls that are taped, how often gradients came to be of another kind.
+  void add_derivatives() {
+    const std::uint64_t changes = any_taped ? inspect::derivatives_changed() : 0;
+    bytes.add(&changes, sizeof(changes));
   }
   // `where` names the argument in a refusal.
   bool add_argument(PyObject* object, const std::string& where) {
@@ -408,7 +415,9 @@ class Description {
     add_raw(tensor.keys().raw());
     add_raw(tensor.device().backend);
     add_raw(tensor.device().index);
-    bytes += autograd::requires_gradient(tensor) ? '1' : '0';
+    const bool is_taped = autograd::requires_gradient(tensor);
+    bytes += is_taped ? '1' : '0';
+    any_taped |= is_taped;
     bytes += impl.has_mark(TensorImpl::kInference) ? '1' : '0';
     bytes += char(tensor.sizes().size());
     for (const std::int64_t size : tensor.sizes()) add_raw(size);
@@ -562,6 +571,7 @@ PyObject* describe(const CallKeys& types, PyObject* const* given) {
     return PyUnicode_FromStringAndSize(description.refusal.data(),
                                        Py_ssize_t(description.refusal.size()));
   }
+  description.add_derivatives();
   const py::bytes key(description.bytes.data(), description.bytes.size());
   return PyTuple_Pack(given[4] == Py_None ? 2 : 3, key.ptr(), description.tensors.ptr(),
                       description.changeable.ptr());

@@ -2,6 +2,7 @@
 #include "gradients/gradients.h"
 
 #include "opyard/autograd/anomaly.h"
+#include "opyard/inspect/inspect.h"
 
 namespace opyard::gradients {
 namespace {
@@ -124,6 +125,11 @@ void add_runs(py::module_& module) {
   if (PyModule_AddFunctions(module.ptr(), mode_functions) < 0) throw py::error_already_set();
   module.def("arm", [] { arm(); });
   module.def("gradient_mode", [] { return int(gradient_mode()); });
+  // As keys of compiled calls end with it; see gradients/call_keys.cpp.
+  module.def("derivatives_changed", [] {
+    const std::uint64_t changes = inspect::derivatives_changed();
+    return py::bytes(reinterpret_cast<const char*>(&changes), sizeof(changes));
+  });
   module.def("begin_forward", &begin_forward);
   module.def("enter_inference", &enter_inference);
   module.def("anomaly", [] {

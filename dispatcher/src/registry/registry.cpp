@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "opyard/base/warning.h"
+#include "opyard/keys/alias_keys.h"
 #include "opyard/registry/exclusive.h"
 #include "registry/built_in_records.h"
 #include "registry/definers.h"
@@ -92,6 +93,14 @@ void fix_signature(const OperatorEntry& entry, const Record& kernel) {
        fmt::format("{}: the C++ signature of this operator is {}, and that of the kernel {} is {}",
                    to_string(entry.name), OperatorEntry::describe_signature(*entry.op),
                    kernel.provenance.str(), demangled(*kernel.signature)));
+}
+
+// What gradients come of may be another now; see inspect::derivatives_changed().
+void note_if_autograd(DispatchKey key) noexcept {
+  if (key == DispatchKey::Autograd ||
+      (!is_alias(key) && alias_includes(DispatchKey::Autograd, key))) {
+    derivative_changes.fetch_add(1, std::memory_order_acq_rel);
+  }
 }
 
 // Whether calls see both: none has ended, or serves another interpreter than the other does.
@@ -325,6 +334,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     } else {
       state_->log(true, *entry, entry->kernels.push({std::move(record), id, owner}));
     }
+    note_if_autograd(key);
     entry->publish(state_->common);
     if (record != nullptr) retire(std::move(record));
     freed = collect_retired();
@@ -384,6 +394,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   } else {
     replaced = &state_->common.fallbacks.push({std::move(record), id, owner});
   }
+  note_if_autograd(key);
   state_->publish_all();
   state_->log(true, *replaced);
   if (record != nullptr) retire(std::move(record));
@@ -462,6 +473,7 @@ void Registry::undo(std::uint64_t id) noexcept {
     case State::What::Kernel: {
       RegisteredKernel kernel = target.entry->kernels.take(target.key, id);
       state_->log(false, *target.entry, kernel);
+      note_if_autograd(target.key);
       target.entry->publish(state_->common);
       retire(std::move(kernel.record));
       break;
@@ -469,6 +481,7 @@ void Registry::undo(std::uint64_t id) noexcept {
     case State::What::Fallback: {
       RegisteredKernel fallback = state_->common.fallbacks.take(target.key, id);
       state_->log(false, fallback);
+      note_if_autograd(target.key);
       state_->publish_all();
       retire(std::move(fallback.record));
       break;

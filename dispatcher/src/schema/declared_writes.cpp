@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "opyard/detail/value/dict_object.h"
+
 namespace opyard {
 namespace {
 
@@ -69,8 +71,13 @@ void DeclaredWrites::add(const Tensor& tensor) {
 }
 
 void DeclaredWrites::add(const Value& value) {
-  if (value.is_list()) {
+  if (value.is_list() || value.is_tuple()) {
     for (const Value& item : value.items_unchecked()) add(item);
+  } else if (value.is_dict()) {
+    const DictObject& dict = value.to_dict();
+    for (std::size_t i = dict.next(0); i != DictObject::kEnd; i = dict.next(i + 1)) {
+      add(dict.value_at(i));
+    }
   } else if (value.is_tensor()) {
     add(value.tensor_unchecked());
   }

@@ -205,9 +205,21 @@ struct Exported {
   static void give_back(Managed* managed) { delete static_cast<Exported*>(managed->manager_ctx); }
 };
 
+// Consumers end the process over such strides, or refuse them.
+void require_forward(const Tensor& tensor) {
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    if (tensor.stride(dim) >= 0 || tensor.size(dim) < 2) continue;
+    fail(ErrorKind::Unsupported,
+         fmt::format("{} has stride {} in dimension {} and cannot be handed to another library, "
+                     "which have no strides below zero; hand out a copy, as clone() makes one",
+                     describe(tensor), tensor.stride(dim), dim));
+  }
+}
+
 template <typename Managed>
 Managed* hand_out(const Tensor& tensor) {
   const DLDevice device = dlpack_device_of(tensor);
+  require_forward(tensor);
   auto* exported = new Exported<Managed>(tensor);
   DLTensor& array = exported->managed.dl_tensor;
   array.data = tensor.impl()->data();

@@ -82,6 +82,14 @@ void require_inexact(const char* op, const char* argument, const Tensor& tensor)
                                   "; a float is needed, to which aten::to.dtype converts"});
 }
 
+void require_not_complex(const char* op, const char* argument, const Tensor& tensor) {
+  require_defined(op, argument, tensor);
+  if (!is_complex(tensor.dtype())) return;
+  refuse(ErrorKind::Unsupported, {op, ": ", argument, " is ", tensor,
+                                  ", and complex numbers are not taken; take their absolute "
+                                  "values, or real and imaginary parts by aten::view_as_real"});
+}
+
 void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype) {
   require_cpu(op, argument, tensor);
   if (tensor.dtype() != dtype) {

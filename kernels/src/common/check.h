@@ -41,6 +41,9 @@ void require_dtype(const char* op, const char* argument, const Tensor& tensor, D
 // A defined tensor of floats or of complex numbers. Raises BadArgument.
 void require_inexact(const char* op, const char* argument, const Tensor& tensor);
 
+// A defined tensor that is not of complex numbers. Raises Unsupported.
+void require_not_complex(const char* op, const char* argument, const Tensor& tensor);
+
 // Two defined tensors of one dtype. Raises BadArgument.
 void require_one_dtype(const char* op, const char* first, const Tensor& a, const char* second,
                        const Tensor& b);

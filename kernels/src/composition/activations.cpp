@@ -139,7 +139,8 @@ Tensor logit(const Tensor& self, std::optional<double> eps) {
   require_defined("aten::logit", "self", self);
   if (is_half(self)) return to(logit(widened(self), eps), self.dtype());
   const Tensor x = is_integral(self.dtype()) ? to(self, DType::Float32) : self;
-  const Tensor p = eps ? clamp(x, *eps, 1 - *eps) : x;
+  Tensor p = eps ? clamp(x, *eps, 1 - *eps) : x;
+  if (eps && *eps > 0.5) p = masked(masked(x, x > 1 - *eps, 1 - *eps), x < *eps, *eps);
   return log(p / (Scalar(1) - p));
 }
 Tensor sinc(const Tensor& self) {

@@ -140,9 +140,11 @@ Tensor clamp_between(const Tensor& self, const MaybeTensor& min, const MaybeTens
   }
   if (min) require_broadcast(kOp, {{"self", self}, {"min", *min}});
   if (max) require_broadcast(kOp, {{"self", self}, {"max", *max}});
-  if (min && max) require_broadcast(kOp, {{"min", *min}, {"max", *max}});
-  const Tensor raised = min ? maximum(self, *min) : self;
-  return max ? minimum(raised, *max) : raised;
+  if (!max) return maximum(self, *min);
+  if (!min) return minimum(self, *max);
+  require_broadcast(kOp, {{"min", *min}, {"max", *max}});
+  const auto [x, least, most] = promoted(kOp, {{"self", self}, {"min", *min}, {"max", *max}});
+  return minimum(maximum(x, least), most);
 }
 Tensor clamp_min(const Tensor& self, const Scalar& min) {
   return named("aten::clamp_min", "aten::clamp", [&] { return clamp(self, min, std::nullopt); });

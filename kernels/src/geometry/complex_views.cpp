@@ -121,7 +121,7 @@ Tensor vdot(const Tensor& self, const Tensor& other) {
 bool is_complex_tensor(const Tensor& self) { return is_complex(self.dtype()); }
 bool is_floating_point_tensor(const Tensor& self) { return is_floating_point(self.dtype()); }
 bool is_signed_tensor(const Tensor& self) {
-  return self.dtype() != DType::Bool && self.dtype() != DType::UInt8;
+  return self.dtype() != DType::Bool && !is_unsigned(self.dtype());
 }
 
 }  // namespace

@@ -33,8 +33,13 @@ Tensor i1e_backward(const Tensor& grad, const Tensor& self, const Tensor& result
   return grad * masked(slope, is_zero, 0.5);
 }
 Tensor log_ndtr_backward(const Tensor& grad, const Tensor& self) {
-  static constinit Function erfcx("aten::special_erfcx");
-  return grad / erfcx.call(self * -0.7071067811865476) * 0.7978845608028654;
+  static constinit Function erfcx("aten::special_erfcx"), log_ndtr("aten::special_log_ndtr");
+  // Above 0 erfcx goes past the largest number; below the logarithm has too few digits.
+  const Tensor is_above = detach(self) > 0;
+  const Tensor above = masked(self, negation(is_above), 0), below = masked(self, is_above, 0);
+  return where(is_above,
+               grad * exp(above * above * -0.5 - log_ndtr.call(above)) * 0.3989422804014327,
+               grad / erfcx.call(below * -0.7071067811865476) * 0.7978845608028654);
 }
 Tensor polygamma_backward(const Tensor& grad, std::int64_t n, const Tensor& self) {
   static constinit FoundOperator<Tensor(std::int64_t, const Tensor&)> polygamma("aten::polygamma");

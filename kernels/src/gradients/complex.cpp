@@ -7,6 +7,8 @@
 #include <opyard/library.h>
 #include <opyard/registry/found_operator.h>
 
+#include <limits>
+
 #include "common/check.h"
 #include "common/ops.h"
 
@@ -37,7 +39,9 @@ Tensor pow_base_backward(const Tensor& grad, const Tensor& self, const Tensor& e
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> power(
       "aten::pow.Tensor_Tensor");
   const Tensor size = is_complex(self.dtype()) ? abs(detach(self)) : detach(self);
-  const Tensor flat = both(equals(detach(exponent), 0), negation(size > 0));
+  // Nearer to 0 the slope of the power -1, which has no part in it, is past the largest number.
+  const Tensor is_steep = negation(pow(size, -1) < std::numeric_limits<double>::infinity());
+  const Tensor flat = both(equals(detach(exponent), 0), is_steep);
   const Tensor steep = masked(exponent, flat, 1);
   return masked(grad * conj(steep * power.call(self, steep - 1)), flat, 0);
 }

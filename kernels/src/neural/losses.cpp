@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/broadcast.h"
+#include "common/check.h"
 #include "common/define.h"
 #include "common/dtypes.h"
 #include "common/halves.h"
@@ -32,9 +33,15 @@ Tensor apart(const char* op, const Tensor& self, const Tensor& target) {
   require_broadcast(op, {{"self", self}, {"target", target}});
   return self - target;
 }
+// Their squares would be complex.
+Tensor real_apart(const char* op, const Tensor& self, const Tensor& target) {
+  require_not_complex(op, "self", self);
+  require_not_complex(op, "target", target);
+  return apart(op, self, target);
+}
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
-  const Tensor d = apart("aten::mse_loss", self, target);
+  const Tensor d = real_apart("aten::mse_loss", self, target);
   return reduced("aten::mse_loss", d * d, reduction);
 }
 Tensor l1_loss(const Tensor& self, const Tensor& target, std::int64_t reduction) {
@@ -46,7 +53,7 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t red
   if (!(beta >= 0)) {
     refuse(ErrorKind::BadValue, {kOp, ": beta is ", beta, "; accepted are 0 and more"});
   }
-  const Tensor d = apart(kOp, self, target), far = abs(d);
+  const Tensor d = real_apart(kOp, self, target), far = abs(d);
   if (beta == 0) return reduced(kOp, far, reduction);
   const Tensor is_near = far < beta, near = masked(d, negation(is_near), 0);
   return reduced(kOp, where(is_near, near * near * (0.5 / beta), far - 0.5 * beta), reduction);
@@ -56,12 +63,15 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, std::int64_t reducti
   if (!(delta > 0)) {
     refuse(ErrorKind::BadValue, {kOp, ": delta is ", delta, "; accepted is more than 0"});
   }
-  const Tensor d = apart(kOp, self, target), far = abs(d);
+  const Tensor d = real_apart(kOp, self, target), far = abs(d);
+  if (std::isinf(delta)) return reduced(kOp, d * d * 0.5, reduction);
   const Tensor is_near = far < delta, near = masked(d, negation(is_near), 0);
   return reduced(kOp, where(is_near, near * near * 0.5, (far - 0.5 * delta) * delta), reduction);
 }
 Tensor kl_div(const Tensor& self, const Tensor& target, std::int64_t reduction, bool log_target) {
   constexpr const char* kOp = "aten::kl_div";
+  require_not_complex(kOp, "self", self);
+  require_not_complex(kOp, "target", target);
   require_broadcast(kOp, {{"self", self}, {"target", target}});
   if (log_target) return reduced(kOp, exp(target) * (target - self), reduction);
   const Tensor none = equals(target, 0);  // of a negative one the logarithm is NaN
@@ -88,6 +98,8 @@ Tensor with_logits(const Tensor& self, const Tensor& target, const MaybeTensor& 
   constexpr const char* kOp = "aten::binary_cross_entropy_with_logits";
   require_defined(kOp, "self", self);
   require_defined(kOp, "target", target);
+  require_not_complex(kOp, "self", self);
+  require_not_complex(kOp, "target", target);
   require_broadcast(kOp, {{"self", self}, {"target", target}});
   if (weight) require_broadcast(kOp, {{"self", self}, {"weight", *weight}});
   if (pos_weight) require_broadcast(kOp, {{"target", target}, {"pos_weight", *pos_weight}});
@@ -111,6 +123,7 @@ struct Likelihoods {
 Likelihoods likelihoods(const char* op, const Tensor& self, const Tensor& target,
                         const MaybeTensor& weight, std::int64_t ignored) {
   require_inexact(op, "self", self);
+  require_not_complex(op, "self", self);
   require_defined(op, "target", target);
   const std::int64_t dim = self.dim() == 1 ? 0 : 1;
   DimVector sizes;

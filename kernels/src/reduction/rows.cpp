@@ -70,6 +70,7 @@ Reduction::Reduction(const char* op, const Tensor& input, const SmallVector<bool
 
 void Reduction::run(const Rows& loops, void* context, bool by_many) const {
   if (count_elements(remaining_sizes_) == 0) return;
+  require_sizes_of(op_, "self", input_.sizes(), input_.dtype());  // of an expanded one, too
   const auto item = std::int64_t(item_size(input_.dtype()));
   const std::size_t remaining = remaining_sizes_.size();
   DimVector sizes, strides;

@@ -176,7 +176,7 @@ Tensor BufferSource::copy() const {
   if (tensor.numel() == 0) return tensor;
   // The API wants the view without const, and changes nothing.
   auto* const source = const_cast<Py_buffer*>(&buffer());
-  if (PyBuffer_ToContiguous(tensor.mutable_raw(), source, source->len, 'C') < 0) {
+  if (PyBuffer_ToContiguous(tensor.impl()->data(), source, source->len, 'C') < 0) {
     throw PythonErrorSet();
   }
   return tensor;

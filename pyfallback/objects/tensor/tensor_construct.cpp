@@ -14,8 +14,11 @@
 #include "objects/values/dtype.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
+#include "opyard/base/warning.h"
 #include "opyard/detail/python/clear.h"
 #include "opyard/detail/python/look_up.h"
+#include "opyard/detail/tensor/gradient_functions.h"
+#include "opyard/keys/gradient_mode.h"
 #include "runtime/hooks.h"
 #include "runtime/keywords.h"
 #include "runtime/require_stack.h"
@@ -51,6 +54,12 @@ Owned copy_array(Runtime& runtime, PyObject* data) {
   if (!is_exchangeable(runtime, data)) return {};
   const Owned shared = wrap(runtime, take_dlpack(runtime, data));
   return call_aten(runtime, AtenName::clone, {shared.get()});
+}
+
+bool needs_gradient(const Tensor& tensor) noexcept {
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
+  return functions != nullptr && gradient_mode() == GradientMode::Gradients &&
+         functions->needs(tensor);
 }
 
 class Reader {
@@ -91,8 +100,16 @@ class Reader {
   }
 
   Tensor write(DType dtype) const {
+    if (loses_gradient_) {
+      warn_at_once(
+          WarningKind::User,
+          "tensor: an element is a tensor that requires a gradient, and none flows through "
+          "a number that is copied; join them by opyard.ops.aten.stack(), or give "
+          "x.detach()");
+    }
     const Tensor tensor = Tensor::empty(sizes_, dtype);
-    auto* element = static_cast<std::byte*>(tensor.impl()->data());  // its first write is not counted
+    auto* element =
+        static_cast<std::byte*>(tensor.impl()->data());  // its first write is not counted
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
       const std::string fault = store_number(dtype, numbers_[i], element);
       if (!fault.empty()) {
@@ -176,7 +193,7 @@ class Reader {
   }
 
   // The number that an object is; none for sequences and all the rest.
-  std::optional<Number> find_number(PyObject* data) const {
+  std::optional<Number> find_number(PyObject* data) {
     if (PyBool_Check(data)) return Number::of_bool(data == Py_True);
     if (PyFloat_Check(data)) return Number::of_float(PyFloat_AS_DOUBLE(data));
     if (PyLong_Check(data)) return integer(data);
@@ -185,6 +202,7 @@ class Reader {
     }
     if (is_number(data)) return find_number(plain_number(data).get());
     if (is_tensor(runtime_, data) && tensor_unchecked(data).dim() == 0) {
+      loses_gradient_ = loses_gradient_ || needs_gradient(tensor_unchecked(data));
       return find_number(only_element(data, "tensor").get());
     }
     return std::nullopt;
@@ -232,6 +250,7 @@ class Reader {
   DimVector sizes_;
   std::vector<std::int64_t> path_;  // if the reader is
   bool deepest_ = false;            // sizes_ is complete
+  bool loses_gradient_ = false;     // an element is a tensor that requires one
 };
 
 Owned convert(Runtime& runtime, Owned tensor, PyObject* dtype) {
@@ -245,7 +264,7 @@ Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
   Owned copied;
   if (is_tensor(runtime, data)) {
     copied = call_aten(runtime, AtenName::clone, {data});
-  } else {
+  } else if (dtype == Py_None || !is_number(data)) {  // a number of NumPy has to fit the dtype
     copied = copy_array(runtime, data);
   }
   if (!copied) {

@@ -259,9 +259,10 @@ PyObject* elements_on_memory(PyObject* self, PyObject* args) {
         0) {
       fail(ErrorKind::BadValue, "a pickled tensor is at an address that is none of its elements");
     }
-    return wrap(runtime, Tensor(make_counted<TensorImpl>(storage, type, sizes, strides, offset,
-                                                         Tensor::empty({}, type).keys())))
-        .release();
+    auto elements = make_counted<TensorImpl>(storage, type, sizes, strides, offset,
+                                             Tensor::empty({}, type).keys());
+    elements->detach();  // no view of what else is on the memory, which may be a leaf by now
+    return wrap(runtime, Tensor(std::move(elements))).release();
   });
 }
 

@@ -16,7 +16,8 @@ def _operators_of(op: Any) -> list[str]:
 
     if isinstance(op, _ops._OpNamespace) or (isinstance(op, str) and op.endswith("::*")):
         namespace = op[:-3] if isinstance(op, str) else op.__name__
-        dir(getattr(_ops.ops, namespace))  # loads what brings its operators
+        for name in dir(getattr(_ops.ops, namespace)):  # loads what brings its operators
+            _ops.load_for(f"{namespace}::{name}")  # and those that NumPy answers
         bases = {
             name.partition(".")[0]
             for name in _bind.operator_names()
@@ -67,7 +68,7 @@ class override:
 
     `op` is "ns::name", "ns::name.overload", or an operator of opyard.ops; a packet stands for its
     only overload. Several are given as a list; "ns::*" or opyard.ops.ns stands for all that are
-    defined in a namespace now. `dispatch_key` may be a list likewise, and
+    in a namespace, also if they were not used yet. `dispatch_key` may be a list likewise, and
     a device type such as "cpu" stands for the key of its kernels. Without `fn` it is a
     decorator, which gives the override itself. `name` is what explain(), dump(), dump_table() and
     history() show beside it.

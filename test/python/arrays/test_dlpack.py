@@ -470,3 +470,14 @@ def test_arrays_of_jax_are_read_and_never_written():
     assert aten.add(opyard.tensor([1.0]), 1, alpha=number).tolist() == [3.5]
     array.delete()
     assert shared.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_memory_that_runs_backwards_is_not_handed_out():
+    x = opyard.arange(6).as_strided([6], [-1], 5)
+    text = r"int64\[6\] has stride -1 in dimension 0 and cannot be handed to another library"
+    with pytest.raises(BufferError, match=text):
+        x.__dlpack__()
+    with pytest.raises(BufferError, match=text):
+        np.from_dlpack(x)
+    assert np.from_dlpack(x.clone()).tolist() == [5, 4, 3, 2, 1, 0]
+    x[:1].__dlpack__()  # of one element there is no direction

@@ -300,3 +300,25 @@ def test_linspace_and_vecdot(x):
         np.linspace(x, 2.0, 5, retstep=True)
     if hasattr(np, "vecdot"):
         agree(np.vecdot(x, x), np.vecdot(X, X))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda s: np.copyto(s, 7),
+        lambda s: np.copyto(dst=s, src=7),
+        lambda s: np.fill_diagonal(s, 7),
+        lambda s: np.place(s, np.ones((2, 2), bool), [7]),
+        lambda s: np.put(s, [0], [7]),
+        lambda s: np.put_along_axis(s, np.zeros((2, 1), int), 7, 1),
+        lambda s: np.putmask(s, np.ones((2, 2), bool), 7),
+        lambda s: np.median(s, axis=0, out=s[0]),
+    ],
+)
+def test_G11_what_numpy_writes_is_counted(write):
+    w, s = opyard.ones(2, 2, requires_grad=True), opyard.ones(2, 2)
+    y = w * s
+    write(s)
+    assert s._version == 1
+    with pytest.raises(ValueError, match="modified by an inplace operation"):
+        y.sum().backward()

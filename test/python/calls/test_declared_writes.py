@@ -68,6 +68,18 @@ def write_optional():
     return lambda x: op(opyard.ones(2), x)
 
 
+def write_in_dict():
+    schema = "scale_dict(Tensor t, Dict(str, Tensor(a!)) xs) -> ()"
+    op = library_of(schema, lambda t, xs: scale(xs["a"]))
+    return lambda x: op(opyard.ones(1), {"a": x})
+
+
+def write_in_tuple():
+    schema = "scale_tuple(Tensor t, (Tensor(a!), int) x) -> ()"
+    op = library_of(schema, lambda t, x: scale(x[0]))
+    return lambda x: op(opyard.ones(1), (x, 1))
+
+
 def write_unknown():
     @custom_op("declared::scale_unknown", mutates_args="unknown")
     def op(x: Tensor) -> None:

@@ -5,6 +5,7 @@ autograd/src/plain_tape.cpp.
 """
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -333,3 +334,23 @@ def test_E22_a_view_of_a_view_that_was_made_without_gradients_is_not_written_wit
     for again in (view, view[:1], view.unsqueeze(0)):
         with pytest.raises(ValueError, match="a view that was made under no_grad"):
             again.mul_(x[:1])
+
+
+def test_numbers_of_tensors_that_require_gradients_are_copied_with_a_warning():
+    y = opyard.ones(2, requires_grad=True) * 2
+    b = opyard.zeros(2)
+    for copied in (
+        lambda: opyard.tensor([y[0], y[1]]),
+        lambda: b.__setitem__(slice(None), [y[0], y[1]]),
+        lambda: b.__setitem__(0, [y[0]]),
+    ):
+        with pytest.warns(UserWarning, match=r"tensor: an element is a tensor that requires a"):
+            copied()
+    assert b.tolist() == [2.0, 2.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opyard.tensor([y[0].detach(), y[1].detach()])
+        with opyard.no_grad():
+            opyard.tensor([y[0], y[1]])
+        with pytest.raises(UserWarning):
+            opyard.tensor([y[0]])

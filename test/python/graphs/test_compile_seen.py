@@ -4,8 +4,15 @@ Suspect opyard/_jit/surroundings.py.
 """
 
 import collections
+import decimal
+import gc
 import itertools
+import os
 import random
+import signal
+import sys
+import threading
+import types
 import warnings
 
 import numpy as np
@@ -14,7 +21,7 @@ from compile_cases import CASES
 from test_compile_state import Scaled, Settings, results
 
 import opyard
-from opyard import autograd, jit, nn
+from opyard import autograd, dispatch, jit, library, nn
 
 aten = opyard.ops.aten
 
@@ -118,3 +125,94 @@ def test_H47_whether_gradients_are_enabled_is_seen():
         assert made(x).item() == 2
         with autograd.no_grad():
             assert made(x).item() == 3
+
+
+# Derivatives that change --------------------------------------------------------------------
+
+
+def gradient(function):
+    x = opyard.tensor([1.0], requires_grad=True)
+    y = function(x)
+    y.sum().backward()
+    return y.tolist(), x.grad.tolist()
+
+
+def test_H47_a_formula_that_is_given_later_is_that_of_compiled_calls():
+    with library.scoped_library("compiled_formula", "FRAGMENT") as lib:
+        lib.define("s(Tensor x) -> Tensor")
+        lib.impl("s", lambda x: x * 1, "CPU")
+        lib.derivative("s", {"x": "grad * 2"})
+        made = jit.compile(lambda x: opyard.ops.compiled_formula.s(x))
+        assert [gradient(made)[1] for _ in range(3)] == [[2.0]] * 3
+        assert len(made.graphs()) == 1
+        lib.derivative("s", {"x": "grad * 5"})
+        assert [gradient(made)[1] for _ in range(3)] == [[5.0]] * 3
+        assert len(made.graphs()) == 1
+
+
+@pytest.mark.parametrize("key", ["AutogradCPU", "Autograd"])
+def test_H47_an_override_where_gradients_begin_is_that_of_compiled_calls(key):
+    def function(x):
+        return (x * 2).silu()
+
+    made = jit.compile(function)
+    plain = gradient(function)
+    assert [gradient(made) for _ in range(2)] == [plain] * 2
+    with library.override("aten::silu", key, lambda n, x: n(x) * 100, with_next=True):
+        other = gradient(function)
+        assert other != plain
+        with pytest.warns(jit.CompileWarning, match="aten::silu has a kernel of its own where"):
+            assert [gradient(made) for _ in range(2)] == [other] * 2
+    assert [gradient(made) for _ in range(2)] == [plain] * 2
+
+
+def test_H47_calls_without_gradients_keep_their_graph_when_derivatives_change():
+    made = jit.compile(lambda x: x * 3)
+    x = opyard.ones(2)
+    made(x)
+    (graph,) = made.graphs()
+    with library.override("aten::silu", "Autograd", lambda n, x: n(x), with_next=True):
+        assert made(x).tolist() == [3.0, 3.0] and made.graphs() == [graph]
+
+
+# What the process answers --------------------------------------------------------------------
+
+
+MADE = types.ModuleType("made_names")
+MADE.factors = [2.0]
+
+
+def make_name(name):
+    if name != "factor":
+        raise AttributeError(name)
+    return MADE.factors[0]
+
+
+MADE.__getattr__ = make_name
+
+ASKS = {
+    "a name that a module makes": lambda x: x * MADE.factor,
+    "get_num_threads": lambda x: x * opyard.get_num_threads(),
+    "getcwd": lambda x: x * len(os.getcwd()),
+    "exists": lambda x: x * 2 if os.path.exists("no_such_file") else x * 3,
+    "getpid": lambda x: x * os.getpid(),
+    "get_native_id": lambda x: x * threading.get_native_id(),
+    "getcontext": lambda x: x * decimal.getcontext().prec,
+    "getrecursionlimit": lambda x: x * sys.getrecursionlimit(),
+    "isenabled": lambda x: x * 2 if gc.isenabled() else x * 3,
+    "getsignal": lambda x: x * 2 if signal.getsignal(signal.SIGINT) else x * 3,
+    "has_kernel": lambda x: x * 2 if dispatch.has_kernel("aten::relu") else x * 3,
+}
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_H47_what_asks_the_process_runs_as_it_is(name):
+    made = jit.compile(ASKS[name])
+    with pytest.warns(jit.CompileWarning, match="runs as it is"):
+        made(opyard.ones(2))
+    assert not made.graphs()
+
+
+def test_H47_constants_of_the_same_modules_do_not_keep_a_function_from_becoming_graphs():
+    made = jit.compile(lambda x: x * (sys.maxsize > 1) + len(os.sep))
+    assert made(opyard.ones(2)).tolist() == [2.0, 2.0] and made.graphs(), made.explain()

@@ -169,3 +169,48 @@ def test_one_hot_of_the_largest_int_is_refused():
 def test_an_order_of_digamma_that_no_float_holds_is_refused(order):
     with pytest.raises(ValueError, match="accepted is 1 to 170"):
         opyard.ops.opyard.derived_digamma(order, opyard.ones(1))
+
+
+# Sizes of views that no memory has -------------------------------------------------------------
+
+REDUCTIONS = "sum mean amax amin max min any all argmax argmin var std".split()
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("sizes", [[2**62], [2**61], [2**31, 2**31]])
+def test_reductions_refuse_views_of_more_bytes_than_there_are(name, sizes):
+    x = opyard.ones(1).expand(sizes)
+    with pytest.raises(ValueError, match=f"aten::{name}.*needs more bytes than fit in 64 bits"):
+        getattr(x, name)()
+    for other in ("prod", "norm"):
+        with pytest.raises(ValueError, match=r"sizes \[.*\] of float32 need more bytes than fit in"):
+            getattr(x, other)()
+
+
+def test_is_signed_is_false_for_each_unsigned_dtype():
+    for name in ("uint8", "uint16", "uint32", "uint64", "bool"):
+        assert aten.is_signed(opyard.zeros(1, dtype=getattr(opyard, name))) is False
+    for name in ("int8", "int64", "float16", "complex64"):
+        assert aten.is_signed(opyard.zeros(1, dtype=getattr(opyard, name))) is True
+
+
+@pytest.mark.parametrize(
+    ("x", "least", "most", "wanted"),
+    [
+        (opyard.tensor([150], dtype=opyard.uint8), [-3], [70000], 150),
+        (opyard.tensor([-3], dtype=opyard.int8), [0], [300], 0),
+    ],
+)
+def test_clamp_compares_in_the_dtype_of_all_three(x, least, most, wanted):
+    found = aten.clamp(x, opyard.tensor(least), opyard.tensor(most))
+    assert (found.tolist(), found.dtype) == ([wanted], opyard.int64)
+
+
+LOSSES = """mse_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy_with_logits""".split()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_complex_numbers_are_refused(name):
+    x = opyard.tensor([1 + 1j, 2 - 1j])
+    with pytest.raises((NotImplementedError, TypeError), match=f"^aten::{name}.*complex"):
+        getattr(aten, name)(x, x * 0)

@@ -356,3 +356,38 @@ def test_X31_strides_in_any_order_that_show_each_element_once_are_written():
     aten.as_strided(h, [2, 3], [3, 2], 0).mul_(3)  # elements 0, 2, 4, 3, 5, 7
     h.sum().backward()
     assert x.grad.tolist() == [3, 1, 3, 3, 3, 3, 1, 3]
+
+
+def slopes(function, x):
+    """The first derivative and the second."""
+    x = x.requires_grad_()
+    (first,) = autograd.grad(function(x), x, create_graph=True)
+    (second,) = autograd.grad(first, x)
+    return first.item(), second.item()
+
+
+@pytest.mark.parametrize(("dtype", "x"), [("float16", 1e-5), ("float32", 1e-39), ("float64", 1e-310)])
+def test_the_power_0_has_no_slope_where_that_of_minus_1_is_past_the_largest_number(dtype, x):
+    base = opyard.tensor(x, dtype=getattr(opyard, dtype))
+    exponent = opyard.tensor(0.0, dtype=base.dtype)
+    assert slopes(lambda x: aten.pow(x, exponent), base)[0] == 0
+    assert slopes(lambda x: aten.pow(x, exponent), opyard.tensor(2.0))[0] == 0
+
+
+def test_corners_at_infinity():
+    pytest.importorskip("scipy")
+    for dtype, x in (("float32", 20.0), ("float32", 100.0), ("float64", 40.0), ("float64", 100.0)):
+        at = opyard.tensor(x, dtype=getattr(opyard, dtype))
+        first, second = slopes(aten.special_log_ndtr, at)
+        assert abs(first) < 1e-80 and abs(second) < 1e-80
+    first, second = slopes(aten.special_log_ndtr, opyard.tensor(-30.0, dtype=opyard.float64))
+    assert abs(first - 30.033259) < 1e-5 and abs(second + 0.9989) < 1e-4
+
+
+def test_huber_losses_without_a_far_part_and_logits_of_crossed_bounds():
+    x, target = opyard.tensor(3.0), opyard.tensor(1.0)
+    first, second = slopes(lambda x: aten.huber_loss(x, target, 1, float("inf")), x)
+    assert (first, second) == (2.0, 1.0)
+    assert slopes(lambda x: aten.huber_loss(x, target, 1, float("inf")), opyard.tensor(1.0))[0] == 0
+    crossed = aten.logit(opyard.tensor([0.0, 0.3, 0.9], dtype=opyard.float64), 0.7).tolist()
+    assert [round(each, 4) for each in crossed] == [0.8473, 0.8473, -0.8473]

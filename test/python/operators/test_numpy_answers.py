@@ -466,3 +466,20 @@ assert "answered_plugin.cpp" in dispatch.provenance("aten::fmax", "CPU")
 def test_a_kernel_of_a_plugin_stays_whichever_comes_first(order):
     done = run(BEFORE, plugin_path("opyard_answered_plugin"), order)
     assert (done.code, done.stderr) == (0, ""), done.stderr
+
+
+def test_an_override_of_all_is_one_of_those_that_were_not_used_yet():
+    done = run("""
+        import opyard
+        from opyard import library, ops
+        seen = []
+        def kernel(call_next, *args, **kwargs):
+            seen.append(call_next.op.name())
+            return call_next(*args, **kwargs)
+        override = library.override("aten::*", "CPU", kernel, with_next=True)
+        x = opyard.tensor([[1.0, 0.0], [0.0, 1.0]])
+        ops.aten.mul(x, x), ops.aten.linalg_inv(x)
+        assert seen == ["aten::mul.Tensor", "aten::linalg_inv"], seen
+        override.remove()
+    """)
+    assert (done.code, done.stderr) == (0, "")

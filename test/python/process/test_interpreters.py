@@ -83,6 +83,26 @@ assert (x + x).tolist() == [2.0, 4.0]
     )
 
 
+def test_P21_a_mode_that_an_ended_interpreter_left_on_is_gone(program):
+    program(
+        """
+from opyard.dispatch import DispatchMode, len_dispatch_mode_stack
+there = other()
+there.run('''
+from opyard.dispatch import DispatchMode
+class Mode(DispatchMode):
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return op(*args, **kwargs or {})
+left = Mode()
+left.__enter__()
+''')
+there.end()
+assert len_dispatch_mode_stack() == 0
+assert (x + x).tolist() == [2.0, 4.0]
+"""
+    )
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_P21_an_interpreter_that_is_not_the_main_one_may_import_first(kind):
     ended = run(

@@ -392,3 +392,22 @@ def test_geometry_that_leaves_the_memory_of_a_pickle_is_refused(strides, offset)
     memory = opyard.zeros([16], dtype=opyard.uint8)
     with pytest.raises(ValueError):
         rebuild_on_memory(opyard.Tensor, memory, opyard.float32, (2, 2), strides, offset)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["deep", "pickle"]
+)
+@pytest.mark.parametrize("leaf_first", [True, False])
+def test_what_was_detached_stays_so_beside_the_leaf_on_its_memory(again, leaf_first):
+    w = opyard.tensor([1.0, 2.0], requires_grad=True)
+    d = w.detach()
+    made = again([w, d] if leaf_first else [d, w])
+    w2, d2 = made if leaf_first else reversed(made)
+    assert (w2.requires_grad, d2.requires_grad, d2.is_leaf) == (True, False, True)
+    d2.requires_grad_()
+    (d2 * 3).sum().backward()
+    (w2 * 5).sum().backward()
+    assert (d2.grad.tolist(), w2.grad.tolist()) == ([3.0, 3.0], [5.0, 5.0])
+    with opyard.no_grad():
+        w2[0] = 9.0
+    assert d2.tolist() == [9.0, 2.0]  # one memory

@@ -443,3 +443,32 @@ def test_arrays_without_a_buffer_are_indices():
     assert x.tolist() == [5.0, 5.0, 3.0]
     with pytest.raises(TypeError, match="cannot be indexed with a Lent"):
         x[Lent(1.0)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("uint8", "int64(300)"),
+        ("uint8", "uint64(2**40)"),
+        ("uint8", "float32('nan')"),
+        ("int8", "float64(1e10)"),
+        ("float32", "complex64(1j)"),
+    ],
+)
+def test_a_number_of_numpy_that_the_dtype_cannot_hold_is_refused(dtype, value):
+    number = eval(value, vars(np))
+    dtype = getattr(opyard, dtype)
+    x = opyard.zeros(3, dtype=dtype)
+    for write in (
+        lambda: x.__setitem__(0, number),
+        lambda: x.__setitem__(slice(None), number),
+        lambda: x.__setitem__([0, 1], number),
+        lambda: opyard.tensor(number, dtype=dtype),
+        lambda: opyard.tensor([number], dtype=dtype),
+    ):
+        with pytest.raises((ValueError, TypeError, NotImplementedError)):
+            write()
+    assert x.tolist() == [0, 0, 0]
+    x[0] = np.int64(7)
+    x[[1]] = np.float32(2.0)
+    assert x.tolist() == [7, 2, 0] and opyard.tensor(np.int64(7), dtype=dtype).item() == 7

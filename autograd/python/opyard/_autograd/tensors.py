@@ -88,7 +88,13 @@ def _register_post_accumulate_grad_hook(
     ((function, _),) = _gradients.grad_fn(view).next_functions
 
     def told(_: tuple, __: tuple) -> None:
-        hook(tensor)
+        given = hook(tensor)
+        if given is not None:
+            raise GradientError(
+                "register_post_accumulate_grad_hook: the hook gave an object of "
+                f"{type(given).__name__}, and what it gives is not used; assign tensor.grad, and "
+                "give None"
+            )
 
     return RemovableHandle(function, function._register_hook(told, first=True))
 

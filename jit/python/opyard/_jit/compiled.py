@@ -22,6 +22,7 @@ from typing import Any
 
 from .. import _C, _gradients, _graphs
 from .._core import ops as _ops
+from .._core import queries as _queries
 from .._nn.module import Module
 from .._nn.parameter import Parameter
 from . import passes
@@ -29,6 +30,7 @@ from .containers import Shape, flatten
 from .surroundings import Surroundings
 
 LIMIT = 64  # kinds of calls that are cached
+_DERIVATIVES = -8  # where a key says how often derivatives have changed: gradients/call_keys.cpp
 _DYNAMIC = (
     *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "unique"),
     *("_unique", "_unique2", "unique_consecutive", "unique_dim"),
@@ -42,10 +44,11 @@ class CompileWarning(UserWarning):
 class _Kind:
     """What was made of one kind of calls."""
 
-    __slots__ = ("build", "extent", "graph", "held", "label", "reason", "run")
+    __slots__ = ("build", "derivatives", "extent", "graph", "held", "label", "reason", "run")
 
-    def __init__(self, label: str, held: list, extent: tuple[int, int]) -> None:
+    def __init__(self, label: str, key: bytes, held: list, extent: tuple[int, int]) -> None:
         self.label = label
+        self.derivatives = key[_DERIVATIVES:]  # of which its gradients are; zeros if there are none
         self.held = held  # what the key names by its address
         self.extent = extent  # of the surroundings that are in the key
         self.run: Any = None  # a Code or a Staged; None if calls run the function
@@ -147,13 +150,16 @@ class CompiledFunction:
                 self._run_as_it_is(found)
             return self._function(*args, **kwargs)
         key, tensors, changeable = found
-        kind = _Kind(_label(args, kwargs), held, surroundings.extent)
+        kind = _Kind(_label(args, kwargs), key, held, surroundings.extent)
         if surroundings.reasons:
             kind.reason = surroundings.reasons[0]
             result = self._function(*args, **kwargs)
         else:
             before = _State(key, tensors, changeable, surroundings)
             result = self._observe(kind, before, args, kwargs)
+        if kind.derivatives.strip(b"\0"):  # it may have loaded operators, with derivatives
+            kind.derivatives = _gradients.derivatives_changed()
+            key = key[:_DERIVATIVES] + kind.derivatives
         self._kinds.setdefault(key, kind)
         if kind.run is None:
             self._warn(kind.reason)
@@ -178,8 +184,10 @@ class CompiledFunction:
             if not surroundings.add_found(held) or type(found) is not tuple:
                 break
         self._surroundings = surroundings
+        derivatives = _gradients.derivatives_changed()
         for key, kind in list(self._kinds.items()):
-            if kind.extent != surroundings.extent:  # no call has that key any more
+            is_old = kind.derivatives.strip(b"\0") and kind.derivatives != derivatives
+            if is_old or kind.extent != surroundings.extent:  # no call has that key any more
                 self._kinds.pop(key, None)
         return surroundings, held, found
 
@@ -229,6 +237,7 @@ class CompiledFunction:
             _optimise(graph)
             kind.run, kind.graph = _graphs.Code(graph), graph
             return
+        _check_gradients(graph)
         both = graph.copy()
         inputs = both.inputs()
         places = [place for place, one in enumerate(tensors) if one.requires_grad]
@@ -266,7 +275,7 @@ class _State:
         if [tensor._version for tensor in self.tensors] != self._versions:
             return "it writes into a tensor that it is given, or finds outside"
         # Two tensors, or containers, of one kind have the same key, and are not the same.
-        is_same = type(found) is tuple and found[0] == self.key
+        is_same = type(found) is tuple and found[0][:_DERIVATIVES] == self.key[:_DERIVATIVES]
         if not is_same or not _are_same(found[2], self._changeable):  # type: ignore[index]
             return "it changes something that it is given, or finds outside"
         if not _are_same(_grads_of(self.tensors), self._grads):
@@ -350,6 +359,29 @@ def _check_nodes(graph: "_graphs.Graph") -> None:
             raise _Refused(f"{node.kind} gives random numbers")
         if "dynamic_output_shape" in tags or name in _DYNAMIC or _is_mask(node, name):
             raise _Refused(f"{node.kind} gives a tensor whose sizes depend on values")
+
+
+@functools.cache
+def _autograd_keys() -> _C.DispatchKeySet:
+    from .._core.keys import DispatchKey
+
+    layers = ("Autograd", "AutogradFunctionality")
+    names = [name for name in DispatchKey.__members__ if name.startswith("Autograd")]
+    return _C.DispatchKeySet([DispatchKey[name] for name in names if name not in layers])
+
+
+def _check_gradients(graph: "_graphs.Graph") -> None:
+    """Raises for operators whose gradients come of a kernel, which no formula tells."""
+    for node in graph.nodes():
+        if node.kind.startswith("prim::"):
+            continue
+        name = f"{node.kind}.{node.overload}" if node.overload else node.kind
+        is_alias = _queries.has_kernel(name, "Autograd")
+        if is_alias or _queries.has_kernel_for_any(name, _autograd_keys()):
+            raise _Refused(
+                f"{node.kind} has a kernel of its own where gradients begin, and a graph would not "
+                "run it in its backward"
+            )
 
 
 def _is_mask(node: "_graphs.Node", name: str) -> bool:

@@ -26,7 +26,16 @@ _OUTSIDE = (
 _LEADING = (("sys", "modules"), ("importlib", "import_module"))
 # Modules whose functions and classes give something else each time.
 _CHANGING = ("datetime", "numpy.random", "random", "secrets", "time", "uuid")
+# Modules whose functions ask the process, the thread or its files; their other names are constants.
+_ASKING = (
+    *("_decimal", "_locale", "_signal", "_thread", "_tracemalloc", "decimal", "gc", "genericpath"),
+    *("locale", "nt", "ntpath", "os", "posix", "posixpath", "signal", "sys", "threading"),
+    "tracemalloc",
+)
 _METHODS = (
+    # Of this package, which ask the process.
+    *("get_num_threads", "has_kernel", "has_kernel_for_any", "has_kernel_for_dispatch_key"),
+    *("len_dispatch_mode_stack", "operator_names"),
     "backward",
     "register_hook",
     "register_post_accumulate_grad_hook",
@@ -199,6 +208,8 @@ class Surroundings:
     def _add_global(self, code: types.CodeType, namespace: dict[str, Any], name: str) -> None:
         if name not in namespace and name in _OUTSIDE and hasattr(builtins, name):
             self._refuse(f"{code.co_name}() calls {name}()")
+        if name in _METHODS and _is_of_package(namespace.get(name)):
+            self._refuse(f"{code.co_name}() calls {name}()")
         self._add_place(namespace, name, code)
 
     def _add_import(self, code: types.CodeType, name: str) -> None:
@@ -221,7 +232,13 @@ class Surroundings:
             stored = _names_stored(code)
             for name in code.co_names:
                 if "__getattr__" in vars(module):  # it may load the part that has the name
-                    getattr(module, name, None)
+                    value = getattr(module, name, _NOTHING)
+                    is_made = value is not _NOTHING and not isinstance(value, _LOADED)
+                    if is_made and name not in vars(module):
+                        self._refuse(
+                            f"{code.co_name}() uses {module.__name__}.{name}, which the module "
+                            "makes anew each time"
+                        )
                 if name in vars(module) or name in stored:
                     self._add_place(vars(module), name, code)
 
@@ -248,7 +265,7 @@ class Surroundings:
                 self._add_module(code, value)
             return
         module = getattr(value, "__module__", None) if isinstance(value, _CALLED) else None
-        if module in _CHANGING:
+        if module in _CHANGING or module in _ASKING:
             self._refuse(f"{code.co_name}() uses {name} of the module {module}")
         self.add(value)
 
@@ -295,3 +312,7 @@ def _functions_of(value: object) -> Iterable[types.FunctionType]:
 
 def _is_ours(function: types.FunctionType) -> bool:
     return function.__module__ is not None and function.__module__.split(".")[0] == _PACKAGE
+
+
+def _is_of_package(value: object) -> bool:
+    return str(getattr(value, "__module__", None)).split(".")[0] == _PACKAGE

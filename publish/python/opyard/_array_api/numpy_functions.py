@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .. import _C
+from .. import _C, _gradients
 from .._C import Tensor
 from .._core.ops import ops
 from .._tensor import dtypes
@@ -327,6 +327,19 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value) if hasattr(type(value), "__dlpack__") else value
 
 
+# Functions that write to their first argument.
+_WRITERS = frozenset(
+    f"numpy.{name}"
+    for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+)
+
+
+def _written(called: str, args: Any, kwargs: Any) -> list[Tensor]:
+    """The tensors that a function of NumPy writes to."""
+    first = [*args, *kwargs.values()][:1] if called in _WRITERS else []
+    return _tensors_in([first, kwargs.get("out")])
+
+
 def _by_numpy(called: str, func: Any, args: Any, kwargs: Any) -> Any:
     """What NumPy computes on the memory of the tensors."""
     if any(tensor.requires_grad for tensor in _tensors_in([args, kwargs])):
@@ -340,7 +353,11 @@ def _by_numpy(called: str, func: Any, args: Any, kwargs: Any) -> Any:
 
     # Without asking tensors again, which may be in a container of another kind.
     computed = getattr(func, "_implementation", func)
-    return computed(*_mapped(args, array), **_mapped(kwargs, array))
+    try:
+        return computed(*_mapped(args, array), **_mapped(kwargs, array))
+    finally:
+        for tensor in _written(called, args, kwargs):
+            _gradients.count_write(tensor)
 
 
 def _named(called: str, order: str, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
