@@ -143,6 +143,10 @@ Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
 }
 
 Node* CallBuilder::binary(const std::string& name, Value* left, Value* right) {
+  const bool with_none =
+      left->type()->kind() == TypeKind::None || right->type()->kind() == TypeKind::None;
+  if (with_none && name == "eq") return call("__is__", {left, right}, {});
+  if (with_none && name == "ne") return call("__isnot__", {left, right}, {});
   if (!is_number_value(left) || !is_tensor_operand(right) || name == "pow") {
     const bool numbers = is_number_value(left) && is_number_value(right);
     return call(numbers && name == "floor_divide" ? "floordiv" : name, {left, right}, {});
@@ -156,6 +160,16 @@ Node* CallBuilder::binary(const std::string& name, Value* left, Value* right) {
 }
 
 Value* CallBuilder::literal(const opyard::Value& value) { return graph_.insert_constant(value); }
+
+Value* CallBuilder::literal_like(Value* value, const Type& wanted) {
+  if (is_int_literal(value) && wanted.kind() == TypeKind::Float) {
+    return literal(opyard::Value(double(constant_value(*value->node()).to_int())));
+  }
+  if (is_empty_list(value) && wanted.kind() == TypeKind::List) {
+    return graph_.insert_constant(opyard::Value::list({}), list_of(wanted.elements()[0]));
+  }
+  return value;
+}
 
 Value* CallBuilder::negated_literal(Value* value) {
   if (!is_literal(value) || value->has_uses()) return nullptr;

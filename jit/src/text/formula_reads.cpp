@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ir/callee.h"
 #include "opyard/jit/formula.h"
 #include "opyard/jit/symbol.h"
 
@@ -54,6 +55,12 @@ bool stays_real(const Value& value) {
     const auto type = value.type()->kind();
     return type == TypeKind::Int || type == TypeKind::Float || type == TypeKind::Bool;
   }
+  if (node.kind() == prim::unchecked_cast) return stays_real(*node.input());
+  if (node.kind() == prim::If) {
+    return std::ranges::all_of(node.blocks(), [&](const Block* block) {
+      return stays_real(*block->outputs()[value.offset()]);
+    });
+  }
   return is_among(kOfRealNumbers, node.kind().qual_string()) &&
          std::ranges::all_of(node.inputs(), [](const Value* input) { return stays_real(*input); });
 }
@@ -70,19 +77,21 @@ bool reads_elements(const Value& input) {
 }
 
 bool knows_complex(const Graph& formula) {
-  return std::ranges::any_of(formula.nodes(), [](const Node* node) {
+  bool knows = false;
+  detail::each_node(formula.block(), [&](const Node* node) {
     const std::string_view name = node->kind().qual_string();
-    return name.ends_with("_backward") || is_among(kOfParts, name);
+    knows = knows || name.ends_with("_backward") || is_among(kOfParts, name);
   });
+  return knows;
 }
 
 bool drop_conjugations(Graph& formula) {
   std::vector<Node*> found;
-  for (Node* const node : formula.nodes()) {
+  detail::each_node(formula.block(), [&](Node* node) {
     if (node->kind().qual_string() == "aten::conj" && stays_real(*node->input(0))) {
       found.push_back(node);
     }
-  }
+  });
   for (Node* const node : found) {
     node->output()->replace_all_uses_with(node->input(0));
     node->destroy();
