@@ -48,6 +48,7 @@ Owned to_python(Runtime& runtime, const Explanation& explanation) {
   put(to, "key", wrap(runtime, explanation.key));
   put(to, "has_kernel", truth(explanation.has_kernel));
   put(to, "kernel", to_text(explanation.kernel));
+  put(to, "body", to_text(explanation.body));
   put(to, "chain", rows_of(runtime, explanation.chain));
   put(to, "gradients", truth(gradients_enabled()));
   put(to, "text", to_text(to_string(explanation)));

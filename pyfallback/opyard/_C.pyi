@@ -474,6 +474,9 @@ class Library:
         doc: str,
         /,
     ) -> str: ...
+    def composite(
+        self, schema: str, body: str, tags: Sequence[str], location: str, doc: str, /
+    ) -> str: ...
     def derivative(self, name: str, formulas: list[tuple[str, str]], location: str, /) -> None: ...
     def impl(
         self,

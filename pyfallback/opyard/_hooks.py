@@ -73,6 +73,7 @@ _LATE = {
     "trace_read": ("opyard._jit.reads", "trace_read"),
     "compile_graph": ("opyard.jit", "compile"),
     "scope_reader": ("opyard._jit.scopes", "reader"),
+    "parse_operator_file": ("opyard._graphs", "parse_operator_file"),
     "find_mismatch": ("opyard._graphs", "find_mismatch"),
     "register_formula": ("opyard._autograd.registered", "register"),
     "formulas": ("opyard._gradients", "formulas"),

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from ._library.fake import get_ctx
     from ._library.infer_schema import infer_schema
     from ._library.opcheck import OpCheckError, opcheck
+    from ._library.operator_files import load_operators
     from ._library.override import override
     from ._library.py_impl import register_opyard_dispatch
     from ._library.shortcuts import (
         EffectType,
+        composite,
         define,
         effect_of,
         impl,
@@ -49,6 +51,7 @@ __all__ = [
     "Library",
     "OpCheckError",
     "c_prototype",
+    "composite",
     "custom_op",
     "define",
     "effect_of",
@@ -57,6 +60,7 @@ __all__ = [
     "impl",
     "infer_schema",
     "load_library",
+    "load_operators",
     "load_plugins",
     "loaded_libraries",
     "opcheck",
@@ -83,12 +87,14 @@ _LATE = {
     "EffectType": "opyard._library.shortcuts",
     "OpCheckError": "opyard._library.opcheck",
     "c_prototype": "opyard._library.c_function",
+    "composite": "opyard._library.shortcuts",
     "custom_op": "opyard._library.custom_op",
     "define": "opyard._library.shortcuts",
     "effect_of": "opyard._library.shortcuts",
     "get_ctx": "opyard._library.fake",
     "impl": "opyard._library.shortcuts",
     "infer_schema": "opyard._library.infer_schema",
+    "load_operators": "opyard._library.operator_files",
     "load_plugins": "opyard._plugins.packages",
     "opcheck": "opyard._library.opcheck",
     "override": "opyard._library.override",

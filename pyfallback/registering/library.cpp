@@ -18,6 +18,7 @@
 #include "objects/tensor/leak_check.h"
 #include "objects/values/key_set.h"
 #include "opyard/ffi/c_function.h"
+#include "opyard/registry/composite.h"
 #include "opyard/registry/exclusive.h"
 #include "opyard/registry/library.h"
 #include "runtime/gil.h"
@@ -121,6 +122,40 @@ Owned schema_full_name(const Library& library, std::string_view schema) {
   return to_text(to_string(name));
 }
 
+std::vector<std::string> names_of_tags(PyObject* tags) {
+  std::vector<std::string> names;
+  require_stack();
+  const Owned items = checked(PySequence_Fast(tags, "tags must be a sequence of str"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    names.emplace_back(require_text(PySequence_Fast_GET_ITEM(items.get(), i), "a tag"));
+  }
+  return names;
+}
+
+// composite(schema, body, tags, location, doc) -> full name
+PyObject* define_composite(PyObject* self, PyObject* args) {
+  return enter_from_python([&] {
+    PyObject* schema = nullptr;
+    PyObject* body = nullptr;
+    PyObject* tags = nullptr;
+    std::string location;
+    const char* doc = nullptr;
+    if (PyArg_ParseTuple(args, "OOOO&s", &schema, &body, &tags, convert_location, &location,
+                         &doc) == 0) {
+      throw PythonErrorSet();
+    }
+    const std::string_view text = require_text(schema, "a schema");
+    std::vector<std::string> names = names_of_tags(tags);
+    const auto library = library_of(self);
+    library->set_source_location(location);
+    Owned result = schema_full_name(*library, text);
+    const OperatorName name =
+        composite(*library, text, std::string(require_text(body, "a body")), std::move(names), doc);
+    if (leak_check != nullptr) leak_check->note(self, to_string(name));
+    return result.release();
+  });
+}
+
 // define(schema, conservative, tags, location, doc) -> full name
 PyObject* define(PyObject* self, PyObject* args) {
   return enter_from_python([&] {
@@ -134,12 +169,7 @@ PyObject* define(PyObject* self, PyObject* args) {
       throw PythonErrorSet();
     }
     const std::string_view text = require_text(schema, "a schema");
-    std::vector<std::string> names;
-    require_stack();
-    const Owned items = checked(PySequence_Fast(tags, "tags must be a sequence of str"));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-      names.emplace_back(require_text(PySequence_Fast_GET_ITEM(items.get(), i), "a tag"));
-    }
+    std::vector<std::string> names = names_of_tags(tags);
     const auto library = library_of(self);
     library->set_source_location(location);
     Owned result = schema_full_name(*library, text);
@@ -363,6 +393,7 @@ void deallocate_library(PyObject* self) {
 
 PyMethodDef library_methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, location, doc)"},
+    {"composite", define_composite, METH_VARARGS, "composite(schema, body, tags, location, doc)"},
     {"impl", implement, METH_VARARGS,
      "impl(name, function, key, wants, override, location, rule='')"},
     {"impl_c", implement_in_c, METH_VARARGS,

@@ -352,6 +352,10 @@ OPYARD_API int opyard_implement(opyard_library* library, const char* name, const
 // be defined. `shown` is what errors call it. Unsupported if the schema has no such signature.
 OPYARD_API int opyard_implement_function(opyard_library* library, const char* name, const char* key,
                                          opyard_function function, const char* shown);
+// Defines an operator whose kernel is the text of calls of others, as composite() of
+// opyard/registry/composite.h; raises what that raises.
+OPYARD_API int opyard_composite(opyard_library* library, const char* schema, const char* body,
+                                const opyard_definition* options);
 // Gives an operator a derivative: `texts[i]` is the gradient of the argument `of[i]`. Raises what
 // Library::derivative() of opyard/registry/library.h raises.
 OPYARD_API int opyard_derivative(opyard_library* library, const char* name, size_t count,

@@ -15,6 +15,7 @@
 #include "c_api/stack.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/plugin/plugin.h"
+#include "opyard/registry/composite.h"
 #include "plugin/c_block.h"
 
 namespace opyard::c_api {
@@ -107,6 +108,18 @@ Kernel kernel_of(const opyard_kernel* given, bool& override) {
   return made;
 }
 
+// The tags and the documentation.
+std::pair<std::vector<std::string>, std::string> read_definition(const opyard_definition* options) {
+  opyard_definition known{};
+  if (options != nullptr) known = read_sized(options, "opyard_definition");
+  std::vector<std::string> tags;
+  if (known.tag_count > 0) require(known.tags, "the tags");
+  for (std::size_t i = 0; i < known.tag_count; ++i) {
+    tags.emplace_back(require(known.tags[i], "a tag"));
+  }
+  return {std::move(tags), known.doc == nullptr ? "" : known.doc};
+}
+
 std::optional<DispatchKey> key_of(const char* name) {
   if (name == nullptr) return std::nullopt;
   return parse_dispatch_key(name);
@@ -133,15 +146,18 @@ void opyard_library_destroy(opyard_library* library) {
 
 int opyard_define(opyard_library* library, const char* schema, const opyard_definition* options) {
   return border([&] {
-    opyard_definition known{};
-    if (options != nullptr) known = read_sized(options, "opyard_definition");
-    std::vector<std::string> tags;
-    if (known.tag_count > 0) require(known.tags, "the tags");
-    for (std::size_t i = 0; i < known.tag_count; ++i) {
-      tags.emplace_back(require(known.tags[i], "a tag"));
-    }
+    auto [tags, doc] = read_definition(options);
     library_of(library).def(require(schema, "a schema"), std::move(tags), AliasAnalysis::FromSchema,
-                            known.doc == nullptr ? "" : known.doc);
+                            std::move(doc));
+  });
+}
+
+int opyard_composite(opyard_library* library, const char* schema, const char* body,
+                     const opyard_definition* options) {
+  return border([&] {
+    auto [tags, doc] = read_definition(options);
+    composite(library_of(library), require(schema, "a schema"), require(body, "a body"),
+              std::move(tags), std::move(doc));
   });
 }
 

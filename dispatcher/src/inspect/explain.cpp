@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "opyard/detail/registry/body.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 
@@ -32,6 +35,7 @@ struct Route {
   std::vector<ConsideredKey> considered;
   RecordRole end;       // what takes the call
   DispatchKeySet rest;  // the keys below that
+  std::string body;     // of the kernel that takes the call, if it is composite
 };
 
 // Walks down from `keys`, which the mask has not cut yet, to the key that takes the call.
@@ -56,6 +60,11 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, layer);
     if (!passed) {
       route.end = role;
+      if (role == RecordRole::Kernel) {
+        if (const std::string* const body = detail::find_body(*resolution.record)) {
+          route.body = *body;
+        }
+      }
       route.rest = keys;
       return route;
     }
@@ -86,6 +95,16 @@ std::string lines_of(const std::vector<ConsideredKey>& considered) {
   for (const ConsideredKey& at : considered) {
     text += fmt::format("  {} {:<22} {}{}{}\n", at.taken ? "->" : "  ", to_string(at.key),
                         at.reason, at.provenance.empty() ? "" : ", ", at.provenance);
+  }
+  return text;
+}
+
+std::string indented(std::string_view body) {
+  std::string text;
+  while (!body.empty()) {
+    const std::size_t end = std::min(body.find('\n'), body.size());
+    text += fmt::format("    {}\n", body.substr(0, end));
+    body.remove_prefix(std::min(end + 1, body.size()));
   }
   return text;
 }
@@ -124,6 +143,7 @@ Explanation explain(const Operator& op, std::span<const Value> arguments) {
   explanation.key = taken.key;
   explanation.has_kernel = route.end == RecordRole::Kernel;
   explanation.kernel = explanation.has_kernel ? taken.provenance : taken.reason;
+  explanation.body = route.body;
   explanation.chain = walk_below(op, std::move(route));
   return explanation;
 }
@@ -140,6 +160,7 @@ std::string to_string(const Explanation& explanation) {
   text += lines_of(explanation.considered);
   if (explanation.has_kernel) {
     text += fmt::format("  runs at {}: {}\n", to_string(explanation.key), explanation.kernel);
+    if (!explanation.body.empty()) text += "  its body:\n" + indented(explanation.body);
     if (!explanation.chain.empty()) {
       text += "  below it, should that kernel redispatch:\n" + lines_of(explanation.chain);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "opyard/detail/registry/body.h"
 #include "opyard/detail/registry/formula_check.h"
 #include "opyard/registry/registry.h"
 #include "registry/gradient_slot.h"
@@ -49,7 +50,14 @@ constinit std::atomic<FormulaCheck> formula_check{nullptr};
 LateFormulaChecks::LateFormulaChecks() noexcept : former_(std::exchange(late_checks, this)) {}
 LateFormulaChecks::~LateFormulaChecks() { late_checks = former_; }
 
+bool LateFormulaChecks::is_on() noexcept { return late_checks != nullptr; }
+
+void LateFormulaChecks::note(const OperatorName& name, const CountedPtr<const Counted>& body) {
+  late_checks->bodies_.emplace_back(name, body);
+}
+
 void LateFormulaChecks::run() {
+  for (const auto& [name, body] : bodies_) check_body(name, *body);
   const FormulaCheck check = formula_check.load(std::memory_order_acquire);
   if (check == nullptr) return;
   for (const auto& [name, derivative] : noted_) check_now(check, name, *derivative);

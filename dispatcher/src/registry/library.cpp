@@ -9,6 +9,7 @@
 
 #include "base/identifier.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/registry/body.h"
 #include "opyard/detail/schema/overlap.h"
 #include "opyard/detail/text/source.h"
 #include "registry/state.h"
@@ -282,6 +283,7 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
                     "the dispatch key of the enclosing {} block ({}).",
                     text, to_string(*key), macro_of(kind_), to_string(*key_)));
   }
+  detail::check_body(name, kernel);
   make_room();
   if (interpreter_ != nullptr) kernel.serve_only(interpreter_);
   registrations_.push_back(Registry::instance().implement(

@@ -87,6 +87,8 @@ class Explanation:
     """Where that kernel was registered, or why there is none."""
     chain: tuple[ConsideredKey, ...]
     """Below that kernel, should it redispatch with what is left of its keys; highest first."""
+    body: str
+    """The text of that kernel, if it is a composite one; else empty."""
     asked: tuple[AskedHandler, ...]
     """Who is asked at the key Python, in this order, until one does not give NotImplemented."""
     taped: str

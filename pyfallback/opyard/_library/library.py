@@ -273,12 +273,8 @@ class Library:
         operator is defined already, if its kernels contradict the schema, and for an unknown
         alias analysis.
         """
-        if self.kind == "IMPL":
-            text = schema if isinstance(schema, str) else getattr(schema, "__name__", "...")
-            raise RuntimeError(
-                f'def("{text}"): Cannot define an operator inside of Library("{self.ns}", "IMPL"), '
-                f'which registers kernels only; define it in Library("{self.ns}", "FRAGMENT")'
-            )
+        text = schema if isinstance(schema, str) else getattr(schema, "__name__", "...")
+        refusals.require_may_define("def", self.ns, self.kind, text)
         refusals.require_alias_analysis(alias_analysis)
         if tags:
             from .._core.tags import names_of
@@ -316,6 +312,54 @@ class Library:
         except BaseException:
             self._defined.remove(name)
             raise
+
+    def composite(
+        self,
+        schema: str,
+        body: str,
+        *,
+        tags: "str | Sequence[str]" = (),
+        doc: str = "",
+    ) -> str:
+        """Defines an operator that is the text of calls of others, and gives its full name.
+
+            lib.composite("lerp_to(Tensor x, Tensor to, float by=0.5) -> Tensor",
+                          "let way = to - x; x + way * by")
+
+        The body takes the arguments by their names; docs/reference/formulas.md says what it may
+        contain. It is the kernel at CompositeImplicitAutograd, so calls on Meta and gradients see
+        the calls inside. `tags` and `doc` are those of define(). Raises ValueError,
+        with line and column, for a body that does not parse, that calls what is not there or, by
+        others, itself, and whose results do not fit the schema; and what define() raises. Nothing
+        is registered then.
+        """
+        if not isinstance(schema, str) or not isinstance(body, str):
+            wrong = body if isinstance(schema, str) else schema
+            raise TypeError(
+                f"composite() takes a schema and a body, both of type str, not {wrong!r}; a "
+                "function in Python is for custom_op() or impl()"
+            )
+        refusals.require_may_define("composite", self.ns, self.kind, schema)
+        if tags:
+            from .._core.tags import names_of
+
+            tags = names_of(tags)
+        return self._composite_at(_provenance(), schema, body, tags, doc)
+
+    def _composite_at(
+        self, provenance: str, schema: str, body: str, tags: "str | Sequence[str]", doc: str
+    ) -> str:
+        name = _name_in(self.ns, schema)
+        refusals.require_own_name("composite", self.ns, self.kind, name)
+        target = self._target()
+        self._defined.append(name)
+        try:
+            name = target.composite(schema, body, tags, provenance, doc)
+        except BaseException:
+            self._defined.remove(name)
+            raise
+        self._note_kernel(name, "CompositeImplicitAutograd", target)
+        return name
 
     def impl(
         self,

@@ -29,6 +29,16 @@ def require_kind(ns: str, kind: str, key: str) -> None:
         )
 
 
+def require_may_define(function: str, ns: str, kind: str, schema: str) -> None:
+    """Raises RuntimeError if a library is for kernels only."""
+    if kind != "IMPL":
+        return
+    raise RuntimeError(
+        f'{function}("{schema}"): Cannot define an operator inside of Library("{ns}", "IMPL"), '
+        f'which registers kernels only; define it in Library("{ns}", "FRAGMENT")'
+    )
+
+
 def require_own_name(function: str, ns: str, kind: str, name: str) -> None:
     """Raises RuntimeError if an operator is of another namespace than its library."""
     if ns == EVERY:

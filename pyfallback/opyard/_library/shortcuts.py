@@ -124,33 +124,90 @@ def define(
             f"define(qualname, schema): {qualname} is of another namespace than its library, "
             f"which is for {lib.ns}"
         )
-    text = qualname + schema.strip()
+    return _define(lib, ns, qualname, qualname + schema.strip(), None, tags, "")
+
+
+def composite(
+    schema: str,
+    body: str,
+    *,
+    lib: "Library | None" = None,
+    tags: "str | Iterable[str]" = (),
+    doc: str = "",
+) -> str:
+    """Defines an operator that is the text of calls of others, and gives its full name.
+
+        composite("demo::lerp_to(Tensor x, Tensor to, float by=0.5) -> Tensor",
+                  "let way = to - x; x + way * by")
+
+    See Library.composite(). Without a library it stays. The cell of a notebook, or a module that is
+    reloaded, may run again: it then replaces what it has defined before.
+
+    Raises ValueError for a name without a namespace and for a library of another namespace, and
+    what Library.composite() raises.
+    """
+    if not isinstance(schema, str):
+        raise TypeError(f"composite(schema, body): the schema must be a str, not {type(schema)}")
+    qualname = schema.partition("(")[0].strip()
+    ns = namespace_of("composite(schema, body)", qualname)
+    if lib is not None and lib.ns != ns:
+        raise ValueError(
+            f"composite(schema, body): {qualname} is of another namespace than its library, "
+            f"which is for {lib.ns}"
+        )
+    return _define(lib, ns, qualname, schema, body, tags, doc)
+
+
+def _define(
+    lib: "Library | None",
+    ns: str,
+    qualname: str,
+    schema: str,
+    body: "str | None",
+    tags: "str | Iterable[str]",
+    doc: str,
+) -> str:
     site = None if lib is not None else site_in_run(_outer_frame(), ("definition", qualname))
-    if site is None:
-        return (lib or library_of(ns)).define(text, tags=tags)
-    return _define_at_site(site, ns, qualname, text, tags)
+    if site is not None:
+        return _define_at_site(site, ns, qualname, schema, body, tags, doc)
+    return _define_in(lib or library_of(ns), schema, body, tags, doc)
 
 
-# What define() has defined without a library, in code that may run again: the cell of a notebook or
-# the outermost code of a module. Each has a library of its own, which the code then replaces.
+def _define_in(
+    library: Library, schema: str, body: "str | None", tags: "str | Iterable[str]", doc: str
+) -> str:
+    if body is None:
+        return library.define(schema, tags=tags, doc=doc)
+    return library.composite(schema, body, tags=tags, doc=doc)
+
+
+# What define() and composite() have defined without a library, in code that may run again: the
+# cell of a notebook or the outermost code of a module. Each has a library of its own, which the
+# code then replaces.
 _defined: "dict[str, tuple[object, object, Library]]" = {}
 
 
 def _define_at_site(
-    site: object, ns: str, qualname: str, text: str, tags: "str | Iterable[str]"
+    site: object,
+    ns: str,
+    qualname: str,
+    schema: str,
+    body: "str | None",
+    tags: "str | Iterable[str]",
+    doc: str,
 ) -> str:
     from .._bind import parse
     from .._core.tags import names_of
 
     names = names_of(tags)
-    same = (str(parse(text)), names)
+    same = (str(parse(schema)), body, names, doc)
     former_site, former, library = _defined.get(qualname, (None, None, None))
     if library is not None and former_site == site and library.operators:
         if former == same:
             return qualname
         library._destroy()
     made = Library(ns, "FRAGMENT")
-    name = made.define(text, tags=names)
+    name = _define_in(made, schema, body, names, doc)
     _defined[qualname] = site, same, made
     _ops.note(functools.partial(_defined.pop, qualname, None))
     return name

@@ -110,6 +110,9 @@ class Trial:
     def define(self, schema: str, conservative: bool, tags: Any, where: str, doc: str) -> str:
         return self._part_of_definitions(where).define(schema, conservative, tags, where, doc)
 
+    def composite(self, schema: str, body: str, tags: Any, where: str, doc: str) -> str:
+        return self._part_of_definitions(where).composite(schema, body, tags, where, doc)
+
     def set_python_module(self, module: str, context: str) -> None:
         self._part_of_definitions("").set_python_module(module, context)
         self._module = module, context

@@ -241,6 +241,7 @@ int opyard_define(opyard_library* library, const char* schema, const opyard_defi
 int opyard_implement(opyard_library* library, const char* name, const char* key, const opyard_kernel* kernel);
 int opyard_implement_function(opyard_library* library, const char* name, const char* key,
     opyard_function function, const char* shown);
+int opyard_composite(opyard_library* library, const char* schema, const char* body, const opyard_definition* options);
 int opyard_derivative(opyard_library* library, const char* name, size_t count, const char* const* of,
     const char* const* texts);
 int opyard_fallback(opyard_library* library, const opyard_kernel* kernel);

@@ -65,6 +65,26 @@ def test_a_formula_that_the_page_refuses_is_refused(formula, message):
     assert message in str(error.value)
 
 
+# Bodies.
+
+
+@pytest.mark.parametrize(("schema", "body"), [
+    row[:2] for row in rows(FORMULAS, "schema | body | what it shows")
+])  # fmt: skip
+def test_a_body_of_the_page_is_read(schema, body):
+    with opyard.library.Library("on_page", "DEF") as library:
+        library.composite("f" + schema, body)
+
+
+@pytest.mark.parametrize(("schema", "body", "message"), rows(FORMULAS, "schema | body | message"))
+def test_a_body_that_the_page_refuses_is_refused(schema, body, message):
+    with opyard.library.Library("on_page", "DEF") as library:
+        with pytest.raises(ValueError) as error:
+            library.composite("f" + schema, body)
+        assert message in str(error.value)
+        assert library.operators == [] and library.kernels == []
+
+
 # Graphs.
 
 GRAPHS = page("graph_text")

@@ -44,6 +44,7 @@ struct Explanation {
   // The keys below that one, as a kernel finds them that redispatches with what is left of its set:
   // each kernel that would be reached, and what is passed over. Empty if nothing is left.
   std::vector<ConsideredKey> chain;
+  std::string body;  // of a composite kernel, its text: see registry/composite.h
 };
 
 // `arguments` as call_boxed() takes them. Raises what it raises for wrong ones.

@@ -1,7 +1,8 @@
-// opyard/detail/registry/formula_check.h: the check of formulas before they are registered.
+// opyard/detail/registry/formula_check.h: the check of formulas and bodies before they are registered.
 //
 // The registry stores formulas as text. The library that can read them may ask to see each
-// derivative of an operator that is defined, and refuse it.
+// derivative of an operator that is defined, and refuse it. Bodies of composite kernels are read
+// with them: detail/registry/body.h.
 //
 // Depends on: detail/registry/gradient_slot.h, schema/schema.h.
 #pragma once
@@ -24,8 +25,9 @@ extern OPYARD_API constinit std::atomic<FormulaCheck> formula_check;
 // Raises what is wrong with a derivative, if that is asked and this thread loads no library.
 void check_derivative(const OperatorName& name, const CountedPtr<const Derivative>& derivative);
 
-// Lives while this thread loads a library. A formula may call operators of any of the library's
-// blocks: so they are looked at when all have run, by run(); or never, if that is not called.
+// Lives while this thread loads a library. A formula or body may call operators of any of the
+// library's blocks: so they are looked at when all have run, by run(); or never, if that is not
+// called.
 class LateFormulaChecks {
  public:
   LateFormulaChecks() noexcept;
@@ -35,6 +37,10 @@ class LateFormulaChecks {
 
   // Raises what is wrong with the first one that is wrong.
   void run();
+  // Whether one lives on this thread.
+  static bool is_on() noexcept;
+  // Notes the Body of an operator's kernel for that one.
+  static void note(const OperatorName& name, const CountedPtr<const Counted>& body);
 
  private:
   friend void check_derivative(const OperatorName& name,
@@ -42,6 +48,7 @@ class LateFormulaChecks {
 
   LateFormulaChecks* const former_;
   std::vector<std::pair<OperatorName, CountedPtr<const Derivative>>> noted_;
+  std::vector<std::pair<OperatorName, CountedPtr<const Counted>>> bodies_;
 };
 
 }  // namespace opyard::detail
