@@ -5,7 +5,8 @@ c++ -std=c++20 $(opyard-config --cflags) demo.cpp $(opyard-config --libs models 
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
 cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 
-`python -m opyard stubs` writes operators as .pyi files, see opyard/_core/stub_files.py, and
+`python -m opyard stubs` writes operators as .pyi files, see opyard/_core/stub_files.py,
+`python -m opyard operators` checks files of operators, see opyard/_library/operator_command.py, and
 `python -m opyard run` runs a model on arrays in files, see opyard/_run_command.py.
 """
 
@@ -16,7 +17,7 @@ from typing import NoReturn
 
 from opyard import _build_info
 
-_COMMANDS = ("stubs", "run")
+_COMMANDS = ("operators", "stubs", "run")
 
 
 def _loops() -> str:
@@ -51,6 +52,10 @@ def main() -> None:
         from opyard.library import load_plugins
 
         return _stubs.main(sys.argv[2:], load_plugins)
+    if sys.argv[1:2] == ["operators"]:
+        from opyard._library import operator_command
+
+        return operator_command.main(sys.argv[2:])
     if sys.argv[1:2] == ["run"]:
         from opyard import _run_command as run_command
 
@@ -59,6 +64,7 @@ def main() -> None:
         prog="opyard-config" if "config" in sys.argv[0] else "python -m opyard",
         description="Where Opyard's parts are.",
         epilog="python -m opyard stubs --help: the operators as .pyi files for type checkers; "
+        "python -m opyard operators --help: files of operators; "
         "python -m opyard run --help: models on arrays in files",
     )
     parser.add_argument("--version", action="store_true", help="the version of the package")
@@ -89,7 +95,7 @@ def main() -> None:
 
         parser.error(
             f"there is no command {command[0]!r}{hint(command[0], _COMMANDS)}; the commands are "
-            f"{' and '.join(_COMMANDS)}, and all else is an option"
+            f"{', '.join(_COMMANDS[:-1])} and {_COMMANDS[-1]}, and all else is an option"
         )
     asked = parser.parse_args()
     if not any(vars(asked).values()) and asked.libs is None:

@@ -5,6 +5,7 @@
 
 #include "opyard/detail/bind/text.h"
 #include "opyard/jit/expression.h"
+#include "opyard/jit/operator_file.h"
 #include "opyard/jit/parse.h"
 
 namespace opyard::graphs {
@@ -39,6 +40,26 @@ SharedGraph parse_expression(const std::string& text, const Names& inputs,
   return {jit::parse_expression(text, typed, options)};
 }
 
+py::tuple placed(const jit::PlacedText& text) {
+  return py::make_tuple(text.text, text.line, text.column);
+}
+
+// (namespace, [(schema, doc, tags, [(arguments, formula)], body or None)]); each text is with its
+// line and column.
+py::tuple parse_operator_file(const std::string& text, const py::str& source) {
+  const jit::OperatorFile file = jit::parse_operator_file(text, python::shown_file(source));
+  py::list blocks;
+  for (const jit::OperatorBlock& block : file.blocks) {
+    py::list derivatives;
+    for (const auto& [of, formula] : block.derivatives) {
+      derivatives.append(py::make_tuple(of, placed(formula)));
+    }
+    const py::object body = block.body ? py::object(placed(*block.body)) : py::none();
+    blocks.append(py::make_tuple(placed(block.schema), block.doc, block.tags, derivatives, body));
+  }
+  return py::make_tuple(file.name_space, blocks);
+}
+
 }  // namespace
 
 void add_text(py::module_& module) {
@@ -46,6 +67,7 @@ void add_text(py::module_& module) {
              py::arg("with_names"), py::arg("untrusted"), py::arg("allowed"));
   module.def("parse_expression", &parse_expression, py::arg("text"), py::arg("inputs"),
              py::arg("name_space"));
+  module.def("parse_operator_file", &parse_operator_file, py::arg("text"), py::arg("source"));
 }
 
 }  // namespace opyard::graphs

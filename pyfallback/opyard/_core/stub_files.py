@@ -354,7 +354,8 @@ def namespaces() -> "list[str]":
     return sorted(filter(_is_name, names))
 
 
-def _write(folder: Path, files: "dict[str, str]") -> None:
+def write_files(folder: Path, files: "dict[str, str]") -> None:
+    """Writes files into a folder; one that would not change is left alone."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         path = folder / name
@@ -415,12 +416,12 @@ def main(arguments: "Sequence[str]", load_all: "Callable[[], object]") -> None:
                 "aten, or load a library with operators"
             )
         if asked.package:
-            return _write(asked.out / "opyard-stubs", package_of(wanted))
+            return write_files(asked.out / "opyard-stubs", package_of(wanted))
         stubs = {f"{namespace}.pyi": stub_of(namespace) for namespace in wanted}
         if asked.out is None:
             print("\n".join(stubs.values()), end="")
             return None
         modules = {f"{name}.py": module_of(name) for name in wanted} if asked.modules else {}
-        return _write(asked.out, stubs | modules)
+        return write_files(asked.out, stubs | modules)
     except (LookupError, ImportError, OSError) as error:
         parser.error(str(error))
