@@ -143,20 +143,23 @@ Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
 }
 
 Node* CallBuilder::binary(const std::string& name, Value* left, Value* right) {
+  const auto symbol = [&](const std::string& of, std::vector<Value*> operands) {
+    return call("aten::" + of, std::move(operands), {});
+  };
   const bool with_none =
       left->type()->kind() == TypeKind::None || right->type()->kind() == TypeKind::None;
-  if (with_none && name == "eq") return call("__is__", {left, right}, {});
-  if (with_none && name == "ne") return call("__isnot__", {left, right}, {});
+  if (with_none && name == "eq") return symbol("__is__", {left, right});
+  if (with_none && name == "ne") return symbol("__isnot__", {left, right});
   if (!is_number_value(left) || !is_tensor_operand(right) || name == "pow") {
     const bool numbers = is_number_value(left) && is_number_value(right);
-    return call(numbers && name == "floor_divide" ? "floordiv" : name, {left, right}, {});
+    return symbol(numbers && name == "floor_divide" ? "floordiv" : name, {left, right});
   }
-  if (name == "sub") return call("rsub", {right, left}, {});
-  if (name == "div") return call("mul", {call("reciprocal", {right}, {})->output(), left}, {});
+  if (name == "sub") return symbol("rsub", {right, left});
+  if (name == "div") return symbol("mul", {symbol("reciprocal", {right})->output(), left});
   if (name == "add" || name == "mul" || name == "eq" || name == "ne" || mirrored(name) != name) {
-    return call(mirrored(name), {right, left}, {});
+    return symbol(mirrored(name), {right, left});
   }
-  return call(name, {left, right}, {});
+  return symbol(name, {left, right});
 }
 
 Value* CallBuilder::literal(const opyard::Value& value) { return graph_.insert_constant(value); }

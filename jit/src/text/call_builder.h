@@ -22,7 +22,8 @@ class CallBuilder {
   // A call with the types of its results. An int literal may become a float if nothing else fits.
   // Raises BadGraph.
   Node* call(const std::string& name, std::vector<Value*> positional, const NamedValues& by_name);
-  // The same for an operator between two operands, turned around if only the right one is a tensor.
+  // The same for a symbol between two operands, which stands for an operator of aten whatever the
+  // namespace has; turned around if only the right one is a tensor.
   Node* binary(const std::string& name, Value* left, Value* right);
   Value* literal(const opyard::Value& value);
   // The literal of the opposite number, if this is a number's literal; else null.

@@ -351,7 +351,7 @@ class ExpressionParser {
     Value* const value = single(operand);
     const Span span{begin, cursor_.last_end()};
     if (Value* const negated = calls_.negated_literal(value)) return {{negated}, false, span};
-    return call("neg", span, {value}, {});
+    return call("aten::neg", span, {value}, {});
   }
 
   Meaning parse_power(std::size_t depth) {
@@ -383,7 +383,7 @@ class ExpressionParser {
     cursor_.expect("]");
     const Span span{operand.span.begin, cursor_.last_end()};
     if (!operand.is_tuple) {
-      return call("__getitem__", span,
+      return call("aten::__getitem__", span,
                   {operand.values.front(), calls_.literal(opyard::Value(index.value_or(0)))}, {});
     }
     const auto size = std::int64_t(operand.values.size());

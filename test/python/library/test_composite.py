@@ -139,6 +139,13 @@ def test_it_ends_with_its_library(ns, x):
         f(x)
 
 
+def test_symbols_are_operators_of_aten(library, ns, x):
+    for name in ("add", "sub", "mul", "neg", "eq", "matmul"):
+        library.define(f"{name}(int a, int b) -> int")
+    library.composite("f(Tensor x) -> Tensor", "-(x + x) * 2 - x")
+    assert op_of(ns, "f")(x).tolist() == [-5.0, -10.0, -20.0]
+
+
 def test_an_error_inside_names_the_operator_that_was_called(library, ns, x):
     library.composite("inner(Tensor x, Tensor y) -> Tensor", "x * y")
     library.composite("outer(Tensor x, Tensor y) -> Tensor", "let z = x + 1;\ninner(z, y)")
