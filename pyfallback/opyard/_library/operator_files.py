@@ -47,7 +47,7 @@ _loaded: "dict[str, tuple[_File, Library]]" = {}
 
 def read_operators(path: "str | os.PathLike") -> _File:
     """The blocks of a file. Raises ValueError, with file, line and column; OSError."""
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     with open(path, "rb") as file:
         content = file.read(MOST_BYTES + 1)
     try:

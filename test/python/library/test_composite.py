@@ -6,7 +6,7 @@ import re
 import pytest
 
 import opyard
-from opyard import autograd, jit, ops
+from opyard import autograd, jit, ops, profiler
 from opyard.dispatch import explain
 from opyard.library import Library, composite
 
@@ -177,6 +177,21 @@ def test_explain_shows_the_body(library, ns, x):
     assert told.body == BODY
     assert "  its body:\n    let way = to - x;\n    x + way * by\n" in str(told)
     assert explain(ops.aten.add.Tensor, x, x).body == ""
+
+
+def test_a_profile_has_the_calls_inside_below_it(library, ns, x):
+    library.composite(LERP, BODY)
+    f = op_of(ns, "lerp_to")
+    with profiler.profile() as prof:
+        f(x, x)
+    parents = {}
+    for event in prof.events():
+        above = event.parent
+        while above is not None and event.name.startswith("aten::"):
+            parents.setdefault(event.name, []).append(above.name)
+            above = above.parent
+    assert f"{ns}::lerp_to" in parents["aten::sub.Tensor"]
+    assert f"{ns}::lerp_to" in parents["aten::mul.Scalar"]
 
 
 def test_without_a_library_it_stays(ns, x):

@@ -143,7 +143,9 @@ class Stubs(Scenario):
         self.stub_files = stub_files
 
     def act(self):
-        self.stub_files.write_files(pathlib.Path(self.path("stubs")), {"aten.pyi": "x: int\n" * 2000})
+        self.stub_files.write_files(
+            pathlib.Path(self.path("stubs")), {"aten.pyi": "x: int\n" * 2000}
+        )
 
     def check(self, _):
         with open(self.path("stubs/aten.pyi"), encoding="utf-8") as file:

@@ -94,8 +94,8 @@ PUBLIC = {
     """,
     "opyard.library": """
         CFunction CustomOpDef EffectType Library OpCheckError c_prototype composite custom_op define
-        effect_of fallthrough_kernel get_ctx impl infer_schema load_library load_operators load_plugins
-        loaded_libraries opcheck override register_autocast register_autograd
+        effect_of fallthrough_kernel get_ctx impl infer_schema load_library load_operators
+        load_plugins loaded_libraries opcheck override register_autocast register_autograd
         register_effect register_fake register_kernel register_opyard_dispatch register_vmap
         scoped_library unload_library
     """,
