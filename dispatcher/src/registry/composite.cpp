@@ -64,8 +64,8 @@ const detail::BodyFunctions& require_body_functions() {
                    kLibrary, reason == nullptr ? "it is of another version" : reason));
 }
 
-// Whether the operators that a body calls can be there: in a program that loads its libraries itself
-// those of aten may come later.
+// Whether the operators that a body calls can be there: in a program that loads its libraries
+// itself those of aten may come later.
 bool may_be_read() { return has_operator_finder() || has_operators_of("aten"); }
 
 // The failure of a call inside, as one of the operator that was called.

@@ -1,4 +1,4 @@
-// registry/interpreter_tables.h: per-interpreter tables of an operator.
+// registry/interpreter_tables.h: per-interpreter tables of an operator, and watchers of its calls.
 //
 // See [Interpreter tables] in registry/operator.h. An operator has tables from the first kernel on
 // that serves one interpreter alone while several take part: one for each such interpreter, one for
@@ -15,11 +15,17 @@
 // registry's lock. A call reads the table of the interpreter that its thread is in, which cannot
 // leave meanwhile.
 //
-// Depends on: registry/operator.h, registry/kernel_stacks.h.
+// [Watchers] The list is written under the registry's lock (registry/watching.cpp), and read by calls
+// without it (registry/observed_call.cpp).
+//
+// Depends on: registry/operator.h, registry/watch.h, registry/kernel_stacks.h.
 #pragma once
 
 #include <atomic>
+#include <bit>
+#include <cstdint>
 
+#include "opyard/detail/registry/watch.h"
 #include "opyard/registry/operator.h"
 #include "registry/kernel_stacks.h"
 
@@ -76,5 +82,20 @@ struct WatchTable : InterpreterTable {
   // Makes it if it is missing. Raises bad_alloc.
   static void require(Operator& op);
 };
+
+// See [Watchers].
+struct WatcherList {
+  static constexpr unsigned kMost = 8;
+  std::atomic<std::uint8_t> on{0};  // a bit for each that watches, set after its watcher is stored
+  std::atomic<Watcher*> list[kMost]{};
+
+  template <typename Tell>
+  void tell(std::uint8_t which, const Tell& what) noexcept {
+    for (unsigned rest = which; rest != 0; rest &= rest - 1) {
+      what(*list[std::countr_zero(rest)].load(std::memory_order_relaxed));
+    }
+  }
+};
+extern constinit WatcherList watchers;
 
 }  // namespace opyard

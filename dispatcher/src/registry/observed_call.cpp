@@ -14,7 +14,6 @@
 #include "opyard/registry/next.h"
 #include "registry/built_in_records.h"
 #include "registry/interpreter_tables.h"
-#include "registry/watcher_list.h"
 
 namespace opyard {
 

@@ -4,7 +4,6 @@
 #include "opyard/registry/registry.h"
 #include "registry/interpreter_tables.h"
 #include "registry/state.h"
-#include "registry/watcher_list.h"
 
 namespace opyard {
 namespace {

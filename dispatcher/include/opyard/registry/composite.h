@@ -1,4 +1,4 @@
-// opyard/registry/composite.h: composite(): a kernel that is the text of calls of other operators.
+// opyard/registry/composite.h: composite(): kernels that are texts of calls of other operators.
 //
 //   m.def("lerp_to(Tensor x, Tensor to, float by=0.5) -> Tensor", composite("x + (to - x) * by"));
 //
@@ -9,8 +9,8 @@
 // library that is being loaded bodies are read when all of its blocks have run, in blocks of a
 // program itself at their first call: what they call may come later.
 //
-// Like any kernel without a key, it serves CompositeImplicitAutograd: calls on Meta and gradients see
-// the calls of its body. What reads it is libopyard_jit, which is loaded then.
+// Like any kernel without a key, it serves CompositeImplicitAutograd: calls on Meta and gradients
+// see the calls of its body. What reads it is libopyard_jit, which is loaded then.
 //
 // Depends on: registry/library.h.
 #pragma once
@@ -26,8 +26,8 @@ namespace opyard {
 
 OPYARD_API Kernel composite(std::string body);
 
-// Defines an operator with such a kernel, both or neither, and gives its full name. What Library has
-// of def() and implement() holds.
+// Defines an operator with such a kernel, both or neither, and gives its full name. What Library
+// has of def() and implement() holds.
 OPYARD_API OperatorName composite(Library& library, std::string_view schema, std::string body,
                                   std::vector<std::string> tags = {}, std::string doc = "");
 
