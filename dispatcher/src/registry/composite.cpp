@@ -74,7 +74,7 @@ bool may_be_read() { return has_operator_finder() || has_operators_of("aten"); }
               error.carried());
 }
 
-void run_body(const Record& record, const Operator& op, DispatchKeySet, Stack& stack) {
+void run_composite(const Record& record, const Operator& op, DispatchKeySet, Stack& stack) {
   try {
     const Body::Compiled& compiled =
         static_cast<const Body*>(record.context)->compiled(op.schema());
@@ -92,11 +92,11 @@ CountedPtr<const Body> body_of(const OperatorName& name) {
   if (entry == nullptr) return {};
   const Record* const record =
       entry->active(DispatchKey::CompositeImplicitAutograd, state.common.here());
-  if (record == nullptr || record->boxed != &run_body) return {};
+  if (record == nullptr || record->boxed != &run_composite) return {};
   return CountedPtr<const Body>::share(static_cast<const Body*>(record->context));
 }
 
-constexpr std::size_t kMostNesting = 128;  // of bodies in bodies
+constexpr std::size_t kMostNestedBodies = 128;  // of bodies in bodies
 
 // Looks for an operator in what bodies call, in each once.
 class CycleSearch {
@@ -121,9 +121,9 @@ class CycleSearch {
       const Body::Compiled* const compiled = body ? body->find_compiled() : nullptr;
       const std::size_t depth = compiled == nullptr ? 0 : 1 + run(compiled->calls);
       deepest = std::max(deepest, depths_.emplace(call, depth).first->second);
-      if (way_.size() + depth > kMostNesting) {
-        refuse(
-            fmt::format("calls bodies that are nested more than {} deep: {}", kMostNesting, way()));
+      if (way_.size() + depth > kMostNestedBodies) {
+        refuse(fmt::format("calls bodies that are nested more than {} deep: {}", kMostNestedBodies,
+                           way()));
       }
       way_.pop_back();
     }
@@ -162,7 +162,7 @@ const Body::Compiled& Body::compiled(const Schema& schema) const {
 }
 
 const std::string* find_body(const Record& record) noexcept {
-  if (record.boxed != &run_body) return nullptr;
+  if (record.boxed != &run_composite) return nullptr;
   return &static_cast<const Body*>(record.context)->text();
 }
 
@@ -173,7 +173,7 @@ void check_body(const OperatorName& name, const Counted& body) {
 }
 
 void check_body(const OperatorName& name, const Kernel& kernel) {
-  if (!kernel.is_valid() || kernel.record().boxed != &run_body) return;
+  if (!kernel.is_valid() || kernel.record().boxed != &run_composite) return;
   const auto* const body = static_cast<const Body*>(kernel.record().context);
   if (LateFormulaChecks::is_on()) {
     LateFormulaChecks::note(name, CountedPtr<const Body>::share(body));
@@ -186,7 +186,7 @@ void check_body(const OperatorName& name, const Kernel& kernel) {
 
 Kernel composite(std::string body) {
   CountedPtr<Body> made = make_counted<Body>(std::move(body));
-  Kernel kernel = Kernel::with_context(&run_body, made.get(), [](void* context) {
+  Kernel kernel = Kernel::with_context(&run_composite, made.get(), [](void* context) {
     CountedAccess::release(static_cast<const Body*>(context));
   });
   static_cast<void>(made.release());
