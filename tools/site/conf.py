@@ -96,6 +96,7 @@ NAVIGATION = {
         "reference/environment",
         "reference/graph_text",
         "reference/formulas",
+        "reference/operator_files",
         "reference/*",
     ],
     "Developing Opyard": [

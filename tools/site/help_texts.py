@@ -12,6 +12,7 @@ import sys
 
 COMMANDS = {
     "python -m opyard, opyard-config": ["-m", "opyard"],
+    "python -m opyard operators": ["-m", "opyard", "operators"],
     "python -m opyard run": ["-m", "opyard", "run"],
     "python -m opyard stubs": ["-m", "opyard", "stubs"],
     "python -m opyard.profiler": ["-m", "opyard.profiler"],
