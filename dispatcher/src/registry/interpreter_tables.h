@@ -15,8 +15,8 @@
 // registry's lock. A call reads the table of the interpreter that its thread is in, which cannot
 // leave meanwhile.
 //
-// [Watchers] The list is written under the registry's lock (registry/watching.cpp), and read by calls
-// without it (registry/observed_call.cpp).
+// [Watchers] The list is written under the registry's lock (registry/watching.cpp), and read by
+// calls without it (registry/observed_call.cpp).
 //
 // Depends on: registry/operator.h, registry/watch.h, registry/kernel_stacks.h.
 #pragma once
