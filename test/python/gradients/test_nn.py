@@ -275,7 +275,7 @@ def test_rows_of_modules_are_lists():
 def test_repr_shows_the_parts():
     assert repr(nn.Sequential(nn.Linear(2, 3), nn.ModuleList([nn.GELU("tanh")]))) == (
         "Sequential(\n"
-        "  (0): Linear(2, 3, bias=True)\n"
+        "  (0): Linear(in_features=2, out_features=3, bias=True)\n"
         "  (1): ModuleList(\n"
         "    (0): GELU(approximate='tanh')\n"
         "  )\n"
@@ -333,13 +333,13 @@ def test_losses_are_what_they_say():
     assert nn.MSELoss()(x, target).item() == pytest.approx(2.125)
     assert nn.L1Loss("sum")(x, target).item() == pytest.approx(2.5)
     wanted = [math.log(1 + math.exp(1)) - 0.5, math.log(1 + math.exp(-2))]
-    found = nn.BCEWithLogitsLoss("none")(x, target).tolist()
+    found = nn.BCEWithLogitsLoss(reduction="none")(x, target).tolist()
     assert found == pytest.approx(wanted)
     assert math.isfinite(nn.BCEWithLogitsLoss()(x * 1e4, target).item())
     scores, labels = opyard.tensor([[0.0, math.log(3)], [0.0, 0.0]]), opyard.tensor([1, 0])
     found = nn.CrossEntropyLoss(reduction="none")(scores, labels).tolist()
     assert found == pytest.approx([-math.log(0.75), math.log(2)])
-    assert nn.NLLLoss("sum")(scores, labels).item() == pytest.approx(-math.log(3))
+    assert nn.NLLLoss(reduction="sum")(scores, labels).item() == pytest.approx(-math.log(3))
     with pytest.raises(ValueError, match=r"but they have \[2\] and \[3\]"):
         nn.MSELoss()(x, opyard.ones(3))
     with pytest.raises(ValueError, match=r"but they have \[2, 2\] and \[3\]"):

@@ -4,7 +4,6 @@ Suspect _nn/calls.py, which finds what a forward() takes, and Module.__call__.
 """
 
 import copy
-import functools
 import inspect
 
 import pytest
@@ -13,6 +12,8 @@ import opyard
 from opyard import nn
 
 np = pytest.importorskip("numpy")
+
+from nn_cases import Inputs, Opyard, cases  # noqa: E402
 
 PICTURES = np.random.default_rng(5).standard_normal((2, 4, 6, 6)).astype(np.float32)
 CUBES = np.random.default_rng(6).standard_normal((2, 4, 6, 6, 6)).astype(np.float32)
@@ -34,16 +35,42 @@ CALLS = {
     "NLLLoss": (nn.NLLLoss, (SCORES, CLASSES)),
     "CrossEntropyLoss": (nn.CrossEntropyLoss, (SCORES, CLASSES)),
 }
-ACTIVATIONS = ("ReLU", "Sigmoid", "Tanh", "SiLU", "GELU", "ELU", "LeakyReLU")
-CALLS |= {name: (getattr(nn, name), (SCORES,)) for name in (*ACTIVATIONS, "Softmax", "LogSoftmax")}
-OF_SIZE = {"1": PICTURES[0], "2": PICTURES, "3": CUBES}
-POOLS = [name for name in nn.__all__ if "Pool" in name]
-CALLS |= {name: (functools.partial(getattr(nn, name), 2), (OF_SIZE[name[-2]],)) for name in POOLS}
-TAKE_ANYTHING = {"Identity", "Module", "ModuleList", "Parameter", "Sequential"}
+TAKE_ANYTHING = {"Identity", "Module", "ModuleDict", "ModuleList", "Parameter", "ParameterDict"}
+TAKE_ANYTHING |= {"ParameterList", "Sequential"}
+TAKE_A_NUMBER = {"GaussianNLLLoss"}
+
+
+class Arrays(Opyard):
+    """Arrays for the inputs of a case."""
+
+    def leaf(self, numbers):
+        return np.array(numbers)
+
+    tensor = leaf
+
+
+def of_case(case):
+    """How the layer of a case is made, and the arrays that it is called with, of its table."""
+
+    def make():
+        library = Opyard()
+        layer = eval(case.layer, {**library.names, **Inputs(case.number, library).names})
+        return library.as_double(layer).train(not case.only_eval)
+
+    names = {**Inputs(case.number, Arrays()).names, "given": lambda *args, **kwargs: args}
+    given = eval(f"given({case.given})", names)
+    takes = make()._forward_takes
+    taken = [a for a, (_, what) in zip(given, takes, strict=False) if what.endswith("array")]
+    return make, tuple(taken)
+
+
+for each in cases():
+    if each.name not in {*CALLS, *TAKE_ANYTHING, *TAKE_A_NUMBER}:
+        CALLS[each.name] = of_case(each)
 
 
 def test_every_class_is_called_here():
-    assert {*CALLS, *TAKE_ANYTHING} == set(nn.__all__)
+    assert {*CALLS, *TAKE_ANYTHING, *TAKE_A_NUMBER} == set(nn.__all__)
 
 
 def both(name):
@@ -93,6 +120,22 @@ def test_an_optional_tensor_may_be_none_or_an_array_and_other_arguments_are_no_t
     np.testing.assert_array_equal(values(found)[0], values(wanted)[0])
     with pytest.raises(TypeError, match="attn_mask must be a Tensor, an array or None, not an obj"):
         attention(x, x, x, attn_mask=[[False]])
+
+
+def test_a_tensor_or_a_number_is_taken_and_nothing_else():
+    loss, var = nn.GaussianNLLLoss(), np.full((3, 4), 2, np.float32)
+    wanted = loss(SCORES, SCORES + 1, opyard.from_numpy(var)).item()
+    for given in (var, 2, 2.0):
+        assert loss(SCORES, SCORES + 1, given).item() == wanted
+    message = "^GaussianNLLLoss: var must be a Tensor, an array or a number, not an object of str"
+    with pytest.raises(TypeError, match=message):
+        loss(SCORES, SCORES, "2")
+
+
+def test_a_call_that_does_not_fit_is_refused_in_the_name_of_the_layer():
+    for layer in (nn.ReLU(), nn.MaxPool2d(2), nn.ELU(), nn.Conv1d(1, 1, 1), nn.BatchNorm2d(1)):
+        with pytest.raises(TypeError, match=rf"^{type(layer).__name__}\.forward\(\) got an unex"):
+            layer(zzz=SCORES)
 
 
 def test_an_array_keeps_its_dtype_and_memory():
@@ -168,32 +211,35 @@ NOTES = [
     (
         lambda: nn.Linear(6, 2)(WIDE),
         TypeError,
-        "in Linear(6, 2, bias=True): x is float64[2, 4, 6, 6], weight is float32[2, 6], bias is "
+        "in Linear(in_features=6, out_features=2, bias=True): x is float64[2, 4, 6, 6], weight is "
+        "float32[2, 6], bias is "
         "float32[2]; convert x with x.to(opyard.float32), or the layer with its to(opyard.float64)",
     ),
     (
         lambda: nn.Linear(6, 2, bias=False)(opyard.ones(6, dtype=opyard.int64)),
         TypeError,
-        "in Linear(6, 2, bias=False): x is int64[6], weight is float32[2, 6]; convert x with "
+        "in Linear(in_features=6, out_features=2, bias=False): x is int64[6], weight is "
+        "float32[2, 6]; convert x with "
         "x.to(opyard.float32)",
     ),
     (
         lambda: nn.Conv2d(4, 2, 3)(WIDE),
         TypeError,
-        "in Conv2d(4, 2, kernel_size=[3, 3], stride=[1, 1]): x is float64[2, 4, 6, 6], weight is "
+        "in Conv2d(4, 2, kernel_size=(3, 3), stride=(1, 1)): x is float64[2, 4, 6, 6], weight is "
         "float32[2, 4, 3, 3], bias is float32[2]; convert x with x.to(opyard.float32), or the "
         "layer with its to(opyard.float64)",
     ),
     (
         lambda: nn.Conv2d(3, 2, 3, bias=False)(PICTURES),
         ValueError,
-        "in Conv2d(3, 2, kernel_size=[3, 3], stride=[1, 1], bias=False): x is float32[2, 4, 6, 6], "
+        "in Conv2d(3, 2, kernel_size=(3, 3), stride=(1, 1), bias=False): x is float32[2, 4, 6, 6], "
         "weight is float32[2, 3, 3, 3]",
     ),
     (
         lambda: nn.MaxPool2d(2)(PICTURES[0][0][0]),
         ValueError,
-        "in MaxPool2d(kernel_size=[2, 2], stride=[2, 2], padding=[0, 0]): x is float32[6]",
+        "in MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False): x is "
+        "float32[6]",
     ),
     (lambda: nn.Softmax(5)(SCORES), IndexError, "in Softmax(dim=5): x is float32[3, 4]"),
 ]
@@ -212,8 +258,11 @@ def test_layers_within_a_layer_are_both_named():
     with pytest.raises(TypeError, match="^aten::matmul") as caught:
         attention(*[PICTURES[0]] * 3)
     inner, outer = caught.value.__notes__
-    assert inner.startswith("in Linear(6, 6, bias=True): x is float32[6, 4, 6], weight is float64")
-    assert outer.startswith("in MultiheadAttention(6, 2, batch_first=False): query is float32")
+    assert inner.startswith(
+        "in Linear(in_features=6, out_features=6, bias=True): x is float32[6, 4, 6], weight is "
+        "float64"
+    )
+    assert outer.startswith("in MultiheadAttention(6, 2): query is float32")
 
 
 def test_a_note_that_cannot_be_made_leaves_the_error_as_it_is():

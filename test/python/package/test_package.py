@@ -104,11 +104,27 @@ PUBLIC = {
     """,
     "opyard.nn": """
         AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d
-        AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d BCEWithLogitsLoss
-        BatchNorm2d Conv2d CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity
-        L1Loss LayerNorm LeakyReLU Linear LogSoftmax MSELoss MaxPool1d MaxPool2d MaxPool3d
-        Module ModuleList MultiheadAttention NLLLoss Parameter ReLU Sequential SiLU Sigmoid
-        Softmax Tanh
+        AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d
+        BCELoss BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear CELU
+        ChannelShuffle CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d
+        ConstantPad3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d
+        CosineEmbeddingLoss CosineSimilarity CrossEntropyLoss Dropout Dropout1d Dropout2d
+        Dropout3d ELU Embedding EmbeddingBag FeatureAlphaDropout Flatten Fold GELU GLU GRU
+        GRUCell GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh
+        HingeEmbeddingLoss HuberLoss Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d
+        KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LSTM LSTMCell LayerNorm LeakyReLU Linear
+        LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss MaxPool1d
+        MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict
+        ModuleList MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss
+        MultiheadAttention NLLLoss PReLU PairwiseDistance Parameter ParameterDict
+        ParameterList PixelShuffle PixelUnshuffle PoissonNLLLoss RMSNorm RNN RNNCell RReLU
+        ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d
+        ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid SmoothL1Loss
+        SoftMarginLoss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh
+        Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
+        TransformerEncoder TransformerEncoderLayer TripletMarginLoss
+        TripletMarginWithDistanceLoss Unflatten Unfold Upsample UpsamplingBilinear2d
+        UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d
     """,
     "opyard.optim": """
         Adam AdamW Optimizer SGD

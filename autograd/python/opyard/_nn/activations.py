@@ -1,36 +1,134 @@
-"""Activations as modules: each is an operator of aten, element by element or along a dimension."""
+"""Activations as modules: operators of aten, element by element or along a dimension.
+
+A class names its operator and the settings that the operator takes. With `inplace` the
+operator that writes into x is called, relu_ for relu.
+"""
+
+from typing import Any
 
 from .. import _C
 from .._core.ops import ops
 from .module import Module
+from .parameter import Parameter
+from .sizes import at_least, channels_wanted, number, positive, truth
 
 
-class ReLU(Module):
+class _Elementwise(Module):
+    """An operator without settings."""
+
+    _operator = ""
+    _settings: tuple[str, ...] = ()  # arguments of the operator, and attributes
+
+    def _set(self, **settings: float) -> None:
+        for name, value in settings.items():
+            setattr(self, name, number(type(self).__name__, name, value))
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return getattr(ops.aten, self._operator)(x, *map(self.__getattribute__, self._settings))
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._settings)
+
+
+class _MayWrite(_Elementwise):
+    """An operator that writes into x if `inplace` is True."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self._set_inplace(inplace)
+
+    def _set_inplace(self, inplace: bool) -> None:
+        self.inplace = truth(type(self).__name__, "inplace", inplace)
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        name = self._operator + "_" if self.inplace else self._operator
+        return getattr(ops.aten, name)(x, *map(self.__getattribute__, self._settings))
+
+    def extra_repr(self) -> str:
+        own = super().extra_repr()
+        if not self.inplace:
+            return own
+        return f"{own}, inplace=True" if own else "inplace=True"
+
+
+class ReLU(_MayWrite):
     """max(x, 0)."""
 
-    def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.relu(x)
+    _operator = "relu"
 
 
-class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+class ReLU6(_MayWrite):
+    """x between 0 and 6, else the nearer of both."""
 
-    def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.sigmoid(x)
-
-
-class Tanh(Module):
-    """tanh(x)."""
-
-    def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.tanh(x)
+    _operator = "relu6"
 
 
-class SiLU(Module):
+class SELU(_MayWrite):
+    """ELU with the scale and alpha that keep mean 0 and variance 1."""
+
+    _operator = "selu"
+
+
+class SiLU(_MayWrite):
     """x * sigmoid(x)."""
 
+    _operator = "silu"
+
+
+class Mish(_MayWrite):
+    """x * tanh(softplus(x))."""
+
+    _operator = "mish"
+
+
+class Hardsigmoid(_MayWrite):
+    """x / 6 + 1/2 between 0 and 1, else the nearer of both."""
+
+    _operator = "hardsigmoid"
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Hardswish(_MayWrite):
+    """x * hardsigmoid(x)."""
+
+    _operator = "hardswish"
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Sigmoid(_Elementwise):
+    """1 / (1 + exp(-x))."""
+
+    _operator = "sigmoid"
+
+
+class LogSigmoid(_Elementwise):
+    """The logarithm of sigmoid, computed without it."""
+
+    _operator = "log_sigmoid"
+
+
+class Tanh(_Elementwise):
+    """tanh(x)."""
+
+    _operator = "tanh"
+
+
+class Tanhshrink(Module):
+    """x - tanh(x)."""
+
     def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.silu(x)
+        return x - ops.aten.tanh(x)
+
+
+class Softsign(Module):
+    """x / (1 + |x|)."""
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return x / (ops.aten.abs(x) + 1)
 
 
 class GELU(Module):
@@ -49,54 +147,179 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class ELU(Module):
+class ELU(_MayWrite):
     """x above 0, else alpha * (exp(x) - 1)."""
 
-    def __init__(self, alpha: float = 1.0) -> None:
-        super().__init__()
-        self.alpha = alpha
+    _operator, _settings = "elu", ("alpha",)
 
-    def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.elu(x, self.alpha)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}"
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self._set(alpha=alpha)
 
 
-class LeakyReLU(Module):
+class CELU(ELU):
+    """x above 0, else alpha * (exp(x / alpha) - 1)."""
+
+    _operator = "celu"
+
+
+class LeakyReLU(_MayWrite):
     """x above 0, else negative_slope * x."""
 
-    def __init__(self, negative_slope: float = 0.01) -> None:
-        super().__init__()
-        self.negative_slope = negative_slope
+    _operator, _settings = "leaky_relu", ("negative_slope",)
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self._set(negative_slope=negative_slope)
+
+
+class RReLU(_MayWrite):
+    """x above 0, else x times a slope; it is drawn between lower and upper for each element while
+    the module trains, and else it is the mean of both."""
+
+    _operator, _settings = "leaky_relu", ("lower", "upper")
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self._set(lower=lower, upper=upper)
+        if lower > upper:
+            raise ValueError(f"RReLU: lower must be at most upper, {upper}, not {lower}")
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.leaky_relu(x, self.negative_slope)
+        if not self.training:
+            leaky = ops.aten.leaky_relu_ if self.inplace else ops.aten.leaky_relu
+            return leaky(x, (self.lower + self.upper) / 2)
+        slopes = ops.aten.rand_like(x.detach())
+        slopes = slopes.mul_(self.upper - self.lower).add_(self.lower).masked_fill_(x >= 0, 1)
+        return x.mul_(slopes) if self.inplace else x * slopes
+
+
+class Hardtanh(_MayWrite):
+    """x between min_val and max_val, else the nearer of both."""
+
+    _operator, _settings = "hardtanh", ("min_val", "max_val")
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self._set(min_val=min_val, max_val=max_val)
+        if not min_val < max_val:
+            raise ValueError(f"Hardtanh: max_val must be above min_val, {min_val}, not {max_val}")
+
+
+class Threshold(_MayWrite):
+    """x above the threshold, else value."""
+
+    _operator, _settings = "threshold", ("threshold", "value")
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self._set(threshold=threshold, value=value)
+
+
+class Softplus(_Elementwise):
+    """log(1 + exp(beta * x)) / beta, and x where beta * x is above the threshold."""
+
+    _operator, _settings = "softplus", ("beta", "threshold")
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self._set(beta=beta, threshold=threshold)
+
+
+class _Shrink(_Elementwise):
+    _settings = ("lambd",)
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self._set(lambd=lambd)
 
     def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}"
+        return f"{self.lambd}"
 
 
-class _Along(Module):
+class Hardshrink(_Shrink):
+    """0 between -lambd and lambd, else x."""
+
+    _operator = "hardshrink"
+
+
+class Softshrink(_Shrink):
+    """0 between -lambd and lambd, else x moved by lambd towards 0."""
+
+    _operator = "softshrink"
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__(lambd)
+        if not lambd >= 0:
+            raise ValueError(f"Softshrink: lambd must be at least 0, not {lambd}")
+
+
+class PReLU(Module):
+    """x above 0, else weight * x; weight [num_parameters] has one slope, or one for each channel
+    of x [n, channels, ...], and is trained."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
+        super().__init__()
+        positive("PReLU", num_parameters=num_parameters)
+        self.num_parameters, self.init = num_parameters, number("PReLU", "init", init)
+        self.weight = Parameter(ops.aten.full([num_parameters], float(init)))
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return ops.aten.prelu(x, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class _Along(_Elementwise):
     """An activation along one dimension."""
+
+    _settings = ("dim",)
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
+        at_least(type(self).__name__, -64, dim=dim)
         self.dim = dim
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Softmax(_Along):
     """exp(x), divided by its sum along a dimension."""
 
-    def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.softmax(x, self.dim)
+    _operator = "softmax"
 
 
 class LogSoftmax(_Along):
     """The logarithm of softmax, computed without it."""
 
+    _operator = "log_softmax"
+
+
+class GLU(_Along):
+    """One half of x, cut along a dimension, times sigmoid of the other half."""
+
+    _operator = "glu"
+
+
+class Softmin(_Along):
+    """softmax(-x)."""
+
     def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.log_softmax(x, self.dim)
+        return ops.aten.softmax(-x, self.dim)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of pictures x [n, channels, rows, columns], or of one without n."""
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        if x.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: {channels_wanted(2, x)}")
+        return ops.aten.softmax(x, -3)
+
+
+def activation_of(layer: str, given: Any) -> Any:
+    """The function that a layer's argument `activation` means: "relu", "gelu" or a callable."""
+    if given in ("relu", "gelu"):
+        return getattr(ops.aten, given)
+    if callable(given):
+        return given
+    raise ValueError(f'{layer}: activation is "relu", "gelu" or a function, not {given!r}')

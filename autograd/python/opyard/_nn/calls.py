@@ -5,6 +5,7 @@ when its class is made; a call with Tensors alone then asks for nothing here.
 """
 
 import contextlib
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,28 @@ Takes = tuple[tuple[str, str], ...]
 
 _TENSOR = "a Tensor or an array"
 _TENSOR_OR_NONE = "a Tensor, an array or None"
+_TENSOR_OR_NUMBER = "a Tensor, an array or a number"
+_ACCEPTED = {"_C.Tensor | None": _TENSOR_OR_NONE, "_C.Tensor | float": _TENSOR_OR_NUMBER}
 
 
 def _accepted(annotation: object) -> str:
-    if annotation is _C.Tensor:
-        return _TENSOR
-    return _TENSOR_OR_NONE if annotation == "_C.Tensor | None" else ""
+    return _TENSOR if annotation is _C.Tensor else _ACCEPTED.get(str(annotation), "")
+
+
+def name_forward_of(cls: type) -> None:
+    """Gives a layer that has its forward() of a private class of this package one of its own, which
+    errors of calls name: ReLU.forward(), not that of what several layers have in common."""
+    forward = getattr(cls, "forward", None)
+    is_ours = cls.__module__.partition(".")[0] == "opyard" and not cls.__name__.startswith("_")
+    if not is_ours or "forward" in vars(cls) or not isinstance(forward, types.FunctionType):
+        return
+    if forward.__qualname__.startswith("_"):
+        parts = forward.__code__, forward.__globals__, "forward", forward.__defaults__
+        own = types.FunctionType(*parts, forward.__closure__)
+        own.__qualname__ = f"{cls.__name__}.forward"
+        own.__annotations__ = forward.__annotations__
+        own.__kwdefaults__ = forward.__kwdefaults__
+        cls.forward = own  # type: ignore[attr-defined]
 
 
 def tensors_taken(forward: Callable[..., Any]) -> Takes:
@@ -55,6 +72,8 @@ def _as_tensor(layer: str, name: str, accepted: str, given: Any) -> Any:
     if not accepted or isinstance(given, _C.Tensor):
         return given
     if given is None and accepted == _TENSOR_OR_NONE:
+        return given
+    if accepted == _TENSOR_OR_NUMBER and isinstance(given, (int, float)):
         return given
     made = _C.tensor_for(given)
     if made is not None:

@@ -1,52 +1,201 @@
-"""Embedding: a row of numbers for each index."""
+"""Embedding: a row of numbers for each index; EmbeddingBag: sums or means of rows."""
 
 from .. import _C
+from .._autograd.modes import no_grad
 from .._core.ops import ops
 from .._tensor import random
 from .module import Module
 from .parameter import Parameter
-from .sizes import positive
+from .sizes import number, positive, truth
 
 
-class Embedding(Module):
-    """weight[indices]: weight [num_embeddings, embedding_dim] begins normal, around 0.
+class _Table(Module):
+    """weight [num_embeddings, embedding_dim], which begins normal, around 0."""
 
-    The row of padding_idx begins with zeros and is not trained.
-    """
-
-    def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: "int | None" = None
+    def _set(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: "int | None",
+        max_norm: "float | None",
+        norm_type: float,
+        scale_grad_by_freq: bool,
     ) -> None:
-        super().__init__()
-        positive("Embedding", num_embeddings=num_embeddings, embedding_dim=embedding_dim)
+        name = type(self).__name__
+        positive(name, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(
-                f"Embedding: padding_idx must be one of {num_embeddings} rows, not {padding_idx}"
+                f"{name}: padding_idx must be one of {num_embeddings} rows, not {padding_idx}"
             )
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.max_norm = None if max_norm is None else number(name, "max_norm", max_norm)
+        self.norm_type = number(name, "norm_type", norm_type)
+        self.scale_grad_by_freq = truth(name, "scale_grad_by_freq", scale_grad_by_freq)
         rows = random.normal(num_embeddings * embedding_dim)
         rows = rows.reshape(num_embeddings, embedding_dim)
         if self.padding_idx is not None:
             rows[self.padding_idx].zero_()
         self.weight = Parameter(rows)
 
-    def forward(self, indices: _C.Tensor) -> _C.Tensor:
+    def _checked(self, indices: _C.Tensor, name: str = "indices") -> _C.Tensor:
         if indices.dtype not in (_C.int64, _C.int32):
-            raise TypeError(f"Embedding: indices must be int64 or int32, not {indices.dtype}")
-        flat = ops.aten.to(indices, _C.int64).reshape(-1)
+            layer = type(self).__name__
+            raise TypeError(f"{layer}: {name} must be int64 or int32, not {indices.dtype}")
+        return ops.aten.to(indices, _C.int64)
+
+    def _shorten(self, flat: _C.Tensor) -> None:
+        """Scales the rows that are looked up to max_norm, where they are longer."""
+        if self.max_norm is None:
+            return
+        with no_grad():
+            rows = ops.aten.index_select(self.weight.detach(), 0, flat)
+            norms = ops.aten.linalg_vector_norm(rows, self.norm_type, [1], True)
+            scale = ops.aten.where(
+                norms > self.max_norm, self.max_norm / (norms + 1e-7), ops.aten.ones_like(norms)
+            )
+            self.weight.index_put_([flat], rows * scale)
+
+    def _out_of_range(self, error: IndexError) -> IndexError:
+        return IndexError(
+            f"{type(self).__name__}: indices must be from 0 to {self.num_embeddings - 1}, since "
+            f"there are {self.num_embeddings} rows; {error}"
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}" + "".join(
+            f", {name}={value}" for name, value in self._unusual().items()
+        )
+
+    def _unusual(self) -> "dict[str, object]":
+        """The settings that are not as usual, by name."""
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
+        now = {name: getattr(self, name) for name in usual}
+        return {name: value for name, value in now.items() if value != usual[name]}
+
+
+class Embedding(_Table):
+    """weight[indices]: weight [num_embeddings, embedding_dim] begins normal, around 0.
+
+    The row of padding_idx begins with zeros and is not trained. Rows that are looked up and have a
+    longer norm than max_norm are scaled to it, in weight. scale_grad_by_freq divides the gradient
+    of a row by how often it was looked up.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: "int | None" = None,
+        max_norm: "float | None" = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+    ) -> None:
+        super().__init__()
+        settings = padding_idx, max_norm, norm_type, scale_grad_by_freq
+        self._set(num_embeddings, embedding_dim, *settings)
+
+    def forward(self, indices: _C.Tensor) -> _C.Tensor:
+        flat = self._checked(indices).reshape(-1)
         try:
+            self._shorten(flat)
+            if self.scale_grad_by_freq:
+                padding_idx = -1 if self.padding_idx is None else self.padding_idx
+                rows = ops.aten.embedding(self.weight, flat, padding_idx, True)
+                return rows.reshape([*indices.shape, self.embedding_dim])
             rows = ops.aten.index_select(self.weight, 0, flat)
         except IndexError as error:
-            raise IndexError(
-                f"Embedding: indices must be from 0 to {self.num_embeddings - 1}, since there are "
-                f"{self.num_embeddings} rows; {error}"
-            ) from error
+            raise self._out_of_range(error) from error
         if self.padding_idx is not None:
             padding = (flat == self.padding_idx).unsqueeze(1)
             rows = ops.aten.where(padding, rows.detach(), rows)
         return rows.reshape([*indices.shape, self.embedding_dim])
 
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: _C.Tensor,
+        freeze: bool = True,
+        padding_idx: "int | None" = None,
+        max_norm: "float | None" = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+    ) -> "Embedding":
+        """An Embedding with these rows, which are not trained if `freeze` is True."""
+        if not isinstance(embeddings, _C.Tensor) or embeddings.ndim != 2:
+            raise ValueError("Embedding.from_pretrained: embeddings must be a Tensor [rows, size]")
+        rows, size = embeddings.shape
+        made = cls(rows, size, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+        made.weight = Parameter(embeddings, requires_grad=not freeze)
+        return made
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or largest elements of weight[indices] for each bag of indices, by `mode`.
+
+    indices [bags, length] are bags of one length; indices [total] are bags that begin at `offsets`
+    [bags], of which the last one is the end if include_last_offset. Rows of padding_idx do not
+    count. per_sample_weights, in the shape of indices, multiply rows of a sum.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: "float | None" = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        *,
+        include_last_offset: bool = False,
+        padding_idx: "int | None" = None,
+    ) -> None:
+        super().__init__()
+        if mode not in ("sum", "mean", "max"):
+            raise ValueError(f"EmbeddingBag: mode is one of sum, mean, max, not {mode!r}")
+        self.mode = mode
+        self.include_last_offset = truth("EmbeddingBag", "include_last_offset", include_last_offset)
+        settings = padding_idx, max_norm, norm_type, scale_grad_by_freq
+        self._set(num_embeddings, embedding_dim, *settings)
+
+    def forward(
+        self,
+        indices: _C.Tensor,
+        offsets: "_C.Tensor | None" = None,
+        per_sample_weights: "_C.Tensor | None" = None,
+    ) -> _C.Tensor:
+        flat = self._checked(indices).reshape(-1)
+        last = self.include_last_offset
+        if indices.ndim == 2 and offsets is None:
+            bags, length = indices.shape
+            offsets, last = ops.aten.arange(bags) * length, False
+        elif indices.ndim != 1 or offsets is None or offsets.ndim != 1:
+            given = "none" if offsets is None else list(offsets.shape)
+            raise ValueError(
+                "EmbeddingBag: indices have the shape [bags, length] without offsets, or [total] "
+                f"with offsets [bags], but they have {list(indices.shape)} and {given}"
+            )
+        weights = per_sample_weights
+        if weights is not None:
+            if self.mode != "sum" or weights.shape != indices.shape:
+                raise ValueError(
+                    "EmbeddingBag: per_sample_weights are for mode='sum', in the shape of indices, "
+                    f"{list(indices.shape)}, and here the mode is {self.mode!r} and they have "
+                    f"{list(weights.shape)}"
+                )
+            weights = weights.reshape(-1)
+        kind = ("sum", "mean", "max").index(self.mode)
+        try:
+            self._shorten(flat)
+            settings = self.scale_grad_by_freq, kind, False, weights, last, self.padding_idx
+            offsets = self._checked(offsets, "offsets")
+            return ops.aten.embedding_bag.padding_idx(self.weight, flat, offsets, *settings)[0]
+        except IndexError as error:
+            raise self._out_of_range(error) from error
+
     def extra_repr(self) -> str:
-        own = f"{self.num_embeddings}, {self.embedding_dim}"
-        return own if self.padding_idx is None else f"{own}, padding_idx={self.padding_idx}"
+        unusual = self._unusual()
+        padding = unusual.pop("padding_idx", None)
+        own = "".join(f", {name}={value}" for name, value in unusual.items())
+        own = f"{self.num_embeddings}, {self.embedding_dim}{own}, mode={self.mode!r}"
+        return own if padding is None else f"{own}, padding_idx={padding}"

@@ -22,7 +22,7 @@ from .. import _C
 from .._autograd.modes import no_grad
 from .._C import Tensor
 from .._core.ops import ops
-from .calls import Takes, as_tensors, note_layer, tensors_taken
+from .calls import Takes, as_tensors, name_forward_of, note_layer, tensors_taken
 from .hooks import HookHandle, WatchedCall, checked
 from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
@@ -49,6 +49,7 @@ class Module:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         name_arguments_of(cls)
+        name_forward_of(cls)
         cls._forward_takes = tensors_taken(cls.forward)
 
     @naming_arguments

@@ -1,5 +1,7 @@
-"""LayerNorm and BatchNorm2d: mean 0 and variance 1, for each row or for each channel."""
+"""Normalization: mean 0 and variance 1, for each row, channel or group of channels."""
 
+import math
+import operator
 from collections.abc import Sequence
 
 from .. import _C
@@ -7,16 +9,38 @@ from .._autograd.modes import no_grad
 from .._core.ops import ops
 from .module import Module
 from .parameter import Parameter
-from .sizes import positive
+from .sizes import at_least, channels_wanted, number, positive
 
 
-def _ones_and_zeros(module: Module, shape: "list[int]", weight: bool, bias: bool) -> None:
+def _ones_and_zeros(module: Module, shape: "Sequence[int]", weight: bool, bias: bool) -> None:
     ones, zeros = ops.aten.ones, ops.aten.zeros
     module.register_parameter("weight", Parameter(ones(shape)) if weight else None)
     module.register_parameter("bias", Parameter(zeros(shape)) if bias else None)
 
 
-class LayerNorm(Module):
+class _OfLast(Module):
+    """Normalizes over the last dimensions, which have the sizes `normalized_shape`."""
+
+    def _set_shape(self, normalized_shape: "int | Sequence[int]") -> None:
+        name, given = type(self).__name__, normalized_shape
+        sizes = list(given) if isinstance(given, Sequence) else [given]
+        for size in sizes:
+            positive(name, normalized_shape=size)
+        if not sizes:
+            raise ValueError(f"{name}: normalized_shape has one size at least")
+        self.normalized_shape = tuple(operator.index(size) for size in sizes)
+
+    def _dims_of(self, x: _C.Tensor) -> list[int]:
+        count = len(self.normalized_shape)
+        if x.shape[-count:] != self.normalized_shape:
+            raise ValueError(
+                f"{type(self).__name__}: the last sizes of x must be "
+                f"{list(self.normalized_shape)}, and x has the shape {list(x.shape)}"
+            )
+        return list(range(-count, 0))
+
+
+class LayerNorm(_OfLast):
     """Normalizes over the last dimensions, which have the sizes `normalized_shape`.
 
     The result is multiplied by weight and added to bias, unless elementwise_affine is False.
@@ -30,39 +54,60 @@ class LayerNorm(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        given = normalized_shape
-        self.normalized_shape = list(given) if isinstance(given, Sequence) else [given]
-        for size in self.normalized_shape:
-            positive("LayerNorm", normalized_shape=size)
-        if not self.normalized_shape:
-            raise ValueError("LayerNorm: normalized_shape has one size at least")
-        self.eps = eps
+        self._set_shape(normalized_shape)
+        self.eps, self.elementwise_affine = number("LayerNorm", "eps", eps), elementwise_affine
         affine = elementwise_affine
         _ones_and_zeros(self, self.normalized_shape, affine, affine and bias)
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
-        count = len(self.normalized_shape)
-        if list(x.shape[-count:]) != self.normalized_shape:
-            raise ValueError(
-                f"LayerNorm: the last sizes of x must be {self.normalized_shape}, and x has the "
-                f"shape {list(x.shape)}"
-            )
-        dims = list(range(-count, 0))
+        dims = self._dims_of(x)
         centered = x - x.mean(dims, True)
         x = centered * ops.aten.rsqrt(centered.square().mean(dims, True) + self.eps)
         x = x if self.weight is None else x * self.weight
         return x if self.bias is None else x + self.bias
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
 
 
-class BatchNorm2d(Module):
-    """Normalizes each channel of pictures [n, num_features, rows, columns].
+class RMSNorm(_OfLast):
+    """Divides by the root of the mean of squares over the last dimensions, without a mean, and
+    multiplies by weight, unless elementwise_affine is False.
 
-    While it trains, by the mean and variance of the batch, of which it keeps running ones with the
-    share `momentum` of the new; else, and with track_running_stats, by the running ones.
+    eps is added to the mean; if it is None, it is the least number that changes 1 in x's dtype.
     """
+
+    def __init__(
+        self,
+        normalized_shape: "int | Sequence[int]",
+        eps: "float | None" = None,
+        elementwise_affine: bool = True,
+    ) -> None:
+        super().__init__()
+        self._set_shape(normalized_shape)
+        self.eps = None if eps is None else number("RMSNorm", "eps", eps)
+        self.elementwise_affine = elementwise_affine
+        begun = Parameter(ops.aten.ones(self.normalized_shape)) if elementwise_affine else None
+        self.register_parameter("weight", begun)
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        self._dims_of(x)
+        return ops.aten.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class _OfChannels(Module):
+    """Normalizes channels, and keeps running means and variances of them."""
+
+    _dims = 0  # that channels have
+    _affine = True
 
     def __init__(
         self,
@@ -71,11 +116,16 @@ class BatchNorm2d(Module):
         momentum: "float | None" = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
-        positive("BatchNorm2d", num_features=num_features)
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        _ones_and_zeros(self, [num_features], affine, affine)
+        name = type(self).__name__
+        positive(name, num_features=num_features)
+        self.num_features, self.eps = num_features, number(name, "eps", eps)
+        self.momentum = None if momentum is None else number(name, "momentum", momentum)
+        self.affine, self.track_running_stats = affine, track_running_stats
+        _ones_and_zeros(self, [num_features], affine, affine and bias)
         tracked = track_running_stats
         zeros, ones = ops.aten.zeros([num_features]), ops.aten.ones([num_features])
         self.register_buffer("running_mean", zeros if tracked else None)
@@ -83,37 +133,208 @@ class BatchNorm2d(Module):
         count = ops.aten.zeros([], dtype=_C.int64) if tracked else None
         self.register_buffer("num_batches_tracked", count)
 
-    def forward(self, x: _C.Tensor) -> _C.Tensor:
-        if x.ndim != 4 or x.shape[1] != self.num_features:
-            raise ValueError(
-                f"BatchNorm2d: x must have the shape [n, {self.num_features}, rows, columns], not "
-                f"{list(x.shape)}"
-            )
+    def _normalized(self, x: _C.Tensor, dims: list[int]) -> _C.Tensor:
+        """x less its mean over these dimensions, divided by its deviation."""
+        shape = [1, -1, *[1] * (x.ndim - 2)]
         if self.training or self.running_mean is None:
-            mean = x.mean([0, 2, 3])
-            centered = x - mean.reshape(1, -1, 1, 1)
-            variance = centered.square().mean([0, 2, 3])
+            mean = x.mean(dims, True)
+            centered = x - mean
+            variance = centered.square().mean(dims, True)
             if self.training and self.running_mean is not None:
-                self._track(mean, variance, x.numel() // self.num_features)
+                self._track(mean, variance, x.numel() // max(mean.numel(), 1))
         else:
-            variance = self.running_var
-            centered = x - self.running_mean.reshape(1, -1, 1, 1)
+            variance = self.running_var.reshape(shape)
+            centered = x - self.running_mean.reshape(shape)
         scale = ops.aten.rsqrt(variance + self.eps)
-        scale = scale if self.weight is None else scale * self.weight
-        x = centered * scale.reshape(1, -1, 1, 1)
-        return x if self.bias is None else x + self.bias.reshape(1, -1, 1, 1)
+        scale = scale if self.weight is None else scale * self.weight.reshape(shape)
+        x = centered * scale
+        return x if self.bias is None else x + self.bias.reshape(shape)
 
     def _track(self, mean: _C.Tensor, variance: _C.Tensor, count: int) -> None:
-        if count < 2:
-            raise ValueError("BatchNorm2d: a channel of one element has no variance to train on")
         with no_grad():
-            self.num_batches_tracked.add_(1)
-            share = self.momentum
-            if share is None:
-                share = 1 / self.num_batches_tracked.item()
-            self.running_mean.mul_(1 - share).add_(mean.detach(), alpha=share)
+            share = self._share()
             unbiased = variance.detach() * (count / (count - 1))
-            self.running_var.mul_(1 - share).add_(unbiased, alpha=share)
+            for running, new in ((self.running_mean, mean.detach()), (self.running_var, unbiased)):
+                new = new.mean([0]) if new.shape[0] > 1 else new  # of each one: their mean
+                running.mul_(1 - share).add_(new.reshape(-1), alpha=share)
+
+    def _share(self) -> float:
+        """What the running statistics take of the new ones."""
+        self.num_batches_tracked.add_(1)
+        return 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
 
     def extra_repr(self) -> str:
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_OfChannels):
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        self._check(x)
+        dims = [0, *range(2, x.ndim)]
+        if self.training and self.running_mean is not None and x.numel() == x.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: a channel of one element has no variance to train on"
+            )
+        return self._normalized(x, dims)
+
+    def _check(self, x: _C.Tensor) -> None:
+        if x.ndim != self._dims + 2 or x.shape[1] != self.num_features:
+            sizes = ", ".join(("planes", "rows", "columns")[-self._dims :])
+            raise ValueError(
+                f"{type(self).__name__}: x must have the shape [n, {self.num_features}, {sizes}], "
+                f"not {list(x.shape)}"
+            )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalizes each channel of x [n, num_features] or [n, num_features, length]; see
+    BatchNorm2d."""
+
+    _dims = 1
+
+    def _check(self, x: _C.Tensor) -> None:
+        if x.ndim not in (2, 3) or x.shape[1] != self.num_features:
+            features = self.num_features
+            raise ValueError(
+                f"BatchNorm1d: x must have the shape [n, {features}] or [n, {features}, length], "
+                f"not {list(x.shape)}"
+            )
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalizes each channel of pictures [n, num_features, rows, columns].
+
+    While it trains, by the mean and variance of the batch, of which it keeps running ones with the
+    share `momentum` of the new; else, and with track_running_stats, by the running ones.
+    """
+
+    _dims = 2
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalizes each channel of x [n, num_features, planes, rows, columns]; see BatchNorm2d."""
+
+    _dims = 3
+
+
+class _InstanceNorm(_OfChannels):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias=bias)
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        name, dims = type(self).__name__, self._dims
+        if x.ndim not in (dims + 1, dims + 2):
+            raise ValueError(f"{name}: {channels_wanted(dims, x)}")
+        if x.shape[-dims - 1] != self.num_features:
+            raise ValueError(
+                f"{name}: x must have {self.num_features} channels, and it has the shape "
+                f"{list(x.shape)}"
+            )
+        if (self.training or self.running_mean is None) and math.prod(x.shape[-dims:]) == 1:
+            raise ValueError(f"{name}: a channel of one element has no variance")
+        over = list(range(-dims, 0))
+        if x.ndim == dims + 1:
+            return self._normalized(x.unsqueeze(0), over).squeeze(0)
+        return self._normalized(x, over)
+
+    def _share(self) -> float:
+        return 0.0 if self.momentum is None else self.momentum
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalizes each channel of each x [n, num_features, length] by itself; see InstanceNorm2d."""
+
+    _dims = 1
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalizes each channel of each picture [n, num_features, rows, columns] by itself.
+
+    With track_running_stats it keeps running means and variances, by which it normalizes while it
+    does not train.
+    """
+
+    _dims = 2
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalizes each channel of each x [n, num_features, planes, rows, columns] by itself; see
+    InstanceNorm2d."""
+
+    _dims = 3
+
+
+class GroupNorm(Module):
+    """Normalizes num_groups groups of the channels of x [n, num_channels, ...], then multiplies
+    channels by weight and adds bias, unless affine is False."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
+        if num_channels % num_groups:
+            raise ValueError(
+                f"GroupNorm: num_channels must be a multiple of num_groups, {num_groups}, not "
+                f"{num_channels}"
+            )
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = number("GroupNorm", "eps", eps), affine
+        _ones_and_zeros(self, [num_channels], affine, affine and bias)
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        if x.ndim < 2 or x.shape[1] != self.num_channels:
+            raise ValueError(
+                f"GroupNorm: x must have the shape [n, {self.num_channels}, ...], not "
+                f"{list(x.shape)}"
+            )
+        return ops.aten.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """x / (k + alpha * mean of x² over `size` neighbouring channels)^beta: x [n, channels, ...]."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        at_least("LocalResponseNorm", 1, size=size)
+        self.size = size
+        for name, value in {"alpha": alpha, "beta": beta, "k": k}.items():
+            setattr(self, name, number("LocalResponseNorm", name, value))
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        if x.ndim < 3:
+            raise ValueError(
+                f"LocalResponseNorm: x must have the shape [n, channels, ...], not {list(x.shape)}"
+            )
+        before = self.size // 2
+        squares = ops.aten.square(x).reshape(x.shape[0], 1, x.shape[1], -1)
+        squares = ops.aten.constant_pad_nd(squares, [0, 0, before, self.size - 1 - before])
+        means = ops.aten.avg_pool2d(squares, [self.size, 1], [1, 1]).reshape(list(x.shape))
+        return x / (means * self.alpha + self.k) ** self.beta
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

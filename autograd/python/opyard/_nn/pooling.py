@@ -4,12 +4,13 @@ The names end in how many dimensions windows have. Windows are of one size, kern
 adaptive: as many as output_size says, which cover x evenly.
 """
 
+import math
 from collections.abc import Sequence
 
 from .. import _C
 from .._core.ops import ops
 from .module import Module
-from .sizes import Sizes, at_least, several
+from .sizes import Sizes, at_least, channels_wanted, number, several
 
 OutputSizes = int | None | Sequence[int | None]
 
@@ -20,16 +21,17 @@ class _Pool(Module):
     _dims = 0
 
     def _set_windows(self, kernel_size: Sizes, stride: Sizes | None, padding: Sizes) -> None:
-        self.kernel_size = self._sizes("kernel_size", kernel_size)
-        self.stride = self.kernel_size if stride is None else self._sizes("stride", stride)
-        self.padding = self._sizes("padding", padding, least=0)
+        self.kernel_size = self._checked("kernel_size", kernel_size)
+        self.stride = self.kernel_size if stride is None else self._checked("stride", stride)
+        self.padding = self._checked("padding", padding, least=0)
 
-    def _sizes(self, name: str, size: Sizes, least: int = 1) -> list[int]:
-        return several(type(self).__name__, name, size, self._dims, least)
+    def _checked(self, name: str, size: Sizes, least: int = 1) -> Sizes:
+        """A size as it is given, but a list as a tuple. Raises TypeError, ValueError."""
+        sizes = several(type(self).__name__, name, size, self._dims, least)
+        return sizes if isinstance(size, Sequence) else size
 
     def extra_repr(self) -> str:
-        own = f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-        return own + (f", ceil_mode={self.ceil_mode}" if self.ceil_mode else "")
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _MaxPool(_Pool):
@@ -44,7 +46,7 @@ class _MaxPool(_Pool):
     ) -> None:
         super().__init__()
         self._set_windows(kernel_size, stride, padding)
-        self.dilation = self._sizes("dilation", dilation)
+        self.dilation = self._checked("dilation", dilation)
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, x: _C.Tensor) -> "_C.Tensor | tuple[_C.Tensor, _C.Tensor]":
@@ -53,8 +55,7 @@ class _MaxPool(_Pool):
         return getattr(ops.aten, name)(x, *windows, self.ceil_mode)
 
     def extra_repr(self) -> str:
-        usual = all(each == 1 for each in self.dilation)
-        return super().extra_repr() + ("" if usual else f", dilation={self.dilation}")
+        return super().extra_repr() + f", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
 
 
 class MaxPool1d(_MaxPool):
@@ -101,11 +102,6 @@ class _AvgPool(_Pool):
         windows = self.kernel_size, self.stride, self.padding
         return pool(x, *windows, self.ceil_mode, self.count_include_pad, *divisor)
 
-    def extra_repr(self) -> str:
-        own = super().extra_repr() + ("" if self.count_include_pad else ", count_include_pad=False")
-        divisor = self.divisor_override
-        return own if divisor is None else own + f", divisor_override={divisor}"
-
 
 class AvgPool1d(_AvgPool):
     """The mean of each window of x [n, channels, length], or of one without n."""
@@ -121,6 +117,12 @@ class AvgPool1d(_AvgPool):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        several = self._all_of("kernel_size"), self._all_of("stride"), self._all_of("padding")
+        self.kernel_size, self.stride, self.padding = several
+
+    def _all_of(self, name: str) -> tuple[int, ...]:
+        size = getattr(self, name)
+        return size if isinstance(size, tuple) else (size,)
 
 
 class AvgPool2d(_AvgPool):
@@ -150,10 +152,11 @@ class _Adaptive(Module):
         numbers = [0 if size is None else size for size in sizes]
         numbers = several(type(self).__name__, "output_size", numbers, self._dims, least=0)
         pairs = zip(sizes, numbers, strict=True)
-        self.output_size = [None if size is None else number for size, number in pairs]
+        self._output_sizes = tuple(None if size is None else number for size, number in pairs)
+        self.output_size = self._output_sizes if isinstance(given, (list, tuple)) else given
 
     def _pool(self, x: _C.Tensor, name: str) -> "_C.Tensor | tuple[_C.Tensor, _C.Tensor]":
-        sizes = self.output_size
+        sizes = self._output_sizes
         if None in sizes:  # of an x with too few dimensions the operator says what is wrong
             own = x.shape[-self._dims :] if x.ndim > self._dims else [1] * self._dims
             sizes = [own[dim] if size is None else size for dim, size in enumerate(sizes)]
@@ -222,5 +225,129 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """The largest elements of output_size windows that cover x [n, channels, planes, ...]."""
+
+    _dims = 3
+
+
+class _LPPool(Module):
+    """The p-norm of each window: norm_type is p."""
+
+    _dims = 0
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        name, dims = type(self).__name__, self._dims
+        self.norm_type = number(name, "norm_type", norm_type)
+        self._windows = several(name, "kernel_size", kernel_size, dims)
+        self._strides = self._windows if stride is None else several(name, "stride", stride, dims)
+        self.kernel_size, self.stride, self.ceil_mode = kernel_size, stride, ceil_mode
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        pool = getattr(ops.aten, f"avg_pool{self._dims}d")
+        powers = x**self.norm_type
+        sums = pool(powers, self._windows, self._strides, 0, self.ceil_mode)
+        sums = ops.aten.relu(sums) * ops.aten.sign(sums) * math.prod(self._windows)
+        return sums ** (1 / self.norm_type)
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of each window of x [n, channels, length], or of one without n."""
+
+    _dims = 1
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of each window of x [n, channels, rows, columns], or of one without n."""
+
+    _dims = 2
+
+
+class LPPool3d(_LPPool):
+    """The p-norm of each window of x [n, channels, planes, rows, columns], or of one without n."""
+
+    _dims = 3
+
+
+class _MaxUnpool(Module):
+    """Puts elements where indices say, and zeros elsewhere: the reverse of a max pool."""
+
+    _dims = 0
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
+        super().__init__()
+        name, dims = type(self).__name__, self._dims
+        self.kernel_size = several(name, "kernel_size", kernel_size, dims)
+        given = kernel_size if stride is None else stride
+        self.stride = several(name, "stride", given, dims)
+        self.padding = several(name, "padding", padding, dims, least=0)
+
+    def forward(
+        self, x: _C.Tensor, indices: _C.Tensor, output_size: "Sequence[int] | None" = None
+    ) -> _C.Tensor:
+        name, dims = type(self).__name__, self._dims
+        if x.ndim not in (dims + 1, dims + 2) or indices.shape != x.shape:
+            raise ValueError(
+                f"{name}: {channels_wanted(dims, x)}, and indices, too, which has "
+                f"{list(indices.shape)}"
+            )
+        sizes = [
+            (size - 1) * stride - 2 * padding + kernel
+            for size, stride, padding, kernel in zip(
+                x.shape[-dims:], self.stride, self.padding, self.kernel_size, strict=True
+            )
+        ]
+        if output_size is not None:
+            wanted = list(output_size)[-dims:]
+            near = zip(wanted, sizes, self.stride, strict=True)
+            if len(wanted) != dims or any(abs(a - b) >= stride for a, b, stride in near):
+                raise ValueError(
+                    f"{name}: output_size must be near {sizes}, less than a stride away, not "
+                    f"{list(output_size)}"
+                )
+            sizes = wanted
+        places, room = indices.flatten(-dims), math.prod(sizes)
+        flat = ops.aten.zeros([*places.shape[:-1], room], dtype=x.dtype)
+        try:
+            put = ops.aten.scatter(flat, -1, places, x.flatten(-dims))
+        except IndexError as error:
+            raise IndexError(
+                f"{name}: indices must be from 0 to {room - 1}, since the result has the sizes "
+                f"{sizes}; {error}"
+            ) from error
+        return put.reshape([*x.shape[:-dims], *sizes])
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The reverse of MaxPool1d, from what it gives with return_indices; see MaxUnpool2d."""
+
+    _dims = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The reverse of MaxPool2d, from what it gives with return_indices: zeros but for the largest.
+
+    A call may give the sizes that the pool's x had, since several come to the same.
+    """
+
+    _dims = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The reverse of MaxPool3d, from what it gives with return_indices; see MaxUnpool2d."""
 
     _dims = 3

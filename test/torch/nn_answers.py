@@ -1,0 +1,36 @@
+"""PyTorch's answers for the lines of test/python/gradients/nn_cases.txt, which are written there.
+
+    python test/torch/nn_answers.py
+
+Needs PyTorch. A line says a layer and what it is called with; its answers are one sum each of the
+outputs, the gradients of inputs, those of parameters, and the buffers, while the layer trains, and
+one of the outputs in eval().
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test/python/gradients"))
+
+from nn_cases import TABLE, Case, Torch, digest  # noqa: E402
+
+
+def main():
+    warnings.simplefilter("ignore")
+    lines = []
+    for line in TABLE.read_text().splitlines():
+        if not line or line[0] == "#":
+            lines.append(line)
+            continue
+        case = Case(line)
+        runs, _ = case.run(Torch())
+        answers = ", ".join(f"{answer:.8g}" for answer in digest(runs))
+        own = "~" if case.only_eval else ""
+        lines.append(f"{own}{case.layer} | {case.given} | {answers}")
+    TABLE.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
