@@ -1,7 +1,7 @@
 """test_nn_beside_pytorch.py: layers compute what PyTorch's of the same name and weights compute.
 
 Each line of nn_cases.txt is a layer, what it is called with, and PyTorch's answers as sums. Where
-PyTorch is installed, all elements of outputs, gradients and buffers are compared, and the names in a
+PyTorch is installed, all elements of outputs, gradients and buffers are compared, and names in a
 state and repr(), too. Suspect the file of the layer in opyard/_nn. New lines get their answers by
 test/torch/nn_answers.py.
 """

@@ -19,6 +19,7 @@ from .. import _graphs, _models
 from .._C import Tensor
 from .._core import ops as _ops
 from .._core.near_names import hint
+from .modes import by_mode
 
 
 def _flatten(tree: Any, value: object, path: str, flat: list[object]) -> None:
@@ -156,8 +157,45 @@ class Model:
         After requires_grad_() on them, a loss that is computed from the model's outputs gives them
         gradients by backward().
         """
-        found = {id(tensor): tensor for _, tensor, is_parameter in self._state if is_parameter}
+        return [tensor for _, tensor in self.named_parameters()]
+
+    def named_parameters(self) -> list[tuple[str, Tensor]]:
+        """What can be trained, with its name; each once, under the first of its names."""
+        found: dict[int, tuple[str, Tensor]] = {}
+        for name, tensor, is_parameter in self._state:
+            if is_parameter:
+                found.setdefault(id(tensor), (name, tensor))
         return list(found.values())
+
+    @property
+    def training(self) -> bool | None:
+        """Whether it was exported while it trained; None if no operator computes otherwise then.
+
+        True also for one of which a part trains, as with frozen batch norms.
+        """
+        found = by_mode(self.graph)
+        return True if found[True] else False if found[False] else None
+
+    def train(self, mode: bool = True) -> "Model":
+        """Returns the model, if that is the mode it was exported in, or if it has none.
+
+        A graph says of dropout and batch norm what they compute, and stays as it is: RuntimeError
+        for the other mode names those operators.
+        """
+        if not isinstance(mode, bool):
+            raise TypeError(f"train: mode must be True or False, not {mode!r}")
+        others = by_mode(self.graph)[not mode]
+        if others:
+            was, call = ("evaluation", "train") if mode else ("training", "eval")
+            raise RuntimeError(
+                f"{call}: this model was exported in {was} mode, in which its graph calls "
+                f"{', '.join(others)}; export it anew after {call}() of the module"
+            )
+        return self
+
+    def eval(self) -> "Model":
+        """train(False)."""
+        return self.train(False)
 
     def _outlines(self) -> tuple[list[str], dict[str, str]]:
         """How its inputs are nested: those by position, and those by name."""
