@@ -1,4 +1,4 @@
-"""PyTorch's answers for the lines of test/python/gradients/nn_cases.txt, which are written there.
+"""PyTorch's answers for nn_cases.txt and schedule_cases.txt of test/python/gradients, put there.
 
     python test/torch/nn_answers.py
 
@@ -14,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/python/gradients"))
 
-from nn_cases import TABLE, Case, Torch, digest  # noqa: E402
+import torch  # noqa: E402
+from nn_cases import TABLE, Case, Schedule, Torch, digest  # noqa: E402
 
 
 def main():
@@ -30,6 +31,14 @@ def main():
         own = "~" if case.only_eval else ""
         lines.append(f"{own}{case.layer} | {case.given} | {answers}")
     TABLE.write_text("\n".join(lines) + "\n")
+    table, lines = TABLE.with_name("schedule_cases.txt"), []
+    for line in table.read_text().splitlines():
+        if line and line[0] != "#":
+            schedule = Schedule(line)
+            answer = schedule.digest(schedule.torch_rates(torch))
+            line = f"{schedule.text} | {schedule.said} | {answer:.12g}"
+        lines.append(line)
+    table.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

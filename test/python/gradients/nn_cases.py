@@ -139,7 +139,7 @@ class Opyard:
 
         self.opyard = opyard
         nn = opyard.nn
-        self.names = {name: getattr(nn, name) for name in nn.__all__}
+        self.names = dict(vars(nn))
 
     def as_double(self, layer):
         return layer.double()
@@ -177,3 +177,52 @@ class Torch(Opyard):
 def cases():
     lines = [line for line in TABLE.read_text().splitlines() if line and line[0] != "#"]
     return [Case(line) for line in lines]
+
+
+class Schedule:
+    """A line `schedule | steps | answer` of schedule_cases.txt: a number of steps, what step() is
+    called with, or measures as a text."""
+
+    def __init__(self, line):
+        self.text, self.said, *answer = (part.strip() for part in line.split(" | "))
+        given = eval(self.said)
+        if isinstance(given, int):
+            self.steps = [()] * given
+        else:
+            numbers = map(float, given.split()) if isinstance(given, str) else given
+            self.steps = [(number,) for number in numbers]
+        self.answer = float(answer[0]) if answer else None
+
+    def __repr__(self):
+        return self.text
+
+    @classmethod
+    def all(cls):
+        lines = (HERE / "schedule_cases.txt").read_text().splitlines()
+        return [cls(line) for line in lines if line and line[0] != "#"]
+
+    def made(self, names, optimizer):
+        return eval(self.text, {**names, "o": optimizer})
+
+    def rates(self, names, optimizer):
+        return self.stepped(self.made(names, optimizer), optimizer, self.steps)
+
+    def stepped(self, scheduler, optimizer, steps):
+        """What the groups have at first and after each step."""
+        found = []
+        for step in [None, *steps]:
+            if step is not None:
+                optimizer.step()
+                scheduler.step(*step)
+            found.append([(each["lr"], each["momentum"]) for each in optimizer.param_groups])
+        return found
+
+    def torch_rates(self, torch):
+        weights = [torch.nn.Parameter(torch.ones(1)) for _ in range(2)]
+        groups = [{"params": [weights[0]], "lr": 0.5}, {"params": [weights[1]], "lr": 0.2}]
+        names = {**vars(torch.optim.lr_scheduler), "SWALR": torch.optim.swa_utils.SWALR}
+        return self.rates(names, torch.optim.SGD(groups, momentum=0.9))
+
+    def digest(self, rates):
+        numbers = np.asarray(rates, float)
+        return float((numbers * weights_of(numbers.shape)).sum())

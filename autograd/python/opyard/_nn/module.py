@@ -331,8 +331,9 @@ class Module:
     ) -> IncompatibleKeys:
         """Copies a state into the parameters and buffers; their dtype and device stay.
 
-        Raises RuntimeError, and changes nothing, for tensors of other shapes and, if `strict`, for
-        names that are missing or unknown; without `strict` these are returned.
+        Arrays of other libraries are taken, too: those of a state_dict() of PyTorch, say. Raises
+        RuntimeError, and changes nothing, for tensors of other shapes and, if `strict`, for names
+        that are missing or unknown; without `strict` these are returned.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
@@ -342,7 +343,11 @@ class Module:
         own = {name: tensor for name, _, tensor in self._state("")}
         missing = [name for name in own if name not in state_dict]
         unexpected = [name for name in state_dict if name not in own]
-        pairs = [(name, own[name], state_dict[name]) for name in own if name in state_dict]
+        pairs = [
+            (name, tensor, _as_tensor(state_dict[name]))
+            for name, tensor in own.items()
+            if name in state_dict
+        ]
         faults = [_misfit(*pair) for pair in pairs]
         faults = [fault for fault in faults if fault]
         if strict and missing:
@@ -468,6 +473,14 @@ def drop_gradients(parameters: "Iterator[Parameter]", set_to_none: bool) -> None
         else:
             with no_grad():
                 parameter.grad.zero_()
+
+
+def _as_tensor(given: Any) -> Any:
+    """An array as the Tensor on its memory; anything else as it is."""
+    if given is None or isinstance(given, _C.Tensor):
+        return given
+    made = _C.tensor_for(given)
+    return given if made is None else made
 
 
 def _misfit(name: str, tensor: _C.Tensor, given: object) -> str:

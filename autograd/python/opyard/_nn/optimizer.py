@@ -8,6 +8,9 @@ from .._autograd.modes import enable_grad, no_grad
 from .keywords import name_arguments_of
 from .module import Module, drop_gradients
 
+# Settings that schedules of learning rates keep in groups.
+_OF_SCHEDULES = {"initial_lr", "swa_lr", "max_lr", "min_lr", "max_momentum", "base_momentum"}
+
 
 class Optimizer:
     """The base of optimizers: parameters in groups with settings, and a state for each parameter.
@@ -46,7 +49,7 @@ class Optimizer:
         name = type(self).__name__
         if not isinstance(param_group, dict) or "params" not in param_group:
             raise TypeError(f"{name}: a group must be a dict with 'params', not {param_group!r}")
-        unknown = set(param_group) - {"params", *self.defaults}
+        unknown = set(param_group) - {"params", *_OF_SCHEDULES, *self.defaults}
         if unknown:
             raise ValueError(
                 f"{name} has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
@@ -155,9 +158,14 @@ class Optimizer:
             raise TypeError(f"{refusal}whose 'state' is a dict of a dict for each parameter")
         return list(groups), states
 
-    def _taken(self, parameter: _C.Tensor, key: str, value: Any) -> Any:
+    def _taken(self, parameter: _C.Tensor, key: str, given: Any) -> Any:
+        value = given
         if not isinstance(value, _C.Tensor):
-            return value
+            value = value if value is None else _C.tensor_for(value)
+        if not isinstance(value, _C.Tensor):
+            return given
+        if key == "step" and value.ndim == 0:  # PyTorch counts steps in a Tensor
+            return int(value.item())
         if value.shape != parameter.shape:
             raise ValueError(
                 f"{type(self).__name__}: {key} of the state has the shape {list(value.shape)}, "

@@ -11,8 +11,8 @@ Tensors. A class of your own derives from Module and defines forward(). Names, d
 names in a state are PyTorch's. See docs/guides/training.md.
 """
 
-from ._core import late as _late
-from ._nn.activations import (
+from .._core import late as _late
+from .._nn.activations import (
     CELU,
     ELU,
     GELU,
@@ -42,16 +42,16 @@ from ._nn.activations import (
     Tanhshrink,
     Threshold,
 )
-from ._nn.attention import MultiheadAttention
-from ._nn.classes import (
+from .._nn.attention import MultiheadAttention
+from .._nn.classes import (
     CrossEntropyLoss,
     MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
     NLLLoss,
 )
-from ._nn.containers import ModuleDict, ModuleList, Sequential
-from ._nn.convolution import (
+from .._nn.containers import ModuleDict, ModuleList, Sequential
+from .._nn.convolution import (
     Conv1d,
     Conv2d,
     Conv3d,
@@ -59,7 +59,7 @@ from ._nn.convolution import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
-from ._nn.distances import (
+from .._nn.distances import (
     CosineEmbeddingLoss,
     CosineSimilarity,
     MarginRankingLoss,
@@ -67,10 +67,17 @@ from ._nn.distances import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from ._nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from ._nn.embedding import Embedding, EmbeddingBag
-from ._nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten
-from ._nn.losses import (
+from .._nn.dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
+from .._nn.embedding import Embedding, EmbeddingBag
+from .._nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten
+from .._nn.losses import (
     BCELoss,
     BCEWithLogitsLoss,
     GaussianNLLLoss,
@@ -83,8 +90,8 @@ from ._nn.losses import (
     SmoothL1Loss,
     SoftMarginLoss,
 )
-from ._nn.module import Module
-from ._nn.normalization import (
+from .._nn.module import Module
+from .._nn.normalization import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
@@ -96,7 +103,7 @@ from ._nn.normalization import (
     LocalResponseNorm,
     RMSNorm,
 )
-from ._nn.paddings import (
+from .._nn.paddings import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,
@@ -113,9 +120,9 @@ from ._nn.paddings import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from ._nn.parameter import Parameter
-from ._nn.parameter_containers import ParameterDict, ParameterList
-from ._nn.pixels import (
+from .._nn.parameter import Parameter
+from .._nn.parameter_containers import ParameterDict, ParameterList
+from .._nn.pixels import (
     ChannelShuffle,
     Fold,
     PixelShuffle,
@@ -125,7 +132,7 @@ from ._nn.pixels import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from ._nn.pooling import (
+from .._nn.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
@@ -145,14 +152,15 @@ from ._nn.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from ._nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from ._nn.transformer import (
+from .._nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .._nn.transformer import (
     Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from . import utils
 
 __all__ = [
     "CELU",
@@ -294,6 +302,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "utils",
 ]
 
 
