@@ -3,7 +3,11 @@
 Suspect the guide. Its Python block is run by test_guides.py.
 """
 
+import inspect
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from built import ROOT
@@ -103,3 +107,38 @@ def test_every_name_of_pytorch_in_the_table_is_there():
         for code in codes(pytorch):
             if is_expression(code) and "cuda()" not in code and "accessor" not in code:
                 eval(code, {"x": x.clone(), "y": x, "torch": torch})
+
+
+def lists():
+    """The modules of the last section, with what it says is the same and what is not here."""
+    text = GUIDE.read_text("utf-8").partition("## Every name of")[2]
+    found = re.findall(r"^\*\*`(.*?)`\*\*, (\d+) of (\d+)\n\n(.*?)(?=^\*\*|\Z)", text, re.M | re.S)
+    assert len(found) == 6
+    return [(name, int(here), int(of), body) for name, here, of, body in found]
+
+
+@pytest.mark.parametrize(("name", "here", "of", "body"), lists(), ids=[row[0] for row in lists()])
+def test_the_lists_of_names_are_those_of_the_modules(name, here, of, body):
+    module = find(opyard, "opyard" + name.removeprefix("torch"))
+    parts = dict(re.findall(r"^- (same|differs in|not here): (.*)$", body, re.M))
+    same, absent = codes(parts["same"]), codes(parts["not here"])
+    differs = [each for each in codes(parts.get("differs in", "")) if hasattr(module, each)]
+    assert all(hasattr(module, each) for each in same)
+    assert not any(hasattr(module, each) for each in absent)
+    assert len({*same, *differs}) == here and here + len(absent) == of
+    if name != "torch.autograd":
+        public = {each for each in module.__all__ if not inspect.ismodule(getattr(module, each))}
+        assert public <= {*same, *differs}
+
+
+def test_the_lists_of_names_are_those_of_pytorch():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    version = torch.__version__.partition("+")[0]
+    if f"with PyTorch {version}." not in GUIDE.read_text("utf-8"):
+        pytest.skip("the lists are those of another version of PyTorch")
+    program = ROOT / "test" / "torch" / "names_page.py"
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, program, "--check"], env={**os.environ, "PYTHONPATH": path}, check=False
+    )
+    assert done.returncode == 0, "run test/torch/names_page.py"

@@ -1,0 +1,103 @@
+"""The last section of docs/guides/from_pytorch.md: names of torch.nn, torch.optim, torch.autograd.
+
+    python test/torch/names_page.py [--check]
+
+Needs PyTorch, whose names it reads. A name that is here, too, is the same, unless DIFFERS says in
+what it differs. With --check nothing is written; the exit code is 1 if the page is out of date.
+"""
+
+import inspect
+import sys
+from pathlib import Path
+
+import torch
+
+import opyard
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "from_pytorch.md"
+HEADING = "## Every name of `torch.nn`, `torch.optim` and `torch.autograd`\n"
+
+DIFFERS = {
+    "torch.nn": {
+        "losses": "`size_average` and `reduce` are not taken; x and target have one shape",
+        "layers with weights": "no `device` and `dtype`: call `to()`; other random numbers",
+        "CrossEntropyLoss": "weight alone by position",
+        "Embedding": "no `sparse`",
+        "EmbeddingBag": "no `sparse`",
+        "LSTM": "no packed sequences; so are RNN and GRU",
+        "MultiheadAttention": "`repr()` has its sizes",
+        "Softmax": "`dim` is -1 unless given; so are LogSoftmax and Softmin",
+        "TransformerEncoder": "no nested tensors: what is padded is computed, too",
+        "Upsample": "no bicubic, no `recompute_scale_factor`",
+        "Module": "see [training](training.md)",
+    },
+    "torch.nn.utils": {},
+    "torch.optim": {"optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`"},
+    "torch.optim.lr_scheduler": {"schedules": "`step()` has no epoch but with warm restarts"},
+    "torch.optim.swa_utils": {"AveragedModel": "no `device`"},
+    "torch.autograd": {},
+}
+
+
+def names_of(module):
+    """The public classes and functions of a module that are defined below it."""
+    root = "torch.autograd" if "autograd" in module.__name__ else "torch"
+    own = getattr(module, "__all__", None) or dir(module)
+    found = []
+    for name in own:
+        thing = getattr(module, name, None)
+        is_one = inspect.isclass(thing) or inspect.isroutine(thing)
+        where = str(getattr(thing, "__module__", ""))
+        if is_one and not name.startswith("_") and where.startswith(root):
+            found.append(name)
+    return sorted(set(found))
+
+
+def ours(name):
+    found = opyard
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
+
+
+def listed(names):
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def section():
+    lines = [
+        HEADING,
+        f"Made by `test/torch/names_page.py` with PyTorch {torch.__version__.partition('+')[0]}. "
+        "The functions of `torch.nn.functional` are operators: `opyard.ops.aten.relu`.\n",
+    ]
+    for name, differs in DIFFERS.items():
+        module = torch
+        for part in name.split(".")[1:]:
+            module = getattr(module, part)
+        found, here = names_of(module), ours(name)
+        same = [each for each in found if hasattr(here, each)]
+        absent = [each for each in found if not hasattr(here, each)]
+        unknown = [each for each in differs if each[0].isupper() and each not in same]
+        assert not unknown, unknown
+        lines.append(f"**`{name}`**, {len(same)} of {len(found)}\n")
+        lines.append(f"- same: {listed(each for each in same if each not in differs)}")
+        if differs:
+            said = (f"`{each}`" if each in same else each for each in differs)
+            text = "; ".join(
+                f"{each}: {differs[key]}" for each, key in zip(said, differs, strict=True)
+            )
+            lines.append(f"- differs in: {text}")
+        lines.append(f"- not here: {listed(absent)}\n")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    text = PAGE.read_text("utf-8")
+    wanted = text.partition(HEADING)[0].rstrip() + "\n\n" + section()
+    if "--check" in sys.argv[1:]:
+        sys.exit(text != wanted)
+    PAGE.write_text(wanted, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
