@@ -1,4 +1,4 @@
-"""test_nn_refusals.py: refusals of layers say what came and what is accepted, where PyTorch refuses.
+"""test_nn_refusals.py: what layers refuse, in which words, and that PyTorch refuses it, too.
 
 nn_refusals.txt has the layers, the calls and the messages. Containers are here, too. Suspect the
 file of the layer in opyard/_nn.

@@ -24,7 +24,7 @@ class _Elementwise(Module):
             setattr(self, name, number(type(self).__name__, name, value))
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return getattr(ops.aten, self._operator)(x, *map(self.__getattribute__, self._settings))
+        return getattr(ops.aten, self._operator)(x, *[getattr(self, n) for n in self._settings])
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={getattr(self, name)}" for name in self._settings)
@@ -42,7 +42,7 @@ class _MayWrite(_Elementwise):
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         name = self._operator + "_" if self.inplace else self._operator
-        return getattr(ops.aten, name)(x, *map(self.__getattribute__, self._settings))
+        return getattr(ops.aten, name)(x, *[getattr(self, each) for each in self._settings])
 
     def extra_repr(self) -> str:
         own = super().extra_repr()
@@ -55,6 +55,9 @@ class ReLU(_MayWrite):
     """max(x, 0)."""
 
     _operator = "relu"
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return ops.aten.relu_(x) if self.inplace else ops.aten.relu(x)
 
 
 class ReLU6(_MayWrite):
@@ -73,6 +76,9 @@ class SiLU(_MayWrite):
     """x * sigmoid(x)."""
 
     _operator = "silu"
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return ops.aten.silu_(x) if self.inplace else ops.aten.silu(x)
 
 
 class Mish(_MayWrite):
@@ -102,7 +108,8 @@ class Hardswish(_MayWrite):
 class Sigmoid(_Elementwise):
     """1 / (1 + exp(-x))."""
 
-    _operator = "sigmoid"
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return ops.aten.sigmoid(x)
 
 
 class LogSigmoid(_Elementwise):
@@ -114,7 +121,8 @@ class LogSigmoid(_Elementwise):
 class Tanh(_Elementwise):
     """tanh(x)."""
 
-    _operator = "tanh"
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return ops.aten.tanh(x)
 
 
 class Tanhshrink(Module):

@@ -135,28 +135,31 @@ class _OfChannels(Module):
 
     def _normalized(self, x: _C.Tensor, dims: list[int]) -> _C.Tensor:
         """x less its mean over these dimensions, divided by its deviation."""
-        shape = [1, -1, *[1] * (x.ndim - 2)]
+        ones = [1] * (x.ndim - 2)
+        shape = [1, -1, *ones]
         if self.training or self.running_mean is None:
-            mean = x.mean(dims, True)
-            centered = x - mean
-            variance = centered.square().mean(dims, True)
+            mean = x.mean(dims)  # [channels], or [n, channels] of each one by itself
+            wide = shape if mean.ndim == 1 else [*mean.shape, *ones]
+            centered = x - mean.reshape(wide)
+            variance = centered.square().mean(dims)
             if self.training and self.running_mean is not None:
                 self._track(mean, variance, x.numel() // max(mean.numel(), 1))
         else:
-            variance = self.running_var.reshape(shape)
+            wide, variance = shape, self.running_var
             centered = x - self.running_mean.reshape(shape)
         scale = ops.aten.rsqrt(variance + self.eps)
-        scale = scale if self.weight is None else scale * self.weight.reshape(shape)
-        x = centered * scale
+        scale = scale if self.weight is None else scale * self.weight
+        x = centered * scale.reshape(wide)
         return x if self.bias is None else x + self.bias.reshape(shape)
 
     def _track(self, mean: _C.Tensor, variance: _C.Tensor, count: int) -> None:
         with no_grad():
             share = self._share()
-            unbiased = variance.detach() * (count / (count - 1))
-            for running, new in ((self.running_mean, mean.detach()), (self.running_var, unbiased)):
-                new = new.mean([0]) if new.shape[0] > 1 else new  # of each one: their mean
-                running.mul_(1 - share).add_(new.reshape(-1), alpha=share)
+            mean, variance = mean.detach(), variance.detach() * (count / (count - 1))
+            if mean.ndim > 1:  # of each one by itself: their mean is kept
+                mean, variance = mean.mean([0]), variance.mean([0])
+            self.running_mean.mul_(1 - share).add_(mean, alpha=share)
+            self.running_var.mul_(1 - share).add_(variance, alpha=share)
 
     def _share(self) -> float:
         """What the running statistics take of the new ones."""
