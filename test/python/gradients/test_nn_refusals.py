@@ -143,3 +143,15 @@ def test_rrelu_draws_slopes_while_it_trains():
     assert -0.4 <= found.min() < -0.39 and -0.21 < found.max() <= -0.2
     written = opyard.full([3], -1.0)
     assert nn.RReLU(inplace=True)(written) is written and (written > -1).all().item()
+
+
+@pytest.mark.parametrize("kind", [nn.CrossEntropyLoss, nn.NLLLoss])
+def test_a_loss_that_was_traced_knows_targets_that_are_ignored(kind):
+    loss, x = kind(), opyard.randn(3, 4)
+    first, second = opyard.tensor([0, 1, 2]), opyard.tensor([0, -100, 3])
+    traced = opyard.jit.trace(loss, (x, first))
+    compiled = opyard.jit.compile(loss)
+    compiled(x, first)
+    for run in (traced, compiled):
+        for target in (second, first):
+            assert run(x, target).item() == pytest.approx(loss(x, target).item(), rel=1e-6)
