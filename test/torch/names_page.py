@@ -31,6 +31,7 @@ DIFFERS = {
         "Upsample": "no bicubic, no `recompute_scale_factor`",
         "Module": "see [training](training.md)",
     },
+    "torch.nn.init": {"all": "other random numbers"},
     "torch.nn.utils": {},
     "torch.optim": {"optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`"},
     "torch.optim.lr_scheduler": {"schedules": "`step()` has no epoch but with warm restarts"},

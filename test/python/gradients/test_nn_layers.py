@@ -172,3 +172,84 @@ def test_attention_passes_over_what_is_masked():
         layer(given[0], opyard.ones(3, 5), given[0])
     with pytest.raises(ValueError, match="a multiple of num_heads, not 4 of 3"):
         nn.MultiheadAttention(4, 3)
+
+
+RANDOM = {
+    "uniform_": (lambda w: nn.init.uniform_(w, -1, 3), 1, 4 / 12**0.5),
+    "normal_": (lambda w: nn.init.normal_(w, 2, 0.5), 2, 0.5),
+    "trunc_normal_": (lambda w: nn.init.trunc_normal_(w, 0, 1, -1, 1), 0, 0.5396),
+    "xavier_uniform_": (lambda w: nn.init.xavier_uniform_(w, 2), 0, 2 * (2 / 3600) ** 0.5),
+    "xavier_normal_": (nn.init.xavier_normal_, 0, (2 / 3600) ** 0.5),
+    "kaiming_uniform_": (nn.init.kaiming_uniform_, 0, (2 / 2400) ** 0.5),
+    "kaiming_normal_": (
+        lambda w: nn.init.kaiming_normal_(w, mode="fan_out", nonlinearity="tanh"),
+        0,
+        5 / 3 * (1 / 1200) ** 0.5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_weights_are_filled_with_random_numbers(name):
+    fill, mean, deviation = RANDOM[name]
+    weight = nn.Parameter(opyard.zeros(300, 600, 2, 2))
+    assert fill(weight) is weight and weight.requires_grad and weight.grad_fn is None
+    numbers = weight.detach().numpy().astype(np.float64)
+    assert abs(numbers.mean() - mean) < 0.01 * deviation
+    assert abs(numbers.std() / deviation - 1) < 0.01
+    if name == "trunc_normal_":
+        assert numbers.min() >= -1 and numbers.max() <= 1
+    generator = opyard.Generator().manual_seed(3)
+    drawn = nn.init.normal_(opyard.zeros(4), generator=generator).tolist()
+    again = nn.init.normal_(opyard.zeros(4), generator=generator.manual_seed(3))
+    assert drawn == again.tolist()
+
+
+def test_weights_are_filled_with_what_is_known():
+    assert nn.init.constant_(opyard.zeros(2), 3).tolist() == [3.0, 3.0]
+    assert nn.init.ones_(opyard.zeros(2)).tolist() == [1.0, 1.0]
+    assert nn.init.zeros_(opyard.ones(2)).tolist() == [0.0, 0.0]
+    assert nn.init.eye_(opyard.ones(2, 3)).tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    layer, x = nn.Conv2d(4, 4, 3, padding=1, groups=2, bias=False), opyard.randn(1, 4, 5, 5)
+    nn.init.dirac_(layer.weight, groups=2)
+    near(layer(x), x.numpy())
+    for shape in ((3, 8), (8, 3), (4, 2, 3)):
+        weight = nn.init.orthogonal_(opyard.zeros(*shape).double(), gain=2).numpy()
+        flat = weight.reshape(shape[0], -1)
+        flat = flat if flat.shape[0] <= flat.shape[1] else flat.T
+        np.testing.assert_allclose(flat @ flat.T, 4 * np.eye(len(flat)), atol=1e-12)
+    sparse = nn.init.sparse_(opyard.zeros(10, 4), 0.35).numpy()
+    assert ((sparse == 0).sum(0) == 4).all()
+
+
+def test_what_cannot_be_filled_is_refused():
+    with pytest.raises(
+        ValueError, match="^xavier_normal_: tensor must have at least 2 dimensions,"
+    ):
+        nn.init.xavier_normal_(opyard.zeros(3))
+    with pytest.raises(
+        TypeError, match="^uniform_: tensor must be a Tensor, not an object of list"
+    ):
+        nn.init.uniform_([1.0])
+    with pytest.raises(
+        ValueError, match="^calculate_gain: nonlinearity is one of linear, sigmoid, "
+    ):
+        nn.init.kaiming_normal_(opyard.zeros(2, 2), nonlinearity="swish")
+    with pytest.raises(ValueError, match="^kaiming_uniform_: mode is fan_in or fan_out, not 'in'"):
+        nn.init.kaiming_uniform_(opyard.zeros(2, 2), mode="in")
+    with pytest.raises(
+        ValueError, match="^trunc_normal_: hardly a number with mean 0.0 and std 1.0"
+    ):
+        nn.init.trunc_normal_(opyard.zeros(2), a=5.0, b=6.0)
+    with pytest.raises(
+        ValueError, match="^dirac_: tensor must have from 3 to 5 dimensions, and its"
+    ):
+        nn.init.dirac_(opyard.zeros(2, 2))
+
+
+@pytest.mark.parametrize("slope", [None, 0.3])
+@pytest.mark.parametrize("name", ["linear", "conv2d", "tanh", "relu", "selu", "leaky_relu"])
+def test_gains_are_those_of_pytorch(name, slope):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    wanted = torch.nn.init.calculate_gain(name, slope)
+    assert nn.init.calculate_gain(name, slope) == pytest.approx(wanted)

@@ -124,7 +124,11 @@ PUBLIC = {
         Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
         TransformerEncoder TransformerEncoderLayer TripletMarginLoss
         TripletMarginWithDistanceLoss Unflatten Unfold Upsample UpsamplingBilinear2d
-        UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d utils
+        UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d init utils
+    """,
+    "opyard.nn.init": """
+        calculate_gain constant_ dirac_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_
+        orthogonal_ sparse_ trunc_normal_ uniform_ xavier_normal_ xavier_uniform_ zeros_
     """,
     "opyard.nn.utils": """
         clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm

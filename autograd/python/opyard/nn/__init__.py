@@ -160,7 +160,7 @@ from .._nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from . import utils
+from . import init, utils
 
 __all__ = [
     "CELU",
@@ -302,6 +302,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "init",
     "utils",
 ]
 
