@@ -20,7 +20,7 @@ HEADING = "## Every name of `torch.nn`, `torch.optim` and `torch.autograd`\n"
 DIFFERS = {
     "torch.nn": {
         "losses": "`size_average` and `reduce` are not taken; x and target have one shape",
-        "layers with weights": "no `device` and `dtype`: call `to()`; other random numbers",
+        "layers with weights": "`device` and `dtype` by name; other random numbers",
         "CrossEntropyLoss": "weight alone by position",
         "Embedding": "no `sparse`",
         "EmbeddingBag": "no `sparse`",

@@ -155,3 +155,42 @@ def test_a_loss_that_was_traced_knows_targets_that_are_ignored(kind):
     for run in (traced, compiled):
         for target in (second, first):
             assert run(x, target).item() == pytest.approx(loss(x, target).item(), rel=1e-6)
+
+
+WITH_WEIGHTS = {
+    "Linear": (2, 3),
+    "Bilinear": (2, 3, 4),
+    "Conv2d": (2, 3, 1),
+    "ConvTranspose1d": (2, 3, 1),
+    "BatchNorm1d": (3,),
+    "GroupNorm": (1, 2),
+    "LayerNorm": (2,),
+    "RMSNorm": (2,),
+    "PReLU": (),
+    "Embedding": (2, 3),
+    "EmbeddingBag": (2, 3),
+    "LSTM": (2, 3),
+    "GRUCell": (2, 3),
+    "MultiheadAttention": (4, 2),
+    "TransformerEncoderLayer": (4, 2),
+    "Transformer": (4, 2, 1, 1, 4),
+}
+
+
+@pytest.mark.parametrize("name", WITH_WEIGHTS)
+def test_a_layer_with_weights_is_made_with_a_dtype_and_a_device(name):
+    kind, args = getattr(nn, name), WITH_WEIGHTS[name]
+    made = kind(*args, device="cpu", dtype=opyard.float64)
+    assert {each.dtype for each in made.parameters()} == {opyard.float64}
+    plain = kind(*args, device=None, dtype=None)
+    assert {each.dtype for each in plain.parameters()} == {opyard.float32}
+    with pytest.raises(TypeError, match=f"^{name} has no argument 'dtyp'; 'dtype' may be meant"):
+        kind(*args, dtyp=opyard.float64)
+    with pytest.raises(TypeError, match="floating point or complex numbers, not opyard.int64"):
+        kind(*args, dtype=opyard.int64)
+
+
+def test_a_layer_without_weights_has_no_dtype():
+    for make in (nn.ReLU, nn.Dropout, nn.MSELoss, lambda **place: nn.MaxPool2d(2, **place)):
+        with pytest.raises(TypeError, match="has no argument 'dtype'"):
+            make(dtype=opyard.float64)

@@ -92,7 +92,8 @@ MAKING = [
     (
         lambda: nn.Linear(3),
         TypeError,
-        "Linear is missing out_features. Its arguments are: in_features, out_features, bias",
+        "Linear is missing out_features. Its arguments are: in_features, out_features, bias, "
+        "device, dtype",
     ),
     (
         lambda: nn.AdaptiveAvgPool2d(),

@@ -266,6 +266,8 @@ class PReLU(Module):
     """x above 0, else weight * x; weight [num_parameters] has one slope, or one for each channel
     of x [n, channels, ...], and is trained."""
 
+    _has_weights = True
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
         super().__init__()
         positive("PReLU", num_parameters=num_parameters)

@@ -31,6 +31,8 @@ class MultiheadAttention(Module):
     key and a value that are trained, add_zero_attn those of zeros.
     """
 
+    _has_weights = True
+
     def __init__(
         self,
         embed_dim: int,

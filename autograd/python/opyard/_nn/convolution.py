@@ -17,6 +17,8 @@ from .sizes import Sizes, channels_wanted, positive, several
 class _Convolution(Module):
     """What convolutions and transposed ones have in common: sizes, groups, weight and bias."""
 
+    _has_weights = True
+
     _dims = 0
 
     def _set_sizes(self, channels: tuple[int, int], groups: int, **sizes: Sizes) -> None:

@@ -12,6 +12,8 @@ from .sizes import number, positive, truth
 class _Table(Module):
     """weight [num_embeddings, embedding_dim], which begins normal, around 0."""
 
+    _has_weights = True
+
     def _set(
         self,
         num_embeddings: int,

@@ -22,6 +22,16 @@ _CALLED_HERE = {
 }
 _VARARGS, _VARKEYWORDS = 0x04, 0x08  # of code objects, as in inspect
 
+_PLACE = ("device", "dtype")  # what layers with weights take by name besides
+
+
+def _taken_place(layer: Any, kwargs: dict[str, Any]) -> "dict[str, Any] | None":
+    """device and dtype of a layer with weights, taken out of its arguments: what is not None."""
+    if not getattr(layer, "_has_weights", False):
+        return None
+    taken = {name: kwargs.pop(name) for name in _PLACE if name in kwargs}
+    return {name: value for name, value in taken.items() if value is not None}
+
 
 def naming_arguments(init: Callable[..., None]) -> Callable[..., None]:
     """An `__init__` that names the class and its arguments if a call does not fit: an unknown
@@ -37,10 +47,14 @@ def naming_arguments(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> None:
+        place = _taken_place(self, kwargs) if kwargs else None
         is_unknown = kwargs and not accepted.issuperset(kwargs)
         if is_unknown or len(args) > most or not needed.issubset((*known[: len(args)], *kwargs)):
-            raise TypeError(_refusal(type(self).__name__, known, most, needed, args, kwargs))
+            names = known + _PLACE if getattr(self, "_has_weights", False) else known
+            raise TypeError(_refusal(type(self).__name__, names, most, needed, args, kwargs))
         init(self, *args, **kwargs)
+        if place:
+            self.to(**place)
 
     return checked
 

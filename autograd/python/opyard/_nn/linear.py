@@ -16,6 +16,8 @@ class Linear(Module):
     weight [out_features, in_features] and bias [out_features] begin uniform in ±1/√in_features.
     """
 
+    _has_weights = True
+
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__()
         positive("Linear", out_features=out_features)
@@ -46,6 +48,8 @@ class Bilinear(Module):
 
     weight and bias [out_features] begin uniform in ±1/√in1_features.
     """
+
+    _has_weights = True
 
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True

@@ -45,6 +45,7 @@ class Module:
     _buffers: dict[str, "_C.Tensor | None"]
     _modules: dict[str, "Module | None"]
     _forward_takes: Takes = ()  # what a forward() of this package takes
+    _has_weights = False  # whether it is made with device= and dtype=, by name
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

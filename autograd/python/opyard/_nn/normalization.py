@@ -21,6 +21,8 @@ def _ones_and_zeros(module: Module, shape: "Sequence[int]", weight: bool, bias: 
 class _OfLast(Module):
     """Normalizes over the last dimensions, which have the sizes `normalized_shape`."""
 
+    _has_weights = True
+
     def _set_shape(self, normalized_shape: "int | Sequence[int]") -> None:
         name, given = type(self).__name__, normalized_shape
         sizes = list(given) if isinstance(given, Sequence) else [given]
@@ -105,6 +107,8 @@ class RMSNorm(_OfLast):
 
 class _OfChannels(Module):
     """Normalizes channels, and keeps running means and variances of them."""
+
+    _has_weights = True
 
     _dims = 0  # that channels have
     _affine = True
@@ -282,6 +286,8 @@ class InstanceNorm3d(_InstanceNorm):
 class GroupNorm(Module):
     """Normalizes num_groups groups of the channels of x [n, num_channels, ...], then multiplies
     channels by weight and adds bias, unless affine is False."""
+
+    _has_weights = True
 
     def __init__(
         self,

@@ -18,6 +18,8 @@ from .sizes import positive, probability, truth
 class _Recurrent(Module):
     """A stack of layers, each over all steps, in one direction or both."""
 
+    _has_weights = True
+
     _mode = ""
     _gates = 1
 
@@ -231,6 +233,8 @@ def _known(layer: str, nonlinearity: str) -> str:
 
 class _Cell(Module):
     """One step of one layer, for x [n, input_size], or one without n."""
+
+    _has_weights = True
 
     _gates = 1
 

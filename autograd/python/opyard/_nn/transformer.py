@@ -23,6 +23,8 @@ Activation = str | Callable[[_C.Tensor], _C.Tensor]
 class _Layer(Module):
     """What layers of encoders and decoders have: attention to themselves, and two linear layers."""
 
+    _has_weights = True
+
     _norms = 2
 
     def __init__(
@@ -204,6 +206,8 @@ class Transformer(Module):
     src is [source, n, d_model] and tgt [length, n, d_model], or with n first if batch_first, or
     without n. custom_encoder and custom_decoder are taken instead of those made here.
     """
+
+    _has_weights = True
 
     def __init__(
         self,
