@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test/python/gradients"))
+sys.path.insert(0, str(ROOT / "test/python"))
 
 import torch  # noqa: E402
 from nn_cases import TABLE, Case, Schedule, Torch, digest  # noqa: E402

@@ -402,8 +402,41 @@ def layer_of(name):
     return (nn.Sequential(nn.ReLU()) if name == "Sequential" else getattr(nn, name)()), X
 
 
+# Layers that layer_of() makes; the others are made and called as in nn_cases.txt.
+MADE_HERE = {"AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d"}
+MADE_HERE |= {"AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d"}
+MADE_HERE |= {"BCEWithLogitsLoss", "BatchNorm2d", "Conv2d", "CrossEntropyLoss", "Dropout", "ELU"}
+MADE_HERE |= {"Embedding", "Flatten", "GELU", "Identity", "L1Loss", "LayerNorm", "LeakyReLU"}
+MADE_HERE |= {"Linear", "LogSoftmax", "MSELoss", "MaxPool1d", "MaxPool2d", "MaxPool3d", "Module"}
+MADE_HERE |= {"ModuleList", "MultiheadAttention", "NLLLoss", "Parameter", "ReLU", "Sequential"}
+MADE_HERE |= {"SiLU", "Sigmoid", "Softmax", "Tanh"}
+
+
+def of_cases(name):
+    """The first line of the table with this layer, in both modes, with a copy and a refusal."""
+    from nn_cases import Opyard, cases
+
+    _, layer = next(case for case in cases() if case.name == name).run(Opyard())
+    copy.deepcopy(layer), repr(layer), layer.load_state_dict(layer.state_dict())
+    fails(TypeError, getattr(opyard.nn, name), *[1] * 20)
+
+
+def containers(name):
+    made = (
+        getattr(opyard.nn, name)({"a": opyard.nn.Parameter(opyard.ones(2))})
+        if (name == "ParameterDict")
+        else getattr(opyard.nn, name)([opyard.ones(2)] if name == "ParameterList" else None)
+    )
+    copy.deepcopy(made), repr(made), made.state_dict()
+    fails(TypeError, getattr(opyard.nn, name), 3)
+
+
 def in_layers(name):
     """The layer is made, called with hooks, goes through a state, and backward."""
+    if name in ("ModuleDict", "ParameterDict", "ParameterList"):
+        return containers(name)
+    if name not in MADE_HERE:
+        return of_cases(name)
     made, x = layer_of(name)
     if name == "Parameter":
         copy.deepcopy(made), pickle.loads(pickle.dumps(made))
@@ -442,6 +475,47 @@ def optimized(name):
     made = getattr(opyard.optim, name)(layer.parameters(), lr=0.1)
     made.step(), made.load_state_dict(made.state_dict()), made.zero_grad()
     fails(ValueError, getattr(opyard.optim, name), layer.parameters(), lr=-1)
+
+
+def scheduled(name):
+    """The first of these schedules in the table, stepped, and one that is refused."""
+    from nn_cases import Schedule
+
+    names = {**vars(opyard.optim.lr_scheduler), "SWALR": opyard.optim.swa_utils.SWALR}
+    schedule = next(each for each in Schedule.all() if each.text.startswith(f"{name}("))
+    weights = [opyard.nn.Parameter(opyard.ones(1)) for _ in range(2)]
+    groups = [{"params": weights[:1]}, {"params": weights[1:], "lr": 0.2}]
+    schedule.rates(names, opyard.optim.SGD(groups, lr=0.5, momentum=0.9))
+    fails((TypeError, ValueError, AttributeError), names[name], 3)
+
+
+def averaged():
+    swa, layer = opyard.optim.swa_utils, opyard.nn.Linear(2, 2)
+    for function in (
+        {},
+        {"avg_fn": swa.get_ema_avg_fn()},
+        {"multi_avg_fn": swa.get_ema_multi_avg_fn()},
+    ):
+        average = swa.AveragedModel(layer, **function)
+        average.update_parameters(layer), average.update_parameters(layer)
+    swa.update_bn([opyard.ones(2, 3)], opyard.nn.BatchNorm1d(3))
+    fails(TypeError, swa.AveragedModel, 3)
+
+
+def clipped():
+    utils, layer = opyard.nn.utils, opyard.nn.Linear(3, 1)
+    layer(X).sum().backward()
+    utils.clip_grad_norm_(layer.parameters(), 1.0), utils.clip_grad_value_(layer.parameters(), 0.1)
+    utils.vector_to_parameters(utils.parameters_to_vector(layer.parameters()), layer.parameters())
+    fails(TypeError, utils.clip_grad_norm_, 3, 1.0)
+
+
+def filled():
+    init, weight = opyard.nn.init, opyard.zeros(3, 4, requires_grad=True)
+    for fill in (init.uniform_, init.trunc_normal_, init.xavier_normal_, init.kaiming_uniform_):
+        fill(weight)
+    init.orthogonal_(weight), init.eye_(weight), init.sparse_(weight, 0.5)
+    fails(ValueError, init.dirac_, weight)
 
 
 def custom_by_device():

@@ -8,6 +8,7 @@ exports has a scenario. Suspect the function that the scenario calls.
 import asyncio
 import copy
 import gc
+import inspect
 import os
 import pickle
 import sys
@@ -27,8 +28,10 @@ from leak_steps import (
     as_error,
     attributes,
     autocast,
+    averaged,
     broken_override,
     chained,
+    clipped,
     custom,
     custom_again,
     custom_by_device,
@@ -39,6 +42,7 @@ from leak_steps import (
     failed_future,
     fails,
     faked,
+    filled,
     graphs,
     higher_order,
     in_layers,
@@ -61,6 +65,7 @@ from leak_steps import (
     registered,
     reported,
     saved,
+    scheduled,
     thread,
     with_class_rule,
     with_rule,
@@ -113,6 +118,11 @@ def array_functions():
     (xp.asarray([1, 2]) << 1).to_device("cpu")
     numpy.sum(numpy.maximum(x, 2.0), axis=1), numpy.histogram(x), complex(x[0, 0])
     fails(TypeError, numpy.cbrt, x)
+
+
+def classes_of(module):
+    """Its public names, without its submodules."""
+    return [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
 
 
 SCENARIOS = {
@@ -382,8 +392,17 @@ SCENARIOS = {
     "opyard.set_grad_enabled": differentiated,
     "autograd.backward refused": lambda: fails(ValueError, opyard.autograd.backward, X),
     # modules
-    **{f"nn.{name}": lambda name=name: in_layers(name) for name in opyard.nn.__all__},
-    **{f"optim.{name}": lambda name=name: optimized(name) for name in opyard.optim.__all__},
+    **{f"nn.{name}": lambda name=name: in_layers(name) for name in classes_of(opyard.nn)},
+    **{f"optim.{name}": lambda name=name: optimized(name) for name in classes_of(opyard.optim)},
+    **{
+        f"optim.lr_scheduler.{name}": lambda name=name: scheduled(name)
+        for name in opyard.optim.lr_scheduler.__all__
+        if name != "LRScheduler"
+    },
+    "optim.swa_utils": averaged,
+    "optim.swa_utils.SWALR": lambda: scheduled("SWALR"),
+    "nn.utils": clipped,
+    "nn.init": filled,
     "opyard.save": saved,
     "opyard.load": lambda: fails(OSError, opyard.load, "/no/such.safetensors"),
     "opyard.manual_seed": lambda: opyard.manual_seed(3),
@@ -424,6 +443,7 @@ MODULES = {
 PLAIN = {
     "__version__",
     *MODULES,
+    *("init", "utils", "lr_scheduler", "swa_utils"),
     *(n for n, v in vars(opyard._C).items() if type(v) is opyard.dtype),
 }
 
