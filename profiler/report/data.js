@@ -39,17 +39,11 @@ const kNone = 0xffffffff;
 
 // One thread or task: bars by number, in the order of their starts, and by depth.
 class Track {
-  constructor(head, bytes, begin) {
+  constructor(head, columns) {
     this.name = head.name;
     this.id = head.id;
     this.isDerived = head.derived === 1; // made of what the threads did: of a task, or of futures
     this.marks = head.marks;
-    const columns = head.columns.map((length) => {
-      const column = new Varints(bytes, begin, length);
-      begin += length;
-      return column;
-    });
-    this.after = begin;
     this.decode(head.bars, columns);
   }
 
@@ -139,11 +133,28 @@ class Profile {
     const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
     Object.assign(this, JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))));
     let begin = 8 + length;
-    this.tracks = this.tracks.map((head) => {
-      const track = new Track(head, bytes, begin);
-      begin = track.after;
-      return track;
+    // Tracks are decoded when they are first shown: see fold().
+    const notDecoded = (heads) => heads.map((head, n) => {
+      const columns = head.columns.map((length) => {
+        const column = new Varints(bytes, begin, length);
+        begin += length;
+        return column;
+      });
+      return () => new Track({ ...wholeHeads[n], ...head }, columns);
     });
+    const wholeHeads = this.tracks;
+    const { tracks, rows, rowsLeftOut, merged, longestMerged } = this;
+    this.whole = { tracks: notDecoded(tracks), rows, rowsLeftOut, merged, longestMerged };
+    if (this.folded) this.folded.tracks = notDecoded(this.folded.tracks);
+    this.fold(this.folded !== undefined);
+  }
+
+  // Shows the profile without the calls inside of libraries, or all of them.
+  fold(isFolded) {
+    this.isFolded = isFolded;
+    const shown = isFolded ? this.folded : this.whole;
+    shown.tracks = shown.tracks.map((track) => (track instanceof Track ? track : track()));
+    Object.assign(this, shown);
     let end = this.duration;
     for (const track of this.tracks) {
       if (track.rows.length > 0) end = Math.max(end, track.end[track.rows[0].at(-1)]);
@@ -155,6 +166,10 @@ class Profile {
     const number = track.number[bar];
     if (number > 0) return this.names[number - 1][0];
     return `${(track.merged.get(bar) || 0).toLocaleString("en")} short calls`;
+  }
+  // Whether a function is a library's, or one in C.
+  isForeign([, kind, , , , origin]) {
+    return origin > 0 || ["C", "Callable"].includes(this.kinds[kind][0]);
   }
   kindOf(track, bar) {
     const number = track.number[bar];

@@ -24,6 +24,21 @@ function setTheme(paint, view) {
   view.tell("time");
 }
 
+// The button that hides the calls inside of libraries is there if there are any.
+function listenToFold(view) {
+  const button = document.getElementById("fold");
+  button.hidden = view.profile.folded === undefined;
+  const say = () => button.setAttribute("aria-pressed", String(view.profile.isFolded));
+  button.addEventListener("click", () => view.fold(!view.profile.isFolded));
+  view.listen((change) => {
+    if (change !== "fold") return;
+    say();
+    describe(view.profile);
+    view.tell("search");
+  });
+  say();
+}
+
 function describe(profile) {
   const name = profile.process || "program";
   document.title = `Profile of ${name}`;
@@ -64,7 +79,7 @@ function listenToSearch(view) {
     if (change !== "search") return;
     clearTimeout(timer);
     found.textContent = "";
-    if (view.matches) timer = setTimeout(() => { found.textContent = `${numberText(view.foundCount())} found`; }, 60);
+    if (view.matches) timer = setTimeout(() => { found.textContent = `${numberText(view.foundCount())} calls`; }, 60);
   });
 }
 
@@ -74,7 +89,7 @@ function listenToKeys(view, buttons) {
     "+": () => view.zoom(0.7), "-": () => view.zoom(1 / 0.7),
     f: () => view.zoomToSelected(), 0: () => view.showAll(), Escape: () => view.selectNothing(),
     n: () => view.findNext(), N: () => view.findNext(true), t: buttons.theme, "?": buttons.help,
-    "/": () => document.getElementById("search").focus(),
+    l: () => view.fold(!view.profile.isFolded), "/": () => document.getElementById("search").focus(),
     ArrowLeft: () => (view.bar ? view.step("before") : view.move(-0.1)),
     ArrowRight: () => (view.bar ? view.step("after") : view.move(0.1)),
     ArrowUp: () => view.step("around"), ArrowDown: () => view.step("inside"),
@@ -124,6 +139,7 @@ async function start() {
   document.getElementById("all").addEventListener("click", () => view.showAll());
   document.getElementById("theme").addEventListener("click", buttons.theme);
   help.addEventListener("click", buttons.help);
+  listenToFold(view);
   listenToSearch(view);
   listenToKeys(view, buttons);
   listenToDivider();

@@ -19,11 +19,14 @@ class Paint {
       this[name.replace("-", "_")] = style.getPropertyValue(`--${name}`).trim();
     }
     const light = parseFloat(style.getPropertyValue("--light"));
-    this.colours = this.profile.names.map(([label, kind]) => {
+    this.colours = this.profile.names.map((name) => {
+      const [label, kind] = name;
       let hash = 7;
       for (let i = 0; i < label.length; ++i) hash = (hash * 31 + label.charCodeAt(i)) | 0;
       const hue = (kHues[this.profile.kinds[kind][0]] ?? 80) + ((hash >>> 3) % 17) - 8;
-      return `hsl(${hue} ${52 + ((hash >>> 9) % 14)}% ${light + ((hash >>> 15) % 9) - 4}%)`;
+      // What is not the program's own has little colour.
+      const strength = this.profile.isForeign(name) ? 10 : 52;
+      return `hsl(${hue} ${strength + ((hash >>> 9) % 14)}% ${light + ((hash >>> 15) % 9) - 4}%)`;
     });
   }
   of(number) {

@@ -5,14 +5,8 @@ class Panel {
     this.view = view;
     this.flame = new Flame(view, paint, tip);
     this.content = document.getElementById("content");
-    this.tabs = this.makeTabs();
     this.current = "Functions";
     const bar = document.getElementById("tabs");
-    for (const name of this.tabs.keys()) {
-      const button = element("button", name, { role: "tab", "data-tab": name });
-      button.addEventListener("click", () => this.open(name));
-      bar.append(button);
-    }
     bar.addEventListener("keydown", (event) => {
       const names = [...this.tabs.keys()];
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -22,7 +16,18 @@ class Panel {
       bar.querySelector('[aria-selected="true"]').focus();
     });
     view.listen((change) => this.hear(change));
-    this.open(this.current);
+    this.refresh();
+  }
+
+  // After another profile is to be shown: the folded one, or the whole.
+  refresh() {
+    this.tabs = this.makeTabs();
+    document.getElementById("tabs").replaceChildren(...[...this.tabs.keys()].map((name) => {
+      const button = element("button", name, { role: "tab", "data-tab": name });
+      button.addEventListener("click", () => this.open(name));
+      return button;
+    }));
+    this.open(this.tabs.has(this.current) ? this.current : "Functions");
   }
 
   makeTabs() {
@@ -30,7 +35,9 @@ class Panel {
     const hasMemory = profile.memory.length > 0;
     const eventCost = profile.quality["event cost ns"];
     const rowsOf = (...kinds) => profile.rows.filter((row) => kinds.includes(profile.kinds[row[0]][0]));
-    const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory, eventCost), rows, (row) => this.find(row[1])));
+    // A search leaves the rows that it finds; a click on a row searches for that one, and leaves all.
+    const found = (rows) => (this.view.isWhole ? rows : rows.filter((row) => this.view.isFoundLabel(row[1])));
+    const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory, eventCost), found(rows), (row) => this.find(row[1])));
     const tabs = new Map([["Selected", () => this.showSelected()], ["Functions", table(profile.rows)], ["Flame graph", () => this.flame.show(this.content)]]);
     const operators = rowsOf("Operator", "Kernel");
     if (operators.length > 0) tabs.set("Operators", table(operators));
@@ -57,6 +64,8 @@ class Panel {
   }
 
   hear(change) {
+    if (change === "fold") return this.refresh();
+    if (change === "search" && !this.view.isWhole && !["Selected", "Flame graph"].includes(this.current)) return this.open(this.current);
     if (change === "selected" && (this.view.bar || this.view.range)) {
       if (this.current === "Flame graph" && this.view.range) this.later();
       else this.open("Selected");

@@ -13,10 +13,11 @@ class Timeline {
     this.box = document.getElementById("timeline");
     this.canvas = this.box.querySelector("canvas");
     this.space = document.getElementById("space");
-    this.folded = new Set();
+    this.closed = new Set(); // numbers of tracks
     this.isDue = false;
     view.listen((change) => {
       if (change === "selected") this.scrollToBar();
+      if (change === "fold") return this.place();
       this.redraw();
     });
     this.box.addEventListener("scroll", () => this.redraw());
@@ -33,17 +34,17 @@ class Timeline {
       top += kHeading + kCurve;
       return curve;
     });
-    this.lanes = this.view.profile.tracks.map((track) => {
-      const rows = this.folded.has(track) ? 0 : track.rows.length;
-      const lane = { track, top, rows, bottom: top + kHeading + rows * kRow + 6 };
+    this.lanes = this.view.profile.tracks.map((track, number) => {
+      const rows = this.closed.has(number) ? 0 : track.rows.length;
+      const lane = { track, number, top, rows, bottom: top + kHeading + rows * kRow + 6 };
       top = lane.bottom;
       return lane;
     });
     this.space.style.height = `${top}px`;
     this.redraw();
   }
-  fold(track) {
-    if (!this.folded.delete(track)) this.folded.add(track);
+  toggle(number) {
+    if (!this.closed.delete(number)) this.closed.add(number);
     this.place();
   }
 
@@ -80,10 +81,10 @@ class Timeline {
   }
 
   drawLane(context, lane, height) {
-    const { track, top, rows } = lane;
+    const { track, number, top, rows } = lane;
     const y = top - this.scroll;
     this.drawMarks(context, track, y);
-    this.drawHeading(context, `${this.folded.has(track) ? "▸" : "▾"} ${track.title}`, y);
+    this.drawHeading(context, `${this.closed.has(number) ? "▸" : "▾"} ${track.title}`, y);
     for (let depth = 0; depth < rows; ++depth) {
       const rowTop = y + kHeading + depth * kRow;
       if (rowTop + kRow > kRuler && rowTop < height) this.drawRow(context, track, track.rows[depth], rowTop);
@@ -206,9 +207,9 @@ class Timeline {
     const down = y + this.box.scrollTop;
     const lane = this.lanes.find((lane) => down >= lane.top && down < lane.bottom);
     if (y < kRuler || !lane) return null;
-    if (down < lane.top + kHeading) return { track: lane.track };
+    if (down < lane.top + kHeading) return { track: lane.track, number: lane.number };
     const row = lane.track.rows[Math.floor((down - lane.top - kHeading) / kRow)];
-    if (!row || this.folded.has(lane.track)) return null;
+    if (!row || this.closed.has(lane.number)) return null;
     const pixel = (this.view.end - this.view.begin) / this.width;
     const place = lane.track.firstAfter(row, this.timeAt(x) - pixel);
     const bar = row[place];
@@ -218,7 +219,7 @@ class Timeline {
   scrollToBar() {
     if (!this.view.bar) return;
     const { track, bar } = this.view.bar;
-    if (this.folded.delete(track)) this.place();
+    if (this.closed.delete(this.view.profile.tracks.indexOf(track))) this.place();
     const lane = this.lanes.find((lane) => lane.track === track);
     const top = lane.top + kHeading + track.depth[bar] * kRow;
     const { scrollTop, clientHeight } = this.box;
@@ -255,7 +256,7 @@ class Timeline {
       drag = null;
       if (wasDrag || event.button !== 0) return;
       const found = this.at(...place(event));
-      if (found && found.bar === undefined) this.fold(found.track);
+      if (found && found.bar === undefined) this.toggle(found.number);
       else if (found) this.view.selectBar(found.track, found.bar);
       else this.view.selectNothing();
     });

@@ -8,11 +8,12 @@ class View {
     this.bar = null; // {track, bar}
     this.range = null; // [from, to]
     this.pattern = "";
+    this.isWhole = false; // whether a name must be the pattern, or hold it
     this.matches = null; // by number of name
     this.listeners = [];
   }
 
-  // Changes: "time", "selected", "search".
+  // Changes: "time", "selected", "search", "fold".
   listen(listener) {
     this.listeners.push(listener);
   }
@@ -49,6 +50,14 @@ class View {
     this.bar = null;
     this.tell("selected");
   }
+  // Hides or shows the calls inside of libraries.
+  fold(isFolded) {
+    if (!this.profile.folded || isFolded === this.profile.isFolded) return;
+    this.profile.fold(isFolded);
+    this.bar = null;
+    this.tell("fold");
+  }
+
   selectNothing() {
     this.bar = this.range = null;
     this.tell("selected");
@@ -88,21 +97,20 @@ class View {
 
   search(pattern, isWhole = false) {
     this.pattern = pattern;
-    const wanted = pattern.toLowerCase();
-    this.matches = pattern === "" ? null : Uint8Array.from(this.profile.names, ([label]) =>
-      (isWhole ? label === pattern : label.toLowerCase().includes(wanted)) ? 1 : 0);
+    this.isWhole = isWhole;
+    this.matches = pattern === "" ? null : Uint8Array.from(this.profile.names, ([label]) => (this.isFoundLabel(label) ? 1 : 0));
     this.tell("search");
   }
   isFound(track, bar) {
     const number = track.number[bar];
     return this.matches !== null && number > 0 && this.matches[number - 1] === 1;
   }
+  isFoundLabel(label) {
+    return this.pattern === "" || (this.isWhole ? label === this.pattern : label.toLowerCase().includes(this.pattern.toLowerCase()));
+  }
+  // Calls, whether they have bars of their own or not.
   foundCount() {
-    let count = 0;
-    for (const track of this.profile.tracks) {
-      for (let bar = 0; bar < track.count; ++bar) count += this.isFound(track, bar);
-    }
-    return count;
+    return this.profile.rows.reduce((sum, row) => sum + (this.isFoundLabel(row[1]) ? row[2] : 0), 0);
   }
   // Selects the next one, or the one before, from what is selected on, over all tracks.
   findNext(isBackwards = false) {

@@ -17,7 +17,10 @@ class Profile:
     def life(self, address: int, time: int, /) -> int: ...
     def dropped_exits(self) -> int: ...
     def name_thread(self, ident: int, native_id: int, name: str, /) -> None: ...
-    def set_prefixes(self, prefixes: list[str], /) -> None: ...
+    def set_files(
+        self, prefixes: tuple[str, ...], libraries: tuple[str, ...], own: tuple[str, ...], /
+    ) -> None: ...
+    def folded(self) -> Profile: ...
     def chrome(
         self,
         write: Callable[[bytes], object],
@@ -27,6 +30,14 @@ class Profile:
         /,
     ) -> None: ...
     def perfetto(
+        self,
+        write: Callable[[bytes], object],
+        metadata: dict[str, str],
+        process_name: str,
+        process_id: int,
+        /,
+    ) -> None: ...
+    def pprof(
         self,
         write: Callable[[bytes], object],
         metadata: dict[str, str],

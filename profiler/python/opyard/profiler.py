@@ -17,9 +17,10 @@ from ._profile.schedule import ProfilerAction, schedule
 from ._profile.scopes import RecordScope
 from ._profile.session import (
     ProfilerActivity,
-    active_profile,
+    active,
     profile,
     record_function,
+    stop_active,
     tensorboard_trace_handler,
     watch_future,
 )
@@ -28,8 +29,8 @@ __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
     "RecordScope",
+    "active",
     "active_observers",
-    "active_profile",
     "active_recorder",
     "flight_recorder",
     "observe",
@@ -37,6 +38,7 @@ __all__ = [
     "record_function",
     "schedule",
     "show_instances",
+    "stop_active",
     "tensorboard_trace_handler",
     "watch_future",
 ]
@@ -47,17 +49,11 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(ipython: object) -> None:
-    """For %load_ext: the cell magic %%profile runs a cell and shows its table."""
+    """For %load_ext: the cell magic %%profile runs a cell and shows its profile."""
 
-    def profile_cell(line: str, cell: str) -> profile:
-        with profile() as prof:
-            ipython.run_cell(cell)  # type: ignore[attr-defined]
-        if line.strip():
-            prof.export_chrome_trace(line.strip())
-        ipython.push({"_profile": prof})  # type: ignore[attr-defined]
-        return prof
+    from ._profile.notebook import register
 
-    ipython.register_magic_function(profile_cell, "cell", "profile")  # type: ignore[attr-defined]
+    register(ipython)
 
 
 if __name__ == "__main__":

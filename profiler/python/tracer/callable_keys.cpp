@@ -71,6 +71,7 @@ CallEffect effect_of(PyObject* callable) {
       text_of(object->m_module) == "_thread") {
     return CallEffect::StartsThread;
   }
+  if (name == "exec" && text_of(object->m_module) == "builtins") return CallEffect::RunsCode;
   if ((name != "enable" && name != "disable") || object->m_self == nullptr) return CallEffect::None;
   for (const PyTypeObject* type = Py_TYPE(object->m_self); type != nullptr; type = type->tp_base) {
     if (std::string_view(type->tp_name) == "_lsprof.Profiler") return CallEffect::TakesPlace;

@@ -25,11 +25,12 @@
 
 namespace opyard::python {
 
-// What a function does to whose profile function is in the place of a thread.
+// What a call does besides, which needs a look at each.
 enum class CallEffect : std::uint8_t {
   None,
-  TakesPlace,   // puts another one there, or none: sys.setprofile, begin and end of a cProfile
-  StartsThread  // of _thread
+  TakesPlace,    // puts another one there, or none: sys.setprofile, begin and end of a cProfile
+  StartsThread,  // of _thread
+  RunsCode  // exec: not captured if a frame calls it that is not, such as one that starts a program
 };
 
 // What a call is captured as. Key 0: not at all.

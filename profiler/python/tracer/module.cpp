@@ -167,14 +167,6 @@ void describe_python(profiler::Window& window, profiler::SourceReport& report) {
 constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python,
                                          describe_python};
 
-std::vector<std::string> texts_of(PyObject* list) {
-  std::vector<std::string> texts;
-  for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(list); ++n) {
-    texts.push_back(text_of(PyTuple_GET_ITEM(list, n)));
-  }
-  return texts;
-}
-
 // (python, c_calls, instances, collections, operators, shapes, memory, lines, max_depth,
 // min_duration_ns, include, exclude)
 profiler::SessionOptions options_of(PyObject* args) {

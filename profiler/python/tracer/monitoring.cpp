@@ -109,7 +109,7 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
                            !tells_of_end_of_bound_call(args[0], args[1]);  // see [Calls of C]
   bool captured = true;
   const auto capture_one = [&](bool as_exit) {
-    if (tracer.looks_at_calls) {
+    if (tracer.looks_at_calls || found.effect == CallEffect::RunsCode) {
       captured = tracer.capture_call(found, args[0], caller, as_exit);
     } else if (found.key != 0) {
       append_event(as_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);

@@ -84,6 +84,7 @@ PyObject* export_report(PyObject* self, PyObject* args) {
     }
     profiler::ReportOptions options;
     options.most_bars = std::size_t(most_bars);
+    options.folding = folding_of(self);
     options.deflate = [&](std::string_view contents) {
       PyObject* const bytes = bytes_of(contents);
       PyObject* const deflated = PyObject_CallOneArg(deflate, bytes);
@@ -110,6 +111,9 @@ PyObject* export_chrome(PyObject* self, PyObject* args) {
 }
 PyObject* export_perfetto(PyObject* self, PyObject* args) {
   return export_as(profiler::write_perfetto, self, args);
+}
+PyObject* export_pprof(PyObject* self, PyObject* args) {
+  return export_as(profiler::write_pprof, self, args);
 }
 PyObject* export_speedscope(PyObject* self, PyObject* args) {
   return export_as(profiler::write_speedscope, self, args);

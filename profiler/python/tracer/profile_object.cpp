@@ -33,6 +33,7 @@ struct ProfileContents {
   std::unique_ptr<profiler::Labels> labels;
   std::unique_ptr<profiler::MemoryLives> lives;
   std::vector<std::string> prefixes;
+  profiler::FoldRules folding;
 };
 
 struct ProfileObject {
@@ -60,6 +61,7 @@ profiler::Profile& profile_of(PyObject* self) {
 }
 
 const std::vector<std::string>& prefixes_of(PyObject* self) { return contents_of(self).prefixes; }
+const profiler::FoldRules& folding_of(PyObject* self) { return contents_of(self).folding; }
 
 namespace {
 
@@ -113,18 +115,38 @@ const profiler::Span& span_of(const profiler::Track& track, Py_ssize_t index) {
   return track.spans[std::size_t(index)];
 }
 
-// set_prefixes([str]): what is left out of file names.
-PyObject* set_prefixes(PyObject* self, PyObject* list) {
+// set_files(prefixes, libraries, own), tuples of beginnings of file names: what names leave out, and
+// what folded() goes by.
+PyObject* set_files(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
-    PyObject* const items = checked_new(PySequence_Fast(list, "prefixes are a list of str"));
-    std::vector<std::string> prefixes;
-    for (Py_ssize_t n = 0; n < PySequence_Fast_GET_SIZE(items); ++n) {
-      prefixes.push_back(text_of(PySequence_Fast_GET_ITEM(items, n)));
+    PyObject* prefixes = nullptr;
+    PyObject* libraries = nullptr;
+    PyObject* own = nullptr;
+    if (PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &prefixes, &PyTuple_Type, &libraries,
+                         &PyTuple_Type, &own) == 0) {
+      throw PythonErrorSet();
     }
-    Py_DECREF(items);
-    contents_of(self).prefixes = std::move(prefixes);
-    contents_of(self).labels.reset();
+    ProfileContents& contents = contents_of(self);
+    contents.prefixes = texts_of(prefixes);
+    contents.folding = {texts_of(libraries), texts_of(own)};
+    contents.labels.reset();
     Py_RETURN_NONE;
+  });
+}
+
+// folded() -> Profile without the calls inside of libraries; see profiler/fold.h.
+PyObject* folded(PyObject* self, PyObject*) {
+  return enter_tracer([&]() -> PyObject* {
+    const profiler::Profile& whole = profile_of(self);
+    const ProfileContents& of = contents_of(self);
+    auto profile = std::make_unique<profiler::Profile>(profiler::fold(whole, of.folding));
+    PyObject* const made = make_profile(Py_TYPE(self), profiler::Capture());
+    ProfileContents& contents = contents_of(made);
+    contents.profile = std::move(profile);
+    contents.process = of.process;
+    contents.prefixes = of.prefixes;
+    contents.folding = of.folding;
+    return made;
   });
 }
 
@@ -444,10 +466,12 @@ PyObject* times(PyObject* self, PyObject*) {
 }
 
 PyMethodDef profile_methods[] = {
-    {"set_prefixes", set_prefixes, METH_O, "set_prefixes([str])"},
+    {"set_files", set_files, METH_VARARGS, "set_files(prefixes, libraries, own)"},
+    {"folded", folded, METH_NOARGS, "folded() -> Profile"},
     {"chrome", export_chrome, METH_VARARGS, "chrome(write, metadata, process_name, process_id)"},
     {"perfetto", export_perfetto, METH_VARARGS,
      "perfetto(write, metadata, process_name, process_id)"},
+    {"pprof", export_pprof, METH_VARARGS, "pprof(write, metadata, process_name, process_id)"},
     {"speedscope", export_speedscope, METH_VARARGS,
      "speedscope(write, metadata, process_name, process_id)"},
     {"report", export_report, METH_VARARGS,

@@ -1,6 +1,6 @@
 // tracer/profile_object.h: the Python class Profile.
 //
-// Threads: with the GIL held. Depends on: python/python.h, opyard/profiler/profile.h.
+// Threads: with the GIL held. Depends on: python/python.h, opyard/profiler/{fold,profile}.h.
 #pragma once
 
 #include "opyard/detail/python/python.h"
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "opyard/profiler/capture.h"
+#include "opyard/profiler/fold.h"
 #include "opyard/profiler/profile.h"
 
 namespace opyard::python {
@@ -23,11 +24,13 @@ PyObject* recovered_profile(PyTypeObject* type, const std::string& folder);
 // The spans of a Profile, and the prefix that is left out of file names.
 profiler::Profile& profile_of(PyObject* self);
 const std::vector<std::string>& prefixes_of(PyObject* self);
+const profiler::FoldRules& folding_of(PyObject* self);
 
 // Methods of Profile; see profile_exports.cpp.
 PyObject* export_report(PyObject* self, PyObject* args);
 PyObject* export_chrome(PyObject* self, PyObject* args);
 PyObject* export_perfetto(PyObject* self, PyObject* args);
+PyObject* export_pprof(PyObject* self, PyObject* args);
 PyObject* export_speedscope(PyObject* self, PyObject* args);
 PyObject* export_stacks(PyObject* self, PyObject* args);
 

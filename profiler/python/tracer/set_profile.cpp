@@ -256,7 +256,7 @@ void capture_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept 
 }
 
 void profile_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool is_exit) noexcept {
-  if (tracer.looks_at_calls) {
+  if (tracer.looks_at_calls || found.effect == CallEffect::RunsCode) {
     tracer.capture_call(found, code_of(frame), frame, is_exit);
   } else if (found.key != 0) {
     append_event(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);

@@ -33,6 +33,14 @@ std::string path_of(PyObject* object) {
   return path;
 }
 
+std::vector<std::string> texts_of(PyObject* tuple) {
+  std::vector<std::string> texts;
+  for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(tuple); ++n) {
+    texts.push_back(text_of(PyTuple_GET_ITEM(tuple, n)));
+  }
+  return texts;
+}
+
 std::string type_text(PyTypeObject* type, const char* attribute) {
   PyObject* const name = PyUnicode_InternFromString(attribute);
   PyObject* const value =

@@ -6,12 +6,15 @@
 #include "opyard/detail/python/python.h"
 
 #include <string>
+#include <vector>
 
 namespace opyard::python {
 
 // The text of a str as UTF-8; a half of a surrogate pair is escaped. Empty for what is no str.
 // Leaves no exception.
 std::string text_of(PyObject* object);
+// Of each item of a tuple.
+std::vector<std::string> texts_of(PyObject* tuple);
 // What the system calls a file: of a str, bytes or path. Throws PythonErrorSet.
 std::string path_of(PyObject* object);
 // The text of an attribute, looked up as type.__getattribute__ does, so that no code of a user runs

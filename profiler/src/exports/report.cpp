@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "exports/report_bars.h"
@@ -12,6 +13,7 @@
 #include "json.h"
 #include "opyard/detail/profiler/memory.h"
 #include "opyard/profiler/averages.h"
+#include "opyard/profiler/fold.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/quality.h"
 
@@ -45,10 +47,23 @@ std::vector<Point> thin_out(const std::vector<Point>& points) {
   return thinned;
 }
 
+// A profile, whole or folded, and its bars.
+struct Shown {
+  const Profile& profile;
+  Bars bars;
+};
+
 class Head {
  public:
-  Head(const Profile& profile, const ExportOptions& options, const Bars& bars)
-      : profile_(profile), options_(options), bars_(bars), labels_(profile, options.prefixes) {}
+  Head(const Shown& whole, const Shown* folded, const BarNames& names, const ExportOptions& options,
+       const FoldRules& rules)
+      : whole_(whole),
+        folded_(folded),
+        names_(names),
+        profile_(whole.profile),
+        options_(options),
+        rules_(rules),
+        labels_(whole.profile, options.prefixes) {}
 
   std::string write() {
     out_ = "{\"process\": ";
@@ -56,8 +71,6 @@ class Head {
     number("processId", options_.process_id);
     number("duration", profile_.duration);
     number("begin", profile_.unix_begin_ns / 1'000'000);
-    number("merged", bars_.merged);
-    number("longestMerged", bars_.longest_merged);
     out_ += ", \"quality\": " + quality_json(profile_) + ", \"metadata\": {";
     first_ = true;
     for (const auto& [key, value] : options_.metadata) {
@@ -69,9 +82,10 @@ class Head {
     write_kinds();
     write_names();
     write_tracks();
-    write_rows();
+    write_shown(whole_);
     write_keys();
     write_memory();
+    if (folded_ != nullptr) write_folded();
     out_ += "}";
     return std::move(out_);
   }
@@ -114,10 +128,10 @@ class Head {
     out_ += "]";
   }
 
-  // [label, kind] and, for a function of Python, [..., file, line, qualified name].
+  // [label, kind] and, for a function of Python, [..., file, line, qualified name, Origin].
   void write_names() {
     begin_list("names");
-    for (const BarName& bar : bars_.names) {
+    for (const BarName& bar : names_.all()) {
       next();
       const Name& name = labels_.name(bar.key);
       out_ += "[";
@@ -129,6 +143,7 @@ class Head {
         append_all(name.line);
         out_ += ",";
         append_quoted(out_, name.qualified.empty() ? name.text : name.qualified);
+        append_all(int(origin_of(name, rules_)));
       }
       out_ += "]";
     }
@@ -145,13 +160,8 @@ class Head {
       append_quoted(out_, prefix_of(profile_, options_, track) + track.name);
       number("id", track.native_id);
       number("derived", int(track.is_derived));
-      number("bars", bars_.tracks[n].bars);
-      out_ += ", \"columns\": [";
-      for (int column = 0; column < kBarColumns; ++column) {
-        if (column > 0) out_ += ",";
-        append_number(out_, bars_.tracks[n].of[column].size());
-      }
-      out_ += "], \"marks\": [";
+      write_columns(whole_.bars.tracks[n]);
+      out_ += ", \"marks\": [";
       first_ = true;
       for (const std::uint32_t place : marks.tracks[n]) {
         const Mark& mark = track.marks[place];
@@ -169,9 +179,39 @@ class Head {
     number("marksLeftOut", marks.left_out);
   }
 
+  void write_columns(const BarColumns& track) {
+    number("bars", track.bars);
+    out_ += ", \"columns\": [";
+    for (int column = 0; column < kBarColumns; ++column) {
+      if (column > 0) out_ += ",";
+      append_number(out_, track.of[column].size());
+    }
+    out_ += "]";
+  }
+
+  void write_shown(const Shown& shown) {
+    write_rows(shown.profile);
+    number("merged", shown.bars.merged);
+    number("longestMerged", shown.bars.longest_merged);
+  }
+
+  void write_folded() {
+    out_ += ",\n\"folded\": {\"tracks\": [";
+    first_ = true;
+    for (const BarColumns& track : folded_->bars.tracks) {
+      next();
+      out_ += "{\"folded\": true";
+      write_columns(track);
+      out_ += "}";
+    }
+    out_ += "]";
+    write_shown(*folded_);
+    out_ += "}";
+  }
+
   // [kind, label, calls, total, self, longest, memory, own memory], the largest own time first.
-  void write_rows() {
-    std::vector<AverageRow> rows = average(profile_, {});
+  void write_rows(const Profile& profile) {
+    std::vector<AverageRow> rows = average(profile, {});
     std::stable_sort(rows.begin(), rows.end(),
                      [](const AverageRow& a, const AverageRow& b) { return a.self > b.self; });
     begin_list("rows");
@@ -236,24 +276,38 @@ class Head {
     out_ += "]";
   }
 
+  const Shown& whole_;
+  const Shown* const folded_;  // null if it leaves nothing out
+  const BarNames& names_;
   const Profile& profile_;
   const ExportOptions& options_;
-  const Bars& bars_;
+  const FoldRules& rules_;
   Labels labels_;
   std::string out_;
   bool first_ = true;
 };
 
 std::string report_contents(const Profile& profile, const ExportOptions& options,
-                            std::size_t most_bars) {
-  const Bars bars = make_bars(profile, most_bars);
-  const std::string head = Head(profile, options, bars).write();
+                            const ReportOptions& report) {
+  BarNames names;
+  const Profile folded_profile = fold(profile, report.folding);
+  std::optional<Shown> folded;
+  if (folded_profile.span_count() < profile.span_count()) {
+    folded.emplace(Shown{folded_profile, make_bars(folded_profile, report.most_bars, names)});
+  }
+  const Shown whole{profile, make_bars(profile, report.most_bars, names)};
+  const Shown* const leaves_out = folded ? &*folded : nullptr;
+  const std::string head = Head(whole, leaves_out, names, options, report.folding).write();
   std::string contents = "OPR1";
   for (int shift = 0; shift < 32; shift += 8) contents += char(head.size() >> shift & 0xff);
   contents += head;
-  for (const BarColumns& track : bars.tracks) {
-    for (const std::string& column : track.of) contents += column;
-  }
+  const auto append = [&](const Bars& bars) {
+    for (const BarColumns& track : bars.tracks) {
+      for (const std::string& column : track.of) contents += column;
+    }
+  };
+  append(whole.bars);
+  if (folded) append(folded->bars);
   return contents;
 }
 
@@ -279,7 +333,7 @@ void write_base64(std::string_view bytes, const Sink& sink) {
 
 void write_report(const Profile& profile, const ExportOptions& options, const ReportOptions& report,
                   const Sink& sink) {
-  std::string contents = report_contents(profile, options, report.most_bars);
+  std::string contents = report_contents(profile, options, report);
   if (report.deflate != nullptr) contents = report.deflate(contents);
   const std::string_view page(kReportPage, kReportPageSize);
   const std::size_t place = page.find(kReportPlace);

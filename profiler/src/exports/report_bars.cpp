@@ -71,8 +71,8 @@ class Savings {
 
 class TrackWriter {
  public:
-  TrackWriter(BarColumns& columns, Bars& bars, std::vector<std::vector<std::uint32_t>>& numbers)
-      : columns_(columns), bars_(bars), numbers_(numbers) {}
+  TrackWriter(BarColumns& columns, Bars& bars, BarNames& names)
+      : columns_(columns), bars_(bars), names_(names) {}
 
   // `spare` bars more than there must be may be written, which it counts down.
   void write(const Track& track, std::size_t& spare) {
@@ -127,17 +127,6 @@ class TrackWriter {
     return false;
   }
 
-  std::uint32_t number_of(const Span& span) {
-    std::vector<std::uint32_t>& numbers = numbers_[std::size_t(span.kind)];
-    if (span.key >= numbers.size()) numbers.resize(std::size_t(span.key) * 3 / 2 + 64, 0);
-    std::uint32_t& number = numbers[span.key];
-    if (number == 0) {
-      bars_.names.push_back({span.key, span.kind});
-      number = std::uint32_t(bars_.names.size());
-    }
-    return number;
-  }
-
   void begin(const Span& span, std::uint32_t depth) {
     flush();
     first_ = &span;
@@ -158,7 +147,7 @@ class TrackWriter {
   }
 
   void write_span(const Span& span, std::uint32_t depth) {
-    write_bar(span.start, span.end, depth, number_of(span));
+    write_bar(span.start, span.end, depth, names_.number_of(span));
     if (span.flags != 0) note(4, span.flags);
   }
   void write_bar(std::int64_t start, std::int64_t end, std::uint32_t depth, std::uint32_t number) {
@@ -181,7 +170,7 @@ class TrackWriter {
 
   BarColumns& columns_;
   Bars& bars_;
-  std::vector<std::vector<std::uint32_t>>& numbers_;
+  BarNames& names_;
   std::vector<std::uint32_t> depths_;
   std::vector<std::uint32_t> next_;
   std::int64_t last_start_ = 0;
@@ -196,7 +185,19 @@ class TrackWriter {
 
 }  // namespace
 
-Bars make_bars(const Profile& profile, std::size_t most_bars) {
+std::uint32_t BarNames::number_of(const Span& span) {
+  numbers_.resize(kSpanKinds);
+  std::vector<std::uint32_t>& numbers = numbers_[std::size_t(span.kind)];
+  if (span.key >= numbers.size()) numbers.resize(std::size_t(span.key) * 3 / 2 + 64, 0);
+  std::uint32_t& number = numbers[span.key];
+  if (number == 0) {
+    names_.push_back({span.key, span.kind});
+    number = std::uint32_t(names_.size());
+  }
+  return number;
+}
+
+Bars make_bars(const Profile& profile, std::size_t most_bars, BarNames& names) {
   Bars bars;
   std::size_t spare = 0;
   bars.longest_merged = -1;
@@ -204,9 +205,8 @@ Bars make_bars(const Profile& profile, std::size_t most_bars) {
     std::tie(bars.longest_merged, spare) = Savings(profile).least_for(spans - most_bars);
   }
   bars.tracks.resize(profile.tracks.size());
-  std::vector<std::vector<std::uint32_t>> numbers(kSpanKinds);  // by kind and key
   for (std::size_t n = 0; n < profile.tracks.size(); ++n) {
-    TrackWriter(bars.tracks[n], bars, numbers).write(profile.tracks[n], spare);
+    TrackWriter(bars.tracks[n], bars, names).write(profile.tracks[n], spare);
   }
   return bars;
 }

@@ -25,13 +25,23 @@ struct BarColumns {
   std::uint64_t bars = 0;
 };
 
+// Names by their numbers, for all bars of a page.
+class BarNames {
+ public:
+  std::uint32_t number_of(const Span& span);
+  const std::vector<BarName>& all() const { return names_; }  // the first is number 1
+
+ private:
+  std::vector<BarName> names_;
+  std::vector<std::vector<std::uint32_t>> numbers_;  // by kind and key
+};
+
 struct Bars {
   std::vector<BarColumns> tracks;
-  std::vector<BarName> names;  // the first is number 1
-  std::uint64_t merged = 0;    // spans that have no bar of their own
+  std::uint64_t merged = 0;  // spans that have no bar of their own
   std::int64_t longest_merged = 0;
 };
 
-Bars make_bars(const Profile& profile, std::size_t most_bars);
+Bars make_bars(const Profile& profile, std::size_t most_bars, BarNames& names);
 
 }  // namespace opyard::profiler

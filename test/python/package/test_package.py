@@ -88,9 +88,9 @@ PUBLIC = {
         parse_expression parse_ir parse_ir_with_names passes save times trace
     """,
     "opyard.profiler": """
-        ProfilerAction ProfilerActivity RecordScope active_observers active_profile
+        ProfilerAction ProfilerActivity RecordScope active active_observers
         active_recorder flight_recorder observe profile record_function
-        schedule show_instances tensorboard_trace_handler watch_future
+        schedule show_instances stop_active tensorboard_trace_handler watch_future
     """,
     "opyard.library": """
         CFunction CustomOpDef EffectType Library OpCheckError c_prototype composite custom_op define

@@ -416,7 +416,7 @@ SCENARIOS = {
     "profiler.RecordScope": lambda: opyard.profiler.RecordScope(1),
     "profiler.flight_recorder": in_ring,
     "profiler.observe": observed,
-    "profiler.active_profile": opyard.profiler.active_profile,
+    "profiler.active": opyard.profiler.active,
     "profiler.active_recorder": opyard.profiler.active_recorder,
     "profiler.active_observers": opyard.profiler.active_observers,
     "profiler.watch_future": lambda: opyard.profiler.watch_future(opyard.futures.Future(), "f"),

@@ -521,37 +521,6 @@ def test_I49_the_tensorboard_handler_names_the_process_and_says_if_it_cannot_wri
     assert named(prof, "): leaf")  # and what was captured is there all the same
 
 
-def test_a_notebook_shows_the_table():
-    with profile() as prof:
-        with record_function("<b>"):
-            work()
-    assert "&lt;b&gt;" in prof._repr_html_()
-
-
-def test_a_notebook_has_a_magic_that_profiles_a_cell(tmp_path):
-    class Notebook:
-        """What IPython's shell offers extensions."""
-
-        def register_magic_function(self, function, kind, name):
-            assert (kind, name) == ("cell", "profile")
-            self.magic = function
-
-        def run_cell(self, cell):
-            exec(cell, {"work": work})
-
-        def push(self, names):
-            self.names = names
-
-    notebook = Notebook()
-    opyard.profiler.load_ipython_extension(notebook)
-    prof = notebook.magic(f"{tmp_path}/trace.json ", "work(2)\n")
-    assert len(named(prof, "): leaf")) == 2
-    assert notebook.names == {"_profile": prof}
-    assert_nested(load_chrome(tmp_path / "trace.json"))
-    notebook.magic("", "work(1)")
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 def test_nothing_is_left_after_a_profile():
     """No warning, no tool, no callback: the next profile and other tools find all as it was."""
     with warnings.catch_warnings():

@@ -431,8 +431,14 @@ def test_help_explains_every_option_and_has_examples(folder):
     explained = {word for names, _ in options for word in re.findall(r"--[a-z-]+|-m\b", names)}
     assert explained == {
         "--help", "--output", "--format", "--include", "--exclude", "--max-depth", "-m",
-        "--min-duration", "--lines", "--no-c-calls", "--record-shapes", "--profile-memory",
+        "--min-duration", "--lines", "--no-c-calls", "--no-fold", "--record-shapes",
+        "--profile-memory",
     }  # fmt: skip
+    for names, text in re.findall(r"^  (-.*?)(?:  +|\n +)(\S.*(?:\n {4,}.*)*)", out, re.MULTILINE):
+        example = re.search(r"as in (-.*)", " ".join(text.split()))
+        if names != "-h, --help":
+            assert example is not None, names
+            assert example[1].split()[0] in names.replace(",", " ").split(), names
     assert out.count("\n  python -m opyard.profiler ") >= 6
 
 

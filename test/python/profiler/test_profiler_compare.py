@@ -4,10 +4,15 @@ Suspect profiler/python/opyard/_profile/compare.py, then profiler/src/files/.
 """
 
 import json
+import re
 import textwrap
 
 import pytest
 from commands import KILLED, run
+
+from opyard._profile.compare import read_times, times_of
+from opyard._profile.exports import page_of
+from opyard.profiler import profile
 
 pytestmark = pytest.mark.once
 
@@ -24,6 +29,46 @@ def test_two_traces_are_compared(tmp_path):
     assert row[3].startswith("+")
     assert row[4:] == ["2", "1"]
     assert "time.sleep" in (tmp_path / "diff.svg").read_text()
+
+
+def test_pages_are_compared_with_each_other_and_with_traces(tmp_path):
+    (tmp_path / "program.py").write_text("def leaf(): pass\nfor n in range(1000): leaf()\n")
+    run(tmp_path, "program.py", profiled=["-o", "x.html"])
+    (tmp_path / "program.py").write_text(
+        "import time\ndef leaf(): pass\nfor n in range(1500): leaf()\ntime.sleep(0.05)\n"
+    )
+    for name in ("y.html.gz", "y.json"):
+        run(tmp_path, "program.py", profiled=["-o", name])
+    for after in ("y.html.gz", "y.json"):
+        code, out, err = run(tmp_path, "diff", after, "x.html")
+        assert (code, err) == (0, "")
+        rows = {line.split()[-6]: line.split()[-2:] for line in out.splitlines()[3:-1]}
+        assert rows["time.sleep"] == ["1", "0"]
+        lines = [line for line in out.splitlines() if line.split()[-6:][0].endswith("leaf")]
+        assert sorted(line.split()[-2:] for line in lines) == [["0", "1000"], ["1500", "0"]]
+        assert out.splitlines()[3].split()[0] == "time.sleep"
+    code, _, err = run(tmp_path, "diff", "x.html", "x.html", "-o", "x.png")
+    assert code == 1 and "must end in .svg" in err
+    page = (tmp_path / "x.html").read_text()
+    (tmp_path / "cut.html").write_text(page[: page.index('id="data"') + 99])
+    (tmp_path / "other.html").write_text("<!doctype html>\n<p>a page</p>")
+    (tmp_path / "bad.html").write_text(re.sub(r"(deflate-raw,.{40}).{40}", r"\1", page))
+    for name, says in (("cut", "none that a profile"), ("other", "none that"), ("bad", "damaged")):
+        code, _, err = run(tmp_path, "diff", f"{name}.html", "x.html")
+        assert code == 1 and says in err and "Traceback" not in err
+
+
+def test_calls_that_share_a_bar_of_a_page_are_compared_by_its_table(tmp_path):
+    def leaf():
+        pass
+
+    with profile(c_calls=False) as prof:
+        for _ in range(200):
+            leaf()
+    (tmp_path / "x.html").write_bytes(page_of(prof._profile, {}, 10))
+    times, whole = read_times(str(tmp_path / "x.html")), times_of(prof._profile)
+    assert times.calls == whole.calls
+    assert times.by_name() == pytest.approx(whole.by_name())
 
 
 def test_traces_of_others_and_stacks_are_compared(tmp_path):

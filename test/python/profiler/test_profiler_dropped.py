@@ -105,7 +105,7 @@ def what_is_on():
     return [
         one
         for one in (
-            profiler.active_profile(),
+            profiler.active(),
             profiler.active_recorder(),
             *profiler.active_observers(),
         )
@@ -167,12 +167,12 @@ def test_nothing_is_held_of_what_was_dropped(make):
 def test_a_profile_that_was_forgotten_is_found_and_named_by_the_error():
     forgotten = [profile()]
     forgotten[0].start()
-    with pytest.raises(RuntimeError, match=r"opyard\.profiler\.active_profile\(\) has it"):
+    with pytest.raises(RuntimeError, match=r"opyard\.profiler\.active\(\) has it"):
         profile().start()
-    found = profiler.active_profile()
+    found = profiler.active()
     assert found is forgotten[0]
     found.stop()
-    assert found.events() and profiler.active_profile() is None
+    assert found.events() and profiler.active() is None
 
 
 def test_a_recorder_that_was_forgotten_is_found_and_named_by_the_error():
@@ -236,3 +236,33 @@ def test_a_profile_that_never_captures_is_dropped_without_a_word(recwarn):
     one.start()
     del one
     assert not recwarn.list
+
+
+def test_the_profile_that_is_on_says_where_it_was_started_and_can_be_ended():
+    assert profiler.active() is None and profiler.stop_active() is None
+    prof = profiler.profile()
+    assert repr(prof) == "<profile: not started>"
+    line = sys._getframe().f_lineno + 1
+    prof.start()
+    where = f"<profile: captures, started at {__file__}:{line}>"
+    assert repr(profiler.active()) == where
+    with pytest.raises(RuntimeError, match=r"stop_active\(\)") as refused:
+        profiler.profile().start()
+    assert str(refused.value).endswith(f"It is {where}.")
+    assert profiler.stop_active() is prof
+    assert repr(prof) == "<profile: has ended>" and prof.events() is not None
+    assert profiler.stop_active() is None
+    plan = profiler.schedule(wait=1, warmup=1, active=1)
+    with profiler.profile(schedule=plan) as prof:
+        assert repr(prof).startswith("<profile: waits for its next step, started at ")
+
+
+def test_another_thread_ends_the_profile_that_is_on():
+    thread = threading.Thread(target=profiler.stop_active)
+    prof = profiler.profile()
+    prof.start()
+    thread.start()
+    thread.join()
+    assert profiler.active() is None and len(prof.events()) > 0
+    with pytest.raises(RuntimeError, match="has not been started"):
+        prof.stop()

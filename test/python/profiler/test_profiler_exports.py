@@ -24,6 +24,7 @@ HOSTILE = [
     "\x00\x1b",
     "</script>é😀",
 ]
+HOSTILE_SHOWN = [name.encode("utf-8", "replace").decode() for name in HOSTILE] + ["\\udcff"]
 
 
 def leaf(n):
@@ -146,6 +147,75 @@ class PerfettoReader:
             self.instants.append(one(event, 23).decode())
 
 
+def test_a_pprof_file_has_each_stack_with_its_calls_and_its_own_time(captured, tmp_path):
+    captured.add_metadata("what", "a test")
+    captured.export(tmp_path / "x.pb.gz")
+    data = gzip.decompress((tmp_path / "x.pb.gz").read_bytes())
+    fields = fields_of(data)
+    strings = [value.decode() for number, value in fields if number == 6]
+    assert strings[0] == "" and len({*strings}) == len(strings)
+    types = [fields_of(value) for number, value in fields if number == 1]
+    assert [(strings[one(t, 1)], strings[one(t, 2)]) for t in types] == [
+        ("calls", "count"),
+        ("time", "nanoseconds"),
+    ]
+    assert strings[one(fields, 14)] == "time"
+    functions = {}
+    for number, value in fields:
+        if number == 5:
+            function = fields_of(value)
+            functions[one(function, 1)] = function
+    places = {}
+    for number, value in fields:
+        if number == 4:
+            place = fields_of(value)
+            line = fields_of(one(place, 4))
+            assert one(line, 2, 0) == one(functions[one(line, 1)], 5, 0)
+            places[one(place, 1)] = one(line, 1)
+
+    def numbers(packed):
+        found, number, shift = [], 0, 0
+        for byte in packed:
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                found.append(number)
+                number = shift = 0
+        return found
+
+    calls, times = Counter(), Counter()
+    for number, value in fields:
+        if number == 2:
+            sample = fields_of(value)
+            stack, (count, time) = numbers(one(sample, 1)), numbers(one(sample, 2))
+            name = strings[one(functions[places[stack[0]]], 2)]
+            calls[name] += count
+            times[name] += time
+            if name == "leaf":
+                assert strings[one(functions[places[stack[1]]], 2)] in ("work", *HOSTILE_SHOWN)
+    rows = {row.key.rpartition("): ")[2]: row for row in captured.key_averages()}
+    assert calls["leaf"] == rows["leaf"].count > 6
+    assert times["leaf"] == pytest.approx(rows["leaf"].self_cpu_time_total * 1000)
+    (leaf_function,) = [f for f in functions.values() if strings[one(f, 2)] == "leaf"]
+    assert strings[one(leaf_function, 4)] == __file__
+    assert one(leaf_function, 5) == leaf.__code__.co_firstlineno
+    comments = [strings[value] for number, value in fields if number == 13]
+    (quality,) = [text for text in comments if text.startswith("dataQuality: ")]
+    assert json.loads(quality.partition(": ")[2])["lost"] == 0
+    assert 'what: "a test"' in comments
+
+
+def test_a_pprof_file_of_a_deep_recursion_is_small(tmp_path):
+    def down(n):
+        return n and down(n - 1)
+
+    with profile() as prof:
+        down(900)
+    prof.export(tmp_path / "x.pprof")
+    assert b"[deeper calls]" in (tmp_path / "x.pprof").read_bytes()
+    assert (tmp_path / "x.pprof").stat().st_size < 600_000
+
+
 def test_X21_a_perfetto_trace_has_each_slice_once_and_nests(captured, tmp_path):
     captured.export(tmp_path / "trace.pftrace")
     reader = PerfettoReader((tmp_path / "trace.pftrace").read_bytes())
@@ -191,8 +261,8 @@ def test_X21_a_slice_takes_few_bytes_in_perfetto(tmp_path):
     with profile() as prof:
         for n in range(5000):
             leaf(n)
-    prof.export(tmp_path / "trace.pb")
-    size = (tmp_path / "trace.pb").stat().st_size
+    prof.export(tmp_path / "trace.pftrace")
+    size = (tmp_path / "trace.pftrace").stat().st_size
     assert size < 40 * len(prof.events())
 
 

@@ -15,6 +15,8 @@ from profiled_work import depth_of
 from report_pictures import contents_of
 
 import opyard
+from opyard._profile.averages import Averages
+from opyard._profile.events import Events
 from opyard.profiler import profile, record_function
 
 pytestmark = pytest.mark.once
@@ -92,7 +94,7 @@ def unpack(text):
     length = struct.unpack_from("<I", contents, 4)[0]
     head = json.loads(contents[8 : 8 + length])
     at = 8 + length
-    for track in head["tracks"]:
+    for track in [*head["tracks"], *head.get("folded", {"tracks": []})["tracks"]]:
         columns = []
         for size in track["columns"]:
             columns.append(contents[at : at + size])
@@ -151,10 +153,32 @@ def test_a_report_holds_every_span(captured, page):
     assert head["memory"][0]["device"] == "cpu" and max(head["memory"][0]["bytes"]) >= 8
 
 
+def test_a_page_has_the_folded_profile_beside_the_whole_one(captured, page):
+    head = unpack(page.read_text("utf-8"))
+    found = Counter(row for track in head["folded"]["tracks"] for row in track["rows"])
+    wanted = Counter(
+        (event.start_time_ns, event.end_time_ns, depth_of(event), event.name)
+        for event in Events(captured._profile.folded())
+    )
+    assert found == wanted
+    assert 0 < sum(found.values()) < len(captured.events())
+    for track in head["folded"]["tracks"]:
+        nested(track["rows"])
+    origins = {name[4]: name[5] for name in head["names"] if len(name) > 2}
+    assert origins["fib"] == 0
+    assert 1 in {*origins.values()}  # asyncio's
+    with profile(with_stack=False) as prof, record_function("alone"):
+        pass
+    assert "folded" not in rows_of(prof)  # nothing is left out
+
+
 def test_tables_count_what_events_count(captured, page):
     head = unpack(page.read_text("utf-8"))
     calls = {row.key: row.count for row in captured.key_averages()}
     assert {row[1]: row[2] for row in head["rows"]} == calls
+    folded = {row.key: row.count for row in Averages(captured._profile.folded())}
+    assert {row[1]: row[2] for row in head["folded"]["rows"]} == folded
+    assert len(folded) < len(calls)
     keys = {row[0]: row[1:] for row in head["keys"]}
     assert keys["CPU"][0] >= 2
 
@@ -356,6 +380,50 @@ def test_a_stretch_of_time_is_summed(shown):
         if not track[0]:
             outer += sum(max(0, min(end, to) - max(start, from_)) for start, end in track[1])
     assert own == pytest.approx(outer)
+
+
+def test_calls_inside_of_libraries_are_hidden_until_they_are_asked_for(shown):
+    names = "profile.rows.map(row => row[1])"
+    pressed = "document.getElementById('fold').getAttribute('aria-pressed')"
+    bars = "profile.tracks.reduce((sum, track) => sum + track.count, 0)"
+    folded, few = shown.run(names), shown.run(bars)
+    assert shown.run(pressed) == "true"
+    assert any(": fib" in name for name in folded)
+    assert not any("events.py" in name for name in folded)
+    shown.run("document.querySelector('[data-tab=\"Functions\"]').click()")
+    shown.run("document.getElementById('fold').click()")
+    assert shown.run(pressed) == "false"
+    whole = shown.run(names)
+    assert any("events.py" in name for name in whole) and {*folded} <= {*whole}
+    assert shown.run(bars) > few
+    rows = shown.run("document.querySelectorAll('#content tbody tr').length")
+    assert rows == min(len(whole), 300)
+    assert shown.run("timeline.lanes.every((lane, n) => lane.track === profile.tracks[n])")
+    # Of another colour than the program's own.
+    foreign = shown.run("profile.names.map(name => profile.isForeign(name))")
+    colours = shown.run("timeline.paint.colours")
+    strength = [float(colour.split(" ")[1].rstrip("%")) for colour in colours]
+    assert max(s for s, is_foreign in zip(strength, foreign, strict=True) if is_foreign) < min(
+        s for s, is_foreign in zip(strength, foreign, strict=True) if not is_foreign
+    )
+    shown.press("l")
+    assert {*shown.run(names)} == {*folded} and shown.run(bars) == few
+
+
+def test_a_search_leaves_the_rows_that_it_finds(shown):
+    shown.run("document.querySelector('[data-tab=\"Functions\"]').click()")
+    table = (
+        "[...document.querySelectorAll('#content tbody tr')].map(row => row.cells[0].textContent)"
+    )
+    count = len(shown.run(table))
+    shown.press("/")
+    shown.type("FIB")
+    assert [name.rpartition(": ")[2] for name in shown.run(table)] == ["fib"]
+    shown.run("document.querySelector('#content tbody tr').click()")
+    shown.run("document.querySelector('[data-tab=\"Functions\"]').click()")
+    assert len(shown.run(table)) == count  # a row that is looked for is not the only one
+    shown.run("view.search('')")
+    shown.press("Escape")
 
 
 def test_search(shown):

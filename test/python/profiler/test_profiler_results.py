@@ -1,8 +1,10 @@
-"""Results of a profile: names, numbers, the tree, the surface of profile and its events.
+"""Results of a profile: names, numbers, folding, notebooks, the surface of profile and its events.
 
-Suspect profiler/src/profile/labels.cpp, profiler/python/opyard/_profile/.
+Suspect profiler/src/profile/{labels,fold}.cpp, profiler/python/opyard/_profile/.
 """
 
+import copy
+import html
 import inspect
 import json
 import os
@@ -13,10 +15,12 @@ import types
 from enum import Enum
 
 import pytest
+from commands import run
 from profiled_work import assert_nested, leaf, load_chrome, named
 
 import opyard
-from opyard._profile.averages import format_time
+from opyard._profile import notebook
+from opyard._profile.averages import Averages, format_time
 from opyard.profiler import ProfilerActivity, profile, record_function, schedule, show_instances
 
 
@@ -271,3 +275,211 @@ def test_X16_a_row_says_how_much_of_it_is_the_profiler_s():
     (key,) = prof.dispatch_keys()
     assert key.profiler_time_total == pytest.approx(10 * 2 * cost / 1000)
     assert format_time(key.profiler_time_total) in prof.dispatch_keys().table()
+
+
+# folding ----------------------------------------------------------------------------------
+
+
+def short(name):
+    return name.rpartition("): ")[2]
+
+
+def names_in(table):
+    """The last part of each name in a table's first column."""
+    return [short(line.strip().split("  ")[0]) for line in table.splitlines()]
+
+
+def in_a_library():
+    """Calls json and copy, and is called back by one of them."""
+
+    def hook(pairs):
+        leaf(1)
+        return dict(pairs)
+
+    json.loads('{"a": [1, 2]}', object_pairs_hook=hook)
+    copy.deepcopy([[1], [2]])
+
+
+def test_calls_inside_of_a_library_are_part_of_its_call():
+    with profile() as prof:
+        in_a_library()
+    whole = prof.key_averages()
+    shown = Averages(prof._profile.folded())
+    counts = {short(row.key): row.count for row in shown}
+    all_of_it = {short(row.key): row.count for row in whole}
+    assert {"in_a_library", "loads", "hook", "leaf", "deepcopy"} <= {*counts}
+    assert not {"decode", "raw_decode", "_deepcopy_list"} & {*counts}
+    assert {"decode", "raw_decode", "_deepcopy_list"} <= {*all_of_it}
+    assert (counts["deepcopy"], all_of_it["deepcopy"]) == (1, 5)
+    # No time is lost: what is folded counts as that of the call.
+    assert shown.total_average_self() == pytest.approx(whole.total_average_self())
+    (folded,) = [row for row in shown if short(row.key) == "deepcopy"]
+    (outer,) = [row for row in whole if short(row.key) == "deepcopy"]
+    assert folded.self_cpu_time_total == pytest.approx(outer.cpu_time_total)
+
+
+def test_tables_and_trees_fold_unless_they_are_asked_not_to():
+    with profile() as prof:
+        in_a_library()
+    averages = prof.key_averages()
+    table, whole = averages.table(), averages.table(fold=False)
+    assert "_deepcopy_list" in whole and "_deepcopy_list" not in table
+    gone = sum(row.count for row in averages) - sum(
+        row.count for row in Averages(prof._profile.folded())
+    )
+    assert f"Calls inside of libraries that are folded: {gone:,} (fold=False)" in table
+    assert "folded" not in whole
+    events = prof.events()
+    assert "raw_decode" in events.tree(fold=False)
+    lines = events.tree().splitlines()
+    assert not any("raw_decode" in line for line in lines)
+    depths = {short(line): len(line) - len(line.lstrip()) for line in lines}
+    assert depths["in_a_library"] < depths["loads"] < depths["hook"] < depths["leaf"]
+
+
+def test_internal_operators_are_part_of_the_one_that_was_called():
+    library = opyard.library.Library("opyard", "FRAGMENT")
+    library.define("inner_of_a_test(Tensor x) -> Tensor")
+    library.impl("inner_of_a_test", lambda x: opyard.ops.aten.neg(x), "CPU")
+    outer = opyard.library.Library("test_folding", "DEF")
+    outer.define("outer(Tensor x) -> Tensor")
+    outer.impl("outer", lambda x: opyard.ops.opyard.inner_of_a_test(x), "CPU")
+    try:
+        x = opyard.tensor([1.0])
+        with profile(with_stack=False) as prof:
+            opyard.ops.test_folding.outer(x)
+            opyard.ops.opyard.inner_of_a_test(x)
+    finally:
+        outer._destroy() if hasattr(outer, "_destroy") else None
+    operators = {row.key: row.count for row in prof.key_averages()}
+    assert operators == {"test_folding::outer": 1, "opyard::inner_of_a_test": 2, "aten::neg": 2}
+    shown = {row.key: row.count for row in Averages(prof._profile.folded())}
+    assert shown == {**operators, "opyard::inner_of_a_test": 1}
+
+
+def test_the_whole_package_that_is_run_is_the_program_s_own(tmp_path):
+    """Also if it is installed where libraries are."""
+    package = tmp_path / "site-packages" / "tool"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text("from tool.inner import one; one()")
+    (package / "inner.py").write_text("def one(): two()\ndef two(): pass\n")
+    code, _, table = run(tmp_path / "site-packages", "-m", "tool")
+    assert code == 0
+    assert {"one", "two"} <= {*names_in(table)}
+
+
+@pytest.mark.parametrize("arguments", [["program.py"], ["-m", "program"]])
+def test_frames_of_the_command_and_of_what_starts_it_are_not_in_a_profile(tmp_path, arguments):
+    (tmp_path / "program.py").write_text("\ndef f(): pass\nf()\n")
+    code, _, said = run(tmp_path, *arguments, profiled=["-o", "x.json"])
+    assert (code, said) == (0, "")
+    events = load_chrome(tmp_path / "x.json")["traceEvents"]
+    names = [event["name"] for event in events if event["ph"] == "X"]
+    assert "program.py(2): f" in names
+    hidden = ("command.py", "profiler.py", "_run_module_as_main", "_run_code", "builtins.exec")
+    assert not [name for name in names if any(part in name for part in hidden)]
+
+
+# notebooks --------------------------------------------------------------------------------
+
+
+def page_in(shown):
+    """The page that is inside of the frame that a cell shows."""
+    frame = shown[shown.index('srcdoc="') + len('srcdoc="') :]
+    return html.unescape(frame[: frame.index('"')])
+
+
+def test_a_notebook_shows_a_page_and_a_table():
+    with profile() as prof:
+        with record_function("<b>"):
+            leaf(1)
+    shown = prof._repr_html_()
+    page, (_, table) = page_in(shown), shown.split("</iframe>")
+    assert page.startswith("<!doctype html>") and 'id="data"' in page
+    assert table.startswith("<table>") and ">&lt;b&gt;</td>" in table
+    assert "<pre>" not in shown and "src=" not in shown.replace("srcdoc=", "")
+    assert ">&lt;b&gt;</td>" in prof.key_averages()._repr_html_()
+    assert "captured nothing" in profile()._repr_html_()
+
+
+def test_the_page_of_a_notebook_is_bounded():
+    def call(n):
+        return n
+
+    with profile(c_calls=False) as prof:
+        for n in range(150_000):
+            call(n)
+    assert len(prof.events()) > 150_000
+    frame = notebook.frame_of(prof._profile, {})
+    assert 200_000 < len(frame) <= 1 << 20
+    assert "DecompressionStream" in page_in(frame)
+
+
+class Shell:
+    """What IPython's shell offers extensions."""
+
+    def __init__(self):
+        self.cells = []
+
+    def register_magic_function(self, function, kind, name):
+        assert (kind, name) == ("cell", "profile")
+        self.magic = function
+
+    def run_cell(self, cell):
+        self.cells.append(cell)
+        exec(cell, {"leaf": leaf})
+
+    def push(self, names):
+        self.names = names
+
+
+@pytest.fixture
+def shell():
+    made = Shell()
+    opyard.profiler.load_ipython_extension(made)
+    return made
+
+
+def test_a_magic_profiles_a_cell_and_shows_it(shell):
+    shown = shell.magic("", "leaf(2)\nleaf(3)\n")
+    prof = shell.names["_profile"]
+    assert len(named(prof, "): leaf")) == 2
+    assert repr(shown) == prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
+    assert "</iframe><table>" in shown._repr_html_()
+
+
+def test_a_magic_writes_what_the_name_says(shell, tmp_path):
+    for name, begin in (("a.html", "<!doctype html>"), ("b c.json", '{"schemaVersion"')):
+        shell.magic(f" '{tmp_path}/{name}' ", "leaf(2)")
+        assert (tmp_path / name).read_text("utf-8").startswith(begin)
+    for line in ("x.what", "x.html y.html"):
+        with pytest.raises(Exception, match=r"%%profile.*(an ending of .*\.html|one file)"):
+            shell.magic(line, "leaf(2)")
+    assert len(shell.cells) == 2  # a cell is not run if its profile could not be written
+
+
+# endings ----------------------------------------------------------------------------------
+
+
+def test_a_writer_refuses_an_ending_that_says_another_format(tmp_path):
+    with profile(profile_memory=True) as prof:
+        leaf(1)
+    for write in (
+        lambda: prof.export_chrome_trace(tmp_path / "x.html"),
+        lambda: prof.export(tmp_path / "x.html.gz", "chrome"),
+        lambda: prof.export(tmp_path / "x.pftrace", "pstats"),
+        lambda: prof.export_stacks(tmp_path / "x.speedscope.json"),
+    ):
+        with pytest.raises(ValueError, match="ends as files of the format .* give it an ending of"):
+            write()
+    with pytest.raises(ValueError, match=r"must end in \.json or \.json\.gz"):
+        prof.export_memory_timeline(tmp_path / "x.html")
+    with pytest.raises(ValueError, match=r"must end in \.svg"):
+        prof.diff(prof).flame_graph(tmp_path / "x.html")
+    with pytest.raises(ValueError, match="names no format: give one of chrome, .*, or an ending"):
+        prof.export(tmp_path / "x.what")
+    assert not [*tmp_path.iterdir()]
+    prof.export(tmp_path / "x.json", "speedscope")
+    prof.export(tmp_path / "x", "chrome")
+    assert len([*tmp_path.iterdir()]) == 2

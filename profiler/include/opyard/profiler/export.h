@@ -36,6 +36,8 @@ inline std::string prefix_of(const Profile& profile, const ExportOptions& option
 // Protocol buffers of Perfetto: names once, times as differences, some 20 bytes a span.
 OPYARD_API void write_perfetto(const Profile& profile, const ExportOptions& options,
                                const Sink& sink);
+// Protocol buffers of pprof: stacks with how often they were called, and their own time.
+OPYARD_API void write_pprof(const Profile& profile, const ExportOptions& options, const Sink& sink);
 // JSON of https://www.speedscope.app: a profile for each track.
 OPYARD_API void write_speedscope(const Profile& profile, const ExportOptions& options,
                                  const Sink& sink);

@@ -2,7 +2,8 @@
 //
 // The page is made by profiler/report/; behind it is what it shows, in base64:
 //
-//   "OPR1", u32 the length of the head, the head as JSON, then for each track its columns
+//   "OPR1", u32 the length of the head, the head as JSON, then for each track its columns, and if
+//   folding leaves anything out, the same for each track of the folded profile
 //
 // The head has names, tables, curves of memory and, for each track, the lengths of its columns in
 // bytes. Columns are varints (LEB128), one number for each bar in the order of the starts:
@@ -16,7 +17,7 @@
 // one bar, as few as it takes, and none over a time longer than they are themselves; the page says
 // so. Tables are made of all spans.
 //
-// Depends on: profiler/export.h.
+// Depends on: profiler/export.h, profiler/fold.h.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +26,13 @@
 #include <string_view>
 
 #include "opyard/profiler/export.h"
+#include "opyard/profiler/fold.h"
 
 namespace opyard::profiler {
 
 struct ReportOptions {
-  std::size_t most_bars = 1'000'000;
+  std::size_t most_bars = 1'000'000;  // of the whole profile, and of the folded one
+  FoldRules folding;
   // Raw deflate (RFC 1951) of what the page shows, some three times smaller; null to leave it as it
   // is. May throw, which ends the export.
   std::function<std::string(std::string_view)> deflate;

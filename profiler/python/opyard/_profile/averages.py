@@ -149,6 +149,9 @@ class DispatchKeyTimes(list):
         return "\n".join(lines_of_table(names, cells)) + "\n"
 
 
+_TEXTS = frozenset({"Name", "Dispatch Key", "Input Shapes", "Source Location"})  # their columns
+
+
 class Averages(list):
     """Rows in the order in which they first appear."""
 
@@ -163,9 +166,10 @@ class Averages(list):
         memory: bool = False,
     ) -> None:
         super().__init__()
-        self._has_stack, self._has_shapes, self._has_keys = bool(stack), shapes, keys
+        self._stack, self._has_shapes, self._has_keys = stack, shapes, keys
         self._has_lines = lines
         self._has_memory = memory
+        self._profile = profile
         steps: Average | None = None
         per_span = span_cost(profile)
         for row in profile.averages(stack, shapes, keys, lines):
@@ -198,6 +202,16 @@ class Averages(list):
     def total_average_self(self) -> float:
         return sum(row.self_cpu_time_total for row in self)
 
+    def _folded(self) -> Averages:
+        return Averages(
+            self._profile.folded(),
+            stack=self._stack,
+            shapes=self._has_shapes,
+            keys=self._has_keys,
+            lines=self._has_lines,
+            memory=self._has_memory,
+        )
+
     @names_keywords
     def table(
         self,
@@ -207,29 +221,72 @@ class Averages(list):
         max_name_column_width: int = 55,
         header: str | None = None,
         top_level_events_only: bool = False,
+        *,
+        fold: bool = True,
     ) -> str:
-        """The rows as text, for people to read."""
+        """The rows as text, for people to read.
+
+        Calls inside of libraries are folded: they count as part of the call of the library. With
+        `fold=False` each function has its row, as in the list.
+        """
+        shown = self._folded() if fold else self
+        rows = shown._choose(sort_by, row_limit, top_level_events_only)
+        columns = shown._columns(max_name_column_width, max_src_column_width)
+        cells = [[text(row) for _, text in columns] for row in rows]
+        lines = lines_of_table([name for name, _ in columns], cells)
+        if header is not None:
+            lines.insert(0, header)
+        return "\n".join(lines + self._notes(shown)) + "\n"
+
+    def html_table(
+        self, sort_by: str | None = None, row_limit: int = 100, *, fold: bool = True
+    ) -> str:
+        """The rows as a table of HTML, for notebooks."""
+        from html import escape
+
+        shown = self._folded() if fold else self
+        columns = shown._columns(-1, -1)
+        left = [name in _TEXTS for name, _ in columns]
+
+        def line(tag: str, texts: list[str]) -> str:
+            cells = [
+                f'<{tag} style="text-align: {"left" if at_left else "right"}">{escape(text)}</{tag}>'
+                for text, at_left in zip(texts, left, strict=True)
+            ]
+            return f"<tr>{''.join(cells)}</tr>"
+
+        head = line("th", [name for name, _ in columns])
+        body = [
+            line("td", [text(row) for _, text in columns])
+            for row in shown._choose(sort_by, row_limit, False)
+        ]
+        notes = "<br>".join(escape(note) for note in self._notes(shown))
+        return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table><p>{notes}</p>"
+
+    def _repr_html_(self) -> str:
+        return self.html_table(sort_by="self_cpu_time_total")
+
+    def _choose(self, sort_by: str | None, row_limit: int, top_level_only: bool) -> list[Average]:
         if sort_by is not None and sort_by not in SORT_KEYS:
             raise ValueError(
                 f"key_averages().table() cannot sort by {sort_by!r}; it sorts by "
                 + ", ".join(SORT_KEYS)
             )
-        rows = list(self)
+        rows = [row for row in self if row.top_level or not top_level_only]
         if sort_by is not None:
             rows.sort(key=SORT_KEYS[sort_by], reverse=True)
-        if top_level_events_only:
-            rows = [row for row in rows if row.top_level]
-        if row_limit >= 0:
-            rows = rows[:row_limit]
-        columns = self._columns(max_name_column_width, max_src_column_width)
-        cells = [[text(row) for _, text in columns] for row in rows]
-        lines = lines_of_table([name for name, _ in columns], cells)
-        if header is not None:
-            lines.insert(0, header)
+        return rows if row_limit < 0 else rows[:row_limit]
+
+    def _notes(self, shown: Averages) -> list[str]:
+        """What is below the table of the rows that are shown."""
+        lines = []
+        folded = sum(row.count for row in self) - sum(row.count for row in shown)
+        if folded:
+            lines.append(f"Calls inside of libraries that are folded: {folded:,} (fold=False)")
         ours = sum(row.profiler_time_total for row in self)
         lines.append(f"Stored events took at least: {format_time(ours)}")
-        lines.append(f"Self CPU time total: {format_time(self.total_average_self())}")
-        return "\n".join(lines) + "\n"
+        lines.append(f"Self CPU time total: {format_time(shown.total_average_self())}")
+        return lines
 
     def _columns(
         self, name_width: int, source_width: int
@@ -255,7 +312,7 @@ class Averages(list):
             columns.append(("Caller Line", lambda row: str(row.caller_line or "--")))
         if self._has_shapes:
             columns.append(("Input Shapes", lambda row: cut(row.input_shapes, source_width)))
-        if self._has_stack:
+        if self._stack:
             columns.append(("Source Location", lambda row: cut("; ".join(row.stack), source_width)))
         columns.append(("Total FLOPs", lambda row: "--"))
         return columns

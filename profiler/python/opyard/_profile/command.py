@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 from .. import _tracer
 from .children import Following
 from .exports import FORMATS, export, format_of
-from .results import Results, prefixes
+from .results import Results, name_files
 from .session import profile, read_patterns
 
 if TYPE_CHECKING:
-    from types import CodeType, TracebackType
+    from types import CodeType, FrameType, TracebackType
     from typing import Any
 
 _USAGE = """\
@@ -39,13 +39,14 @@ examples:
   python -m opyard.profiler -o profile.html program.py        a page for any browser
   python -m opyard.profiler -o trace.json.gz -m package.tool  a trace for https://ui.perfetto.dev
   python -m opyard.profiler --include mine --min-duration 100 -o slow.html program.py
-  python -m opyard.profiler diff after.json before.json -o diff.svg
+  python -m opyard.profiler diff after.html before.html -o diff.svg
   python -m opyard.profiler recover profile.html.capture -o profile.html"""
 
 # What to do with a file, by its format.
 _OPENED_BY = {
     "chrome": "open https://ui.perfetto.dev and drop it there",
     "perfetto": "open https://ui.perfetto.dev and drop it there",
+    "pprof": "go tool pprof -http : {file}",
     "speedscope": "open https://www.speedscope.app and drop it there",
     "stacks": "open https://www.speedscope.app and drop it there, or hand it to flamegraph.pl",
     "pstats": "python -m pstats {file}",
@@ -70,42 +71,58 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="PATTERN",
         help="only this module or package, or files such as slow.py or '*/test_*.py'; may be "
-        "repeated",
+        "repeated; as in --include app.models --include slow.py",
     )
     add(
         "--exclude",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="not this module or package, or files such as '*/site-packages/*'; may be repeated",
+        help="not this module or package, or files such as '*/site-packages/*'; may be repeated; "
+        "as in --exclude json",
     )
     add(
         "--max-depth",
         type=int,
         metavar="N",
-        help="only the outermost N calls of each stack; what is deeper counts as theirs",
+        help="only the outermost N calls of each stack; what is deeper counts as theirs; as in "
+        "--max-depth 20",
     )
     add(
         "--min-duration",
         type=float,
         default=0.0,
         metavar="MICROSECONDS",
-        help="no calls that are shorter; their time counts as their callers'",
+        help="no calls that are shorter; their time counts as their callers'; as in "
+        "--min-duration 100",
     )
-    add("--lines", action="store_true", help="note the line of each call")
-    add("--no-c-calls", action="store_true", help="leave functions in C out")
-    add("--record-shapes", action="store_true", help="note the shapes of operators' arguments")
+    add(
+        "--lines",
+        action="store_true",
+        help="note the line of each call; as in --lines -o trace.json",
+    )
+    add(
+        "--no-c-calls",
+        action="store_true",
+        help="leave functions in C out, which costs less; as in --no-c-calls -o profile.html",
+    )
+    add(
+        "--record-shapes",
+        action="store_true",
+        help="note the shapes of operators' arguments; as in --record-shapes -o trace.json",
+    )
     add(
         "--profile-memory",
         action="store_true",
-        help="note what memory tensors take and give back",
+        help="note what memory tensors take and give back; as in --profile-memory -o memory.html",
     )
     add(
         "-m",
         dest="module",
         nargs=argparse.REMAINDER,
         metavar="MODULE",
-        help="the program is a module, as in python -m; what follows is handed to it",
+        help="the program is a module, as in python -m; what follows is handed to it; as in "
+        "-m package.tool --its-option",
     )
     add("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
@@ -116,14 +133,21 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="where the profile is written to; without it a table goes to the error output",
+        help="where the profile is written to; without it a table goes to the error output; as in "
+        "-o profile.html",
     )
     parser.add_argument(
         "-f",
         "--format",
         choices=FORMATS,
         metavar="FORMAT",
-        help=f"of the file: {', '.join(FORMATS)}; else its ending says it",
+        help=f"of the file: {', '.join(FORMATS)}; else its ending says it; as in -f chrome",
+    )
+    parser.add_argument(
+        "--no-fold",
+        action="store_true",
+        help="calls inside of libraries have rows in the table, too; a page has a button for that; "
+        "as in --no-fold program.py",
     )
 
 
@@ -200,7 +224,14 @@ class _Run:
         self.profile._profile = None
 
     def begin(self) -> None:
-        """The profile goes on until finish(): threads may, and the program's exit handlers do."""
+        """The profile goes on until finish(): threads may, and the program's exit handlers do.
+
+        What is open here is ours, and the runpy that runs us: no part of the program.
+        """
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            _tracer.hide(frame.f_code)
+            frame = frame.f_back
         self.following.begin()
         self.profile.start()
 
@@ -216,7 +247,7 @@ class _Run:
             if self.profile._profile is not None:
                 self._add_children(self.profile._profile)
                 _say_unmatched(self.options, self.profile._profile, self.script)
-                _write(self.profile, self.output, self.options.format)
+                _write(self.profile, self.options, self.output)
         finally:
             import shutil
 
@@ -267,14 +298,15 @@ def _say_unmatched(options: argparse.Namespace, captured: Any, script: str) -> N
             )
 
 
-def _write(results: Results, output: str | None, format: str | None) -> None:
+def _write(results: Results, options: argparse.Namespace, output: str | None) -> None:
     results._warns = False  # the program's filters are no matter of its profile
     if output is None:
-        table = results.key_averages().table(sort_by="self_cpu_time_total", row_limit=40)
-        sys.stderr.write(table)
+        averages = results.key_averages()
+        fold = not options.no_fold
+        sys.stderr.write(averages.table(sort_by="self_cpu_time_total", row_limit=40, fold=fold))
     else:
-        export(results._profile, results._metadata, output, format)
-        _say_written(output, format)
+        export(results._profile, results._metadata, output, options.format)
+        _say_written(output, options.format)
 
 
 def _say_written(output: str, format: str | None) -> None:
@@ -293,8 +325,12 @@ def _say_written(output: str, format: str | None) -> None:
 
 def _recover(given: list[str]) -> None:
     """What is left of a program that was killed."""
-    parser = argparse.ArgumentParser("python -m opyard.profiler recover", allow_abbrev=False)
-    parser.add_argument("folder", help="FILE.capture, or a file in it")
+    parser = argparse.ArgumentParser(
+        "python -m opyard.profiler recover",
+        description="Makes a profile of what a program left that was killed.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("folder", help="FILE.capture, or a file in it; as in trace.html.capture")
     _add_output(parser)
     options = parser.parse_args(given)
     _choose_format(parser, options)
@@ -304,8 +340,8 @@ def _recover(given: list[str]) -> None:
         results._profile = _tracer.recover(
             os.path.dirname(os.path.abspath(folder)) if os.path.isfile(folder) else folder
         )
-        results._profile.set_prefixes(prefixes())
-        _write(results, options.output, options.format)
+        name_files(results._profile)
+        _write(results, options, options.output)
     except (OSError, ValueError) as error:
         raise SystemExit(f"python -m opyard.profiler recover: {error}") from None
 
@@ -441,5 +477,5 @@ def main(given: list[str]) -> None:
         raise
 
 
-for _function in (_Run.begin, _Run.finish, _hide_our_frames):
+for _function in (_Run.finish, _hide_our_frames):
     _tracer.hide(_function.__code__)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from .._core.whole_file import whole_file
 from .averages import cut, format_time, lines_of_table
+from .exports import require_ending
+from .pages import read_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,12 +49,17 @@ class Times:
         self.calls: dict[str, int] = {}
         self.root = Node("all")
         self.form = ""  # of the file that they are from
+        self.has_labels = True  # names are ours, not those of collapsed stacks
 
-    def add_call(self, stack: Node, own: float) -> None:
-        self.calls[stack.name] = self.calls.get(stack.name, 0) + 1
+        self.exact: dict[str, float] | None = None  # own times by name, if stacks lack some
+
+    def add_calls(self, stack: Node, calls: int, own: float) -> None:
+        self.calls[stack.name] = self.calls.get(stack.name, 0) + calls
         stack.own += own
 
     def by_name(self) -> dict[str, float]:
+        if self.exact is not None:
+            return self.exact
         names: dict[str, float] = {}
         pending = [*self.root.inner.values()]
         while pending:
@@ -88,7 +95,7 @@ def _add_slices(times: Times, slices: list[Slice]) -> None:
             open_ones.pop()
         outer = open_ones[-1][1] if open_ones else times.root
         stack = outer.called(name)
-        times.add_call(stack, -minus_duration)
+        times.add_calls(stack, 1, -minus_duration)
         if open_ones:
             outer.own += minus_duration
         open_ones.append((start - minus_duration, stack))
@@ -107,9 +114,27 @@ def _add_stacks(times: Times, lines: Iterable[str], path: str) -> None:
         stack.own += int(own) / 1000
 
 
+def _add_page(times: Times, text: str, path: str) -> None:
+    """The bars of a page. Its table counts the calls that share a bar with others, too."""
+    page = read_page(text, path)
+    for track in page.tracks:
+        stack = [times.root]
+        for bar in track:
+            del stack[bar.depth + 1 :]
+            if bar.depth > 0:
+                stack[-1].own -= bar.duration / 1000
+            stack.append(stack[-1].called(bar.name))
+            times.add_calls(stack[-1], bar.calls, bar.duration / 1000)
+    if page.head["merged"] > 0:
+        times.calls, times.exact = {}, {}
+        for _, name, calls, _, own, *_ in page.head["rows"]:
+            times.calls[name] = times.calls.get(name, 0) + calls
+            times.exact[name] = times.exact.get(name, 0.0) + own / 1000
+
+
 _NO_PROFILE = (
-    "{path} is no profile in Chrome's format, nor one of collapsed stacks: two of either can be "
-    "compared; python -m opyard.profiler -o FILE.json writes the former"
+    "{path} is no profile in Chrome's format, nor one of collapsed stacks, nor a page: "
+    "python -m opyard.profiler -o FILE.json or FILE.html writes what can be compared"
 )
 
 
@@ -130,23 +155,28 @@ def _events_of(file: IO[str], path: str) -> Iterator[dict[str, Any]]:
 
 
 def read_times(path: str) -> Times:
-    """Of a file with Chrome's JSON or with collapsed stacks."""
+    """Of a file with Chrome's JSON or with collapsed stacks, or of a profile's page."""
     times = Times()
     open_text = gzip.open if path.endswith(".gz") else open
     with open_text(path, "rt", encoding="utf-8") as file:
         try:
             # A frame of a stack may be called "[unknown]".
-            is_json = re.match(r'\s*(\{\s*["}]|\[\s*[{\]])', file.read(256))
+            begin = file.read(256)
+            is_json = re.match(r'\s*(\{\s*["}]|\[\s*[{\]])', begin)
             file.seek(0)
-            times.form = "in Chrome's format" if is_json else "collapsed stacks"
-            if is_json:
+            if begin.startswith("<!doctype html>"):
+                times.form = "a page"
+                _add_page(times, file.read(), path)
+            elif is_json:
+                times.form = "in Chrome's format"
                 _add_chrome(times, _events_of(file, path))
             else:
+                times.form, times.has_labels = "collapsed stacks", False
                 _add_stacks(times, file, path)
         except UnicodeDecodeError:
             raise ValueError(_NO_PROFILE.format(path=path)) from None
         except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path} is no profile in Chrome's format: {error!r}") from None
+            raise ValueError(f"{path} is no profile {times.form}: {error!r}") from None
         except (EOFError, zlib.error) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
     return times
@@ -281,21 +311,39 @@ class Difference(str):
 
     def flame_graph(self, path: str | os.PathLike[str]) -> None:
         """Writes an SVG picture: red is what takes longer than before, blue what takes less."""
+        require_ending(os.fsdecode(path), ".svg")
         with whole_file(path) as file:
             file.write(flame_graph(self._after, self._before).encode())
+
+
+_EXAMPLES = """\
+examples:
+  python -m opyard.profiler diff after.html before.html
+  python -m opyard.profiler diff after.json before.json -o change.svg"""
 
 
 def compare_files(given: list[str]) -> None:
     import argparse
 
-    parser = argparse.ArgumentParser("python -m opyard.profiler diff", allow_abbrev=False)
-    parser.add_argument("after", help="a profile in Chrome's format, or collapsed stacks")
-    parser.add_argument("before")
-    parser.add_argument("-o", "--output", metavar="FILE", help="a flame graph, as an SVG picture")
+    parser = argparse.ArgumentParser(
+        "python -m opyard.profiler diff",
+        description="Says what takes longer in one profile than in another.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("after", help="a page, a profile in Chrome's format, or collapsed stacks")
+    parser.add_argument("before", help="another one, from before the change")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a flame graph of both, as an SVG picture; as in -o change.svg",
+    )
     options = parser.parse_args(given)
     try:
         after, before = read_times(options.after), read_times(options.before)
-        if after.form != before.form:
+        if after.has_labels != before.has_labels:
             raise ValueError(
                 f"{options.after} is {after.form} and {options.before} {before.form}, and these "
                 "name functions differently: compare two of one format"

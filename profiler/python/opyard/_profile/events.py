@@ -389,6 +389,7 @@ class Events(Sequence):
     """All spans of a profile, thread by thread; within a thread in the order of their starts."""
 
     def __init__(self, profile: Any) -> None:
+        self._profile = profile
         self.tracks: list[Track] = []
         first = 0
         for index, (native_id, name, spans, _, is_derived) in enumerate(profile.tracks()):
@@ -417,8 +418,14 @@ class Events(Sequence):
         """All spans in the order of their starts, over all threads; equal ones as in the list."""
         return merge(*map(_spans_of, self.tracks), key=_start)
 
-    def tree(self, *, max_depth: int | None = None, min_us: float = 0.0) -> str:
-        """The calls as an indented text, one tree a thread; memory and devices are leaves."""
+    def tree(self, *, max_depth: int | None = None, min_us: float = 0.0, fold: bool = True) -> str:
+        """The calls as an indented text, one tree a thread; memory and devices are leaves.
+
+        Calls inside of libraries are folded: they are not shown, unless `fold` is false.
+        """
+        if fold:
+            folded = Events(self._profile.folded())
+            return folded.tree(max_depth=max_depth, min_us=min_us, fold=False)
         lines = []
         for track in self.tracks:
             lines.append(track.title)

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 from .._core.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO
 
     from .leaves import MemoryEvent
 
-FORMATS = ("chrome", "perfetto", "speedscope", "stacks", "pstats", "html")
+FORMATS = ("chrome", "perfetto", "pprof", "speedscope", "stacks", "pstats", "html")
 MOST_BARS = 1_000_000  # of a report in HTML
 _BY_ENDING = (
     (".speedscope.json", "speedscope"),
     (".json", "chrome"),
     (".pftrace", "perfetto"),
     (".perfetto-trace", "perfetto"),
-    (".pb", "perfetto"),
+    (".pprof", "pprof"),
+    (".pb", "pprof"),
     (".collapsed", "stacks"),
     (".folded", "stacks"),
     (".txt", "stacks"),
@@ -33,16 +34,41 @@ _BY_ENDING = (
 )
 
 
+# Endings that say no more than what kind of text it is.
+_FOR_MANY = frozenset({".json", ".txt"})
+
+
+def _ending_of(path: str) -> tuple[str, str] | None:
+    plain = path.removesuffix(".gz")
+    return next((known for known in _BY_ENDING if plain.endswith(known[0])), None)
+
+
 def format_of(path: str) -> str:
     """What the ending of a file's name says."""
-    plain = path.removesuffix(".gz")
-    for ending, name in _BY_ENDING:
-        if plain.endswith(ending):
-            return name
+    if (found := _ending_of(path)) is not None:
+        return found[1]
     raise ValueError(
         f"the ending of {path!r} names no format: give one of {', '.join(FORMATS)}, or an ending "
         f"of {', '.join(ending for ending, _ in _BY_ENDING)}"
     )
+
+
+def _refuse_other_ending(path: str, name: str) -> None:
+    """A file that says it is a page is none of Chrome's."""
+    found = _ending_of(path)
+    if found is None or found[1] == name or found[0] in _FOR_MANY:
+        return
+    endings = ", ".join(ending for ending, format in _BY_ENDING if format == name)
+    raise ValueError(
+        f"{path!r} ends as files of the format {found[1]} do, and {name} is to be written: give "
+        f"it an ending of {endings}, or call export() without a format"
+    )
+
+
+def require_ending(path: str, *endings: str) -> None:
+    """For what is written in one format alone."""
+    if not path.endswith(endings):
+        raise ValueError(f"{path!r} must end in {' or '.join(endings)}, as what is written")
 
 
 def program_name() -> str:
@@ -69,6 +95,7 @@ def export(
     name = name or format_of(path)
     if name not in FORMATS:
         raise ValueError(f"{name!r} is no format of a profile; they are {', '.join(FORMATS)}")
+    _refuse_other_ending(path, name)
     with _open(path) as file:
         if name == "pstats":
             import marshal
@@ -76,11 +103,25 @@ def export(
             marshal.dump(statistics_of(profile), file)
             marshal.dump({"dataQuality": profile.quality()}, file)  # pstats reads no further
             return
-        process, program = profile.process() or (os.getpid(), program_name())
         if name == "html":
-            profile.report(file.write, metadata, program, process, _deflate, MOST_BARS)
+            _write_page(profile, metadata, file.write, MOST_BARS)
         else:
+            process, program = profile.process() or (os.getpid(), program_name())
             getattr(profile, name)(file.write, metadata, program, process)
+
+
+def _write_page(
+    profile: Any, metadata: dict[str, str], write: Callable[[bytes], object], most_bars: int
+) -> None:
+    process, program = profile.process() or (os.getpid(), program_name())
+    profile.report(write, metadata, program, process, _deflate, most_bars)
+
+
+def page_of(profile: Any, metadata: dict[str, str], most_bars: int) -> bytes:
+    """A profile as one HTML page of at most so many bars, whole and again folded."""
+    pieces: list[bytes] = []
+    _write_page(profile, metadata, pieces.append, most_bars)
+    return b"".join(pieces)
 
 
 def _deflate(contents: bytes) -> bytes:
@@ -94,7 +135,9 @@ def _deflate(contents: bytes) -> bytes:
 def export_memory(timeline: list[MemoryEvent], path: str | os.PathLike[str]) -> None:
     import json
 
-    with _open(os.fsdecode(path)) as file:
+    name = os.fsdecode(path)
+    require_ending(name, ".json", ".json.gz")
+    with _open(name) as file:
         for n, event in enumerate(timeline):
             row = event._asdict()
             row["within"] = None if event.within is None else event.within.name

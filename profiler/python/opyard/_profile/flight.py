@@ -12,7 +12,7 @@ from .. import _tracer
 from .._core.keywords import names_keywords
 from .active import Active, warn_of_dropped
 from .classes import refresh_classes
-from .results import Results, name_threads, prefixes
+from .results import Results, name_files, name_threads
 from .session import read_patterns
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
@@ -103,7 +103,7 @@ class flight_recorder:
             raise RuntimeError("the flight recorder is not on; start it before dumping")
         dumped = _tracer.dump_ring()
         name_threads(dumped)
-        dumped.set_prefixes(prefixes())
+        name_files(dumped)
         results = Results(stack=True, lines=False, memory=self._has_memory)
         results._profile, results._warns = (
             dumped,

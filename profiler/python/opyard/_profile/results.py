@@ -23,6 +23,29 @@ def prefixes() -> list[str]:
     return sorted((place.rstrip("/") + "/" for place in places if place != "/"), key=len)[::-1]
 
 
+def _libraries() -> list[str]:
+    """Folders of the standard library and of Opyard; those of other packages say so themselves."""
+    from .. import __path__ as ours
+
+    return [f"{place}/" for place in (os.path.dirname(os.__file__), *ours)]
+
+
+def _own_files() -> list[str]:
+    """The package that is run, or the file: it may be an installed one."""
+    main = sys.modules.get("__main__")
+    package = (getattr(main, "__package__", None) or "").partition(".")[0]
+    if package == "opyard":
+        return []
+    places = getattr(sys.modules.get(package), "__path__", ())
+    file = getattr(main, "__file__", None)
+    return [f"{place}/" for place in places] or ([os.path.abspath(file)] if file else [])
+
+
+def name_files(profile: Any) -> None:
+    """Which part of a file's name is not shown, and whose functions are folded."""
+    profile.set_files(tuple(prefixes()), tuple(_libraries()), tuple(_own_files()))
+
+
 def name_threads(profile: Any) -> None:
     """Those that are alive. A program that never imported threading has named no thread."""
     threading = sys.modules.get("threading")
@@ -152,9 +175,10 @@ class Results:
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Writes the profile; compressed if the path ends in .gz.
 
-        `format` is "chrome" (JSON), "perfetto" (protocol buffers), "speedscope" (JSON), "stacks"
-        (collapsed ones, for flame graphs), "pstats" or "html" (one page with everything, for any
-        browser); without one the path says it.
+        `format` is "chrome" (JSON), "perfetto" or "pprof" (protocol buffers), "speedscope" (JSON),
+        "stacks" (collapsed ones, for flame graphs), "pstats" or "html" (one page with everything,
+        for any browser). Without one the ending of the path says it, and one that says another
+        format is refused.
         """
         from .exports import export
 
@@ -193,9 +217,9 @@ class Results:
         self.export(path, "stacks")
 
     def _repr_html_(self) -> str:
-        import html
-
         if self._profile is None:
             return "<p>a profile that has captured nothing yet</p>"
-        table = self.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
-        return f"<pre>{html.escape(table)}</pre>"
+        from .notebook import frame_of
+
+        table = self.key_averages().html_table(sort_by="self_cpu_time_total", row_limit=20)
+        return frame_of(self._profile, self._metadata) + table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import os
+import sys
 from _functools import partial
 from enum import Enum
 
@@ -12,13 +13,13 @@ from .. import _tracer
 from .._core.keywords import names_keywords, refuse_keyword
 from .active import Active, warn_of_dropped
 from .classes import refresh_classes
-from .results import Results, name_threads, prefixes
+from .results import Results, name_files, name_threads
 from .schedule import ENDINGS, TRANSITIONS, ProfilerAction, always, member_of
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
+    from types import FrameType, TracebackType
     from typing import Any, TypeVar
 
     _Future = TypeVar("_Future")
@@ -85,6 +86,14 @@ def _require_nanoseconds(microseconds: float) -> int:
     if not 0 <= microseconds < 1e12:
         raise ValueError(f"min_duration must be a number of microseconds, not {microseconds!r}")
     return int(microseconds * 1000)
+
+
+def _place_of_caller() -> str:
+    """The file and the line of the call into this module."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 class profile(Results):
@@ -167,6 +176,7 @@ class profile(Results):
         self._thread = 0  # that began it
         self._is_on = [False]  # a list, which outlives it: see _dropped()
         self._entered = False
+        self._started_at = ""  # a file and a line
         self._folder: str | None = None  # that the command keeps the capture in
         self._program = ""
 
@@ -177,6 +187,7 @@ class profile(Results):
         """Begins as a `with` block does; raises RuntimeError if it has begun."""
         if self._entered:
             raise RuntimeError("the profile has been started already; stop it first")
+        self._started_at = _place_of_caller()
         refresh_classes()
         self.current_action = self._require_action()
         if self.current_action is not ProfilerAction.NONE:
@@ -227,6 +238,12 @@ class profile(Results):
         if self._entered:
             self.stop()
 
+    def __repr__(self) -> str:
+        if self._entered:
+            now = "captures" if self._is_on[0] else "waits for its next step"
+            return f"<profile: {now}, started at {self._started_at}>"
+        return "<profile: not started>" if self._profile is None else "<profile: has ended>"
+
     def _require_action(self) -> ProfilerAction:
         action = self._schedule(self.step_num)
         return action if type(action) is ProfilerAction else member_of(action, self.step_num)
@@ -255,6 +272,8 @@ class profile(Results):
                 _tracer.stop()
             self._is_on[0] = False
             _active.discard(self)
+            if isinstance(error, RuntimeError) and (running := active()) is not None:
+                raise RuntimeError(f"{error} It is {running!r}.") from None
             raise
         if self._has_steps:
             self._enter_step()
@@ -277,7 +296,7 @@ class profile(Results):
         _active.discard(self)
         if keep:
             name_threads(captured)
-            captured.set_prefixes(prefixes())
+            name_files(captured)
             self._profile = captured
 
 
@@ -292,9 +311,20 @@ def _dropped(is_on: list[bool]) -> None:
         warn_of_dropped("a profile", lost, "with profile() as prof:")
 
 
-def active_profile() -> profile | None:
-    """The profile of this interpreter that captures, whoever began it: for its stop()."""
+def active() -> profile | None:
+    """The profile of this interpreter that captures, whoever began it; its text says where."""
     return next((one for one in _active.all() if one._is_on[0]), None)
+
+
+def stop_active() -> profile | None:
+    """Stops the profile of this interpreter that captures, whoever began it, and gives it.
+
+    None if there is none.
+    """
+    found = active()
+    if found is not None:
+        found.stop()
+    return found
 
 
 @atexit.register
@@ -402,6 +432,7 @@ for _method in (
     profile._enter_step,
     profile._end,
     _dropped,
+    _place_of_caller,
     _end_without_thread,
     watch_future,
     record_function.__init__,

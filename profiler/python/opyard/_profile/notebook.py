@@ -1,0 +1,90 @@
+"""Profiles in notebooks: the cell magic %%profile, and a page inside of a cell's output."""
+
+from __future__ import annotations
+
+import html
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from .exports import format_of, page_of
+from .session import profile
+
+if TYPE_CHECKING:
+    from typing import Any
+
+MOST_BYTES = 1 << 20  # of a page that a notebook keeps
+_MOST_BARS = 200_000
+_FRAME = (
+    '<iframe srcdoc="{page}" sandbox="allow-scripts" title="Profile as a page" '
+    'style="width: 100%; height: {height}px; border: 1px solid #8888"></iframe>'
+)
+
+
+def frame_of(captured: Any, metadata: dict[str, str], height: int = 620) -> str:
+    """A page in an element of HTML, which needs nothing from elsewhere.
+
+    If all calls do not fit, the shortest are merged until they do.
+    """
+    bars = _MOST_BARS
+    while True:
+        page = page_of(captured, metadata, bars).decode()
+        frame = _FRAME.format(page=html.escape(page), height=height)
+        if len(frame) <= MOST_BYTES or bars < 1000:
+            return frame
+        # Names, tables and the page itself take room, too, whatever the number of bars.
+        bars = min(bars // 2, bars * MOST_BYTES // len(frame))
+
+
+class Shown:
+    """A profile as a cell shows it: a page and a table in a notebook, a table in a terminal."""
+
+    def __init__(self, prof: profile) -> None:
+        self._profile = prof
+
+    def _table(self) -> str:
+        return self._profile.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
+
+    def __repr__(self) -> str:
+        return self._table()
+
+    def _repr_html_(self) -> str:
+        return self._profile._repr_html_()
+
+
+def _file_of(line: str, usage: type[Exception]) -> str | None:
+    """The file that the magic is given; refused before the cell runs if its ending says nothing."""
+    names = shlex.split(line)
+    if not names:
+        return None
+    if len(names) > 1:
+        raise usage(f"%%profile takes one file, or none; {len(names)} were given")
+    path = os.path.expanduser(names[0])
+    try:
+        format_of(path)
+    except ValueError as error:
+        raise usage(f"%%profile: {error}") from None
+    return path
+
+
+def register(ipython: Any) -> None:
+    """Adds the cell magic %%profile to a shell of IPython's."""
+    try:
+        from IPython.core.error import UsageError as Usage
+    except ImportError:  # another shell with the same methods
+        Usage = ValueError
+
+    def profile_cell(line: str, cell: str) -> Shown:
+        """Runs the cell, and shows where its time went. A file that is named is written as well:
+
+        %%profile profile.html
+        """
+        path = _file_of(line, Usage)
+        with profile() as prof:
+            ipython.run_cell(cell)
+        ipython.push({"_profile": prof})
+        if path is not None:
+            prof.export(path)
+        return Shown(prof)
+
+    ipython.register_magic_function(profile_cell, "cell", "profile")
