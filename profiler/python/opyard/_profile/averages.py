@@ -249,9 +249,10 @@ class Averages(list):
         left = [name in _TEXTS for name, _ in columns]
 
         def line(tag: str, texts: list[str]) -> str:
+            sides = ["left" if at_left else "right" for at_left in left]
             cells = [
-                f'<{tag} style="text-align: {"left" if at_left else "right"}">{escape(text)}</{tag}>'
-                for text, at_left in zip(texts, left, strict=True)
+                f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'
+                for text, side in zip(texts, sides, strict=True)
             ]
             return f"<tr>{''.join(cells)}</tr>"
 
