@@ -13,6 +13,7 @@ const kRowsAtOnce = 300;
 // that was chosen.
 function makeTable(columns, rows, onRow) {
   const box = element("div");
+  columns = columns.filter((column) => !column.isOptional || rows.some((row) => column.of(row) > 0));
   let sorted = columns.findIndex((column) => column.sorted);
   let isUp = false;
   let shown = kRowsAtOnce;
@@ -71,13 +72,16 @@ function makeTable(columns, rows, onRow) {
   return box;
 }
 
-// Of rows as the head of the data has them: [kind, label, calls, total, own, longest, memory, own memory].
+// Of rows as the head of the data has them: [kind, label, calls, total, own, longest, memory, own memory,
+// own CPU time], the last of which sums of a stretch of time lack.
 // `eventCost` is what storing one event takes, in nanoseconds, and a call is two.
 function callColumns(hasMemory, eventCost) {
   const columns = [
     { title: "Name", of: (row) => row[1] },
     { title: "Calls", of: (row) => row[2], text: numberText },
     { title: "Own time", of: (row) => row[4], text: timeText, share: true, sorted: true },
+    { title: "CPU", of: (row) => row[8] ?? 0, text: timeText, isOptional: true },
+    { title: "Waits", of: (row) => Math.max(row[4] - row[8], 0) || 0, text: timeText, isOptional: true },
     { title: "Total time", of: (row) => row[3], text: timeText, share: true },
     { title: "Total each", of: (row) => row[3] / row[2], text: timeText },
     { title: "Longest", of: (row) => row[5], text: timeText },

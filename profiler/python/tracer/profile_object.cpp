@@ -216,16 +216,17 @@ PyObject* processes(PyObject* self, PyObject*) {
   });
 }
 
-// call_tree() -> [(parent, label, count, self ns)], the root first.
+// call_tree() -> [(parent, label, count, self ns, CPU ns of that)], the root first.
 PyObject* call_tree(PyObject* self, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::CallNode& node : profiler::call_tree(profile_of(self))) {
       const std::string& label = labels_of(self).label(node.key);
       append_to(list,
-                Py_BuildValue("Is#KL", unsigned(node.parent), label.data(),
+                Py_BuildValue("Is#KLL", unsigned(node.parent), label.data(),
                               Py_ssize_t(label.size()), static_cast<unsigned long long>(node.count),
-                              static_cast<long long>(node.self)));
+                              static_cast<long long>(node.self),
+                              static_cast<long long>(node.thread_time)));
     }
     return list;
   });
@@ -290,7 +291,7 @@ PyObject* parents(PyObject* self, PyObject* number) {
 }
 
 // averages(stack, shapes, keys, lines) -> [(kind, label, count, total, self, longest, memory,
-// self_memory, track, example)]
+// self_memory, track, example, thread_time, self_thread_time)]
 PyObject* averages(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     profiler::Grouping grouping;
@@ -307,11 +308,12 @@ PyObject* averages(PyObject* self, PyObject* args) {
     for (const profiler::AverageRow& row : profiler::average(profile_of(self), grouping)) {
       const std::string& label = labels_of(self).label(row.key);
       PyObject* const item = Py_BuildValue(
-          "ss#KLLLLLII", profiler::info_of(row.kind).name, label.data(), Py_ssize_t(label.size()),
+          "ss#KLLLLLIILL", profiler::info_of(row.kind).name, label.data(), Py_ssize_t(label.size()),
           static_cast<unsigned long long>(row.count), static_cast<long long>(row.total),
           static_cast<long long>(row.self), static_cast<long long>(row.longest),
           static_cast<long long>(row.memory), static_cast<long long>(row.self_memory),
-          unsigned(row.track), unsigned(row.example));
+          unsigned(row.track), unsigned(row.example), static_cast<long long>(row.thread_time),
+          static_cast<long long>(row.self_thread_time));
       append_to(list, item);
     }
     return list;
@@ -486,7 +488,8 @@ PyMethodDef profile_methods[] = {
     {"span", span, METH_VARARGS,
      "span(track, index) -> (kind, label, start, end, parent, flags, key, detail, words)"},
     {"name_thread", name_thread, METH_VARARGS, "name_thread(ident, native id, name)"},
-    {"call_tree", call_tree, METH_NOARGS, "call_tree() -> [(parent, label, count, self ns)]"},
+    {"call_tree", call_tree, METH_NOARGS,
+     "call_tree() -> [(parent, label, count, self ns, CPU ns)]"},
     {"parents", parents, METH_O, "parents(track) -> bytes of 32-bit numbers"},
     {"averages", averages, METH_VARARGS, "averages(stack, shapes, keys, lines) -> [row]"},
     {"keys", keys, METH_NOARGS, "keys() -> [(dispatch key, calls, redispatches, self)]"},

@@ -16,12 +16,18 @@
 // and successors is memory of the process. If there is no room on the disk, blocks are in memory
 // alone.
 //
+// [CPU time] The first event of a thread that comes a millisecond or more after its CPU time was
+// read has it read again, and noted in front of it. So a wait is between two readings, and a thread
+// that makes many events pays for one reading in thousands of them. A window that ends reads that
+// of all threads. Which calls took the time is found out later: see profile/thread_times.cpp.
+//
 // [Fork] The child has one thread: the streams of the others have ended there. Its own goes on,
 // under the thread's new id, and in a new block if the last one is in the parent's file, which the
 // parent goes on writing.
 #include "opyard/profiler/capture.h"
 
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +45,25 @@
 namespace opyard::profiler {
 
 __thread Stream* thread_stream __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+// See [CPU time].
+constexpr std::uint64_t kNanosecondsBetweenReadings = 1'000'000;
+
+// 0 if the clock is gone with its thread.
+std::uint64_t thread_time_ns(clockid_t clock) noexcept {
+  timespec time{};
+  if (::clock_gettime(clock, &time) != 0) return 0;
+  return std::uint64_t(time.tv_sec) * 1'000'000'000 + std::uint64_t(time.tv_nsec);
+}
+// Of any thread of the process, as the kernel numbers its clocks: it may have ended.
+clockid_t clock_of(std::int64_t native_id) noexcept {
+  constexpr unsigned kThreadsSchedule = 6;
+  return clockid_t(~unsigned(native_id) << 3 | kThreadsSchedule);
+}
+
+}  // namespace
 
 // Everything but append() is here: all of it under the lock.
 class Streams {
@@ -84,6 +109,7 @@ class Streams {
     const std::lock_guard lock(mutex_);
     stream->ended_ = true;
     stream->ended_at_ = now_ticks();
+    stream->ended_thread_time_ = thread_time_ns(CLOCK_THREAD_CPUTIME_ID);
     if (!keeps()) forget_ended();
   }
 
@@ -120,6 +146,9 @@ class Streams {
       part.handle = stream->handle_;
       part.lost = stream->lost_.load(std::memory_order_relaxed) - (is_new ? 0 : start->lost);
       take(*stream, is_new ? stream->first_ : start->block, is_new ? 0 : start->event, part);
+      part.last_thread_time_ns = stream->ended_ ? stream->ended_thread_time_
+                                                : thread_time_ns(clock_of(stream->native_id_));
+      part.last_thread_time_ticks = stream->ended_ ? stream->ended_at_ : now_ticks();
       capture.streams.push_back(std::move(part));
     }
     close(window);
@@ -367,6 +396,7 @@ class Streams {
     for (Stream* const stream : all.streams_) {
       stream->ended_ = stream != thread_stream;
       stream->ended_at_ = now_ticks();
+      stream->due_ = 0;  // a child has taken no time yet
     }
     if (all.file_ != nullptr) {
       // The parent's map stays as long as blocks of it are held here.
@@ -425,9 +455,26 @@ void Stream::append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail
     }
     at = next_.load(std::memory_order_relaxed);
   }
-  *at = {now_ticks(), key, kind, std::uint8_t(count), detail};
+  const std::uint64_t now = now_ticks();
+  if (now >= due_) {
+    note_thread_time(now);
+    at = next_.load(std::memory_order_relaxed);
+    if (std::size_t(end_ - at) < 1 + count) return append_slow(kind, key, detail, words, count);
+  }
+  *at = {now, key, kind, std::uint8_t(count), detail};
   if (count != 0) std::copy_n(words, count, reinterpret_cast<Payload*>(at + 1));
   next_.store(at + 1 + count, std::memory_order_release);
+}
+
+// See [CPU time]. Not as the first of a block, after which greenlets are looked for.
+void Stream::note_thread_time(std::uint64_t now) noexcept {
+  Event* const at = next_.load(std::memory_order_relaxed);
+  if (at == end_ - Block::kEvents || end_ - at < 3) return;
+  due_ = now + ticks_of(kNanosecondsBetweenReadings);
+  *at = {now, 0, event_of(MarkKind::ThreadTime), 1, 0};
+  const Payload words{thread_time_ns(CLOCK_THREAD_CPUTIME_ID), 0};
+  std::copy_n(&words, 1, reinterpret_cast<Payload*>(at + 1));
+  next_.store(at + 2, std::memory_order_release);
 }
 
 void begin_ring_blocks(std::uint64_t blocks, std::uint64_t ticks) {
@@ -483,8 +530,16 @@ Window::~Window() {
   if (open_) Streams::instance().abandon(*this);
 }
 
+void Window::add_start_stack(StartStack stack) {
+  if (stack.native_id != 0) stack.first_thread_time_ns = thread_time_ns(clock_of(stack.native_id));
+  start_stacks_.push_back(std::move(stack));
+}
+
 Capture Window::end() {
   Capture capture;
+  for (StartStack& stack : start_stacks_) {
+    if (stack.native_id != 0) stack.last_thread_time_ns = thread_time_ns(clock_of(stack.native_id));
+  }
   Streams::instance().end(*this, capture);
   capture.start_stacks = std::move(start_stacks_);
   return capture;

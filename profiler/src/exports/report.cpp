@@ -209,7 +209,8 @@ class Head {
     out_ += "}";
   }
 
-  // [kind, label, calls, total, self, longest, memory, own memory], the largest own time first.
+  // [kind, label, calls, total, self, longest, memory, own memory, own CPU time], the largest own
+  // time first.
   void write_rows(const Profile& profile) {
     std::vector<AverageRow> rows = average(profile, {});
     std::stable_sort(rows.begin(), rows.end(),
@@ -222,7 +223,8 @@ class Head {
       append_number(out_, int(row.kind));
       out_ += ",";
       append_quoted(out_, labels_.label(row.key));
-      append_all(row.count, row.total, row.self, row.longest, row.memory, row.self_memory);
+      append_all(row.count, row.total, row.self, row.longest, row.memory, row.self_memory,
+                 row.self_thread_time);
       out_ += "]";
     }
     out_ += "]";

@@ -177,6 +177,7 @@ void add_process(Profile& profile, const ProcessCapture& process) {
       span.end += shift;
     }
     for (Mark& mark : track.marks) mark.time += shift;
+    for (ThreadTime& reading : track.thread_times) reading.time += shift;
     profile.tracks.push_back(std::move(track));
   }
   profile.duration = std::max(profile.duration, other.duration + shift);

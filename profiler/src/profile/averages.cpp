@@ -11,6 +11,7 @@
 #include "opyard/detail/keys/runtime_table.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/names.h"
+#include "profile/thread_times.h"
 
 namespace opyard::profiler {
 namespace {
@@ -114,12 +115,16 @@ void add_track(const Track& track, std::uint32_t number, Rows& rows) {
   const std::size_t count = track.spans.size();
   std::vector<std::uint32_t> row_of(count);
   std::vector<std::int64_t> self(count);
+  const std::vector<std::int64_t> thread_time = thread_times_of(track);
+  std::vector<std::int64_t> self_thread_time = thread_time;
   const std::vector<std::int64_t> self_memory = memory_of(track);
   std::vector<std::int64_t> memory = self_memory;
   for (std::uint32_t n = 0; n < count; ++n) {
     row_of[n] = std::uint32_t(rows.find(track, number, n));
     self[n] += track.spans[n].duration();
-    if (track.spans[n].parent != kNoSpan) self[track.spans[n].parent] -= track.spans[n].duration();
+    if (track.spans[n].parent == kNoSpan) continue;
+    self[track.spans[n].parent] -= track.spans[n].duration();
+    self_thread_time[track.spans[n].parent] -= thread_time[n];
   }
   // Parents come before their children, so a child's memory is whole when its parent takes it.
   for (std::size_t n = count; n-- > 0;) {
@@ -138,9 +143,11 @@ void add_track(const Track& track, std::uint32_t number, Rows& rows) {
     if (rows.counts(span)) ++row.count;
     row.self += self[n];
     row.self_memory += self_memory[n];
+    row.self_thread_time += std::clamp<std::int64_t>(self_thread_time[n], 0, self[n]);
     if (span.duration() > row.longest) row.longest = span.duration();
     if (open[row_of[n]]++ == 0) {
       row.total += span.duration();
+      row.thread_time += thread_time[n];
       row.memory += memory[n];
     }
     stack.push_back(n);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "profile/in_order.h"
+#include "profile/thread_times.h"
 
 namespace opyard::profiler {
 namespace {
@@ -15,15 +16,20 @@ class Tree {
  public:
   void add(const Track& track) {
     std::vector<std::uint32_t> open{kRoot};
+    const std::vector<std::int64_t> thread_times = thread_times_of(track);
     in_order(
         track,
         [&](std::uint32_t n) {
           const Span& span = track.spans[n];
-          nodes[open.back()].self -= open.size() > 1 ? span.duration() : 0;
+          if (open.size() > 1) {
+            nodes[open.back()].self -= span.duration();
+            nodes[open.back()].thread_time -= thread_times[n];
+          }
           open.push_back(child(open.back(), span.key));
           CallNode& node = nodes[open.back()];
           ++node.count;
           node.self += span.duration();
+          node.thread_time += thread_times[n];
         },
         [&](std::uint32_t) { open.pop_back(); });
   }

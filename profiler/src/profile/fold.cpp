@@ -74,6 +74,7 @@ Track fold_track(const Track& track, KeyFacts& facts) {
   folded.process = track.process;
   folded.name = track.name;
   folded.words = track.words;
+  folded.thread_times = track.thread_times;
   std::vector<Place> places(track.spans.size());
   for (std::size_t n = 0; n < track.spans.size(); ++n) {
     Span span = track.spans[n];

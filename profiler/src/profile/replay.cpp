@@ -108,7 +108,12 @@ class ThreadReplay {
         slice.begin = n + 1;
         return true;
       }
-      if (event.kind == event_of(MarkKind::KnownCall)) {
+      if (event.kind == event_of(MarkKind::ThreadTime)) {
+        quality_.events -= is_before_ ? 0 : 1;  // of no use but to others
+        if (payload == kNoSpan) continue;
+        if (!is_before_) track_.thread_times.push_back({time, track_.words_of(payload)[0].first});
+        track_.words.resize(payload);
+      } else if (event.kind == event_of(MarkKind::KnownCall)) {
         is_known_ = !of_ring_;
       } else if (is_mark(event.kind)) {
         if (is_before_) continue;
@@ -121,6 +126,10 @@ class ThreadReplay {
       }
     }
     return false;
+  }
+
+  void add_thread_time(std::int64_t time, std::uint64_t taken) {
+    track_.thread_times.push_back({std::max(time, last_), taken});
   }
 
   void close_all(std::int64_t end) {
@@ -235,6 +244,8 @@ class StreamReplay {
     std::uint64_t begun_before = 0;
     for (Stack& stack : stacks_) {
       const bool is_greenlet = &stack != &stacks_.front();
+      // What a thread took cannot be told apart by greenlets.
+      if (stacks_.size() > 1) stack.track.thread_times.clear();
       begun_before += is_greenlet && !of_ring_ && stack.replay.has_dropped_exits() ? 1 : 0;
       stack.replay.close_all(end);
       profile_.tracks.push_back(std::move(stack.track));
@@ -348,11 +359,18 @@ Profile replay(const Capture& capture) {
     const StartStack& open = has_stack ? capture.start_stacks[stack] : none;
     if (has_stack) used[stack] = true;
     if (!capture.is_ring) {
+      if (open.first_thread_time_ns != 0) {
+        thread.first().add_thread_time(0, open.first_thread_time_ns);
+      }
       thread.first().open_before(open);
     } else if (!has_switches(stream.slices)) {
       thread.first().open_before(stack_of_ring(open, stream.slices));
     }
     for (const Slice& slice : stream.slices) thread.read(slice, converter, origin);
+    if (stream.last_thread_time_ns != 0) {
+      const std::int64_t at = converter.monotonic_ns(stream.last_thread_time_ticks);
+      thread.first().add_thread_time(since(origin, at), stream.last_thread_time_ns);
+    }
     thread.close_all(profile.duration);
   }
   // Threads that did nothing while the window was open: blocked in a call, or asleep.
@@ -364,6 +382,10 @@ Profile replay(const Capture& capture) {
         stack.native_id != 0 ? stack.native_id : std::int64_t(stack.handle);
     name_track(capture, stack.native_id, stack.handle, profile.tracks.back());
     ThreadReplay thread(profile.tracks.back(), profile.quality, false);
+    if (!capture.is_ring && stack.first_thread_time_ns != 0 && stack.last_thread_time_ns != 0) {
+      thread.add_thread_time(0, stack.first_thread_time_ns);
+      thread.add_thread_time(profile.duration, stack.last_thread_time_ns);
+    }
     thread.open_before(stack);
     thread.close_all(profile.duration);
   }

@@ -358,7 +358,7 @@ def test_a_module_that_is_not_there_is_not_profiled():
         code, said = command("opyard.profiler", "-m", name)
         assert code == 1
         assert said.splitlines()[-1].endswith(f"; {near!r} may be meant")
-        assert "Self CPU" not in said
+        assert "Self time" not in said
     code, said = command("opyard.profiler", "-m", "no_such_module_at_all")
     assert said == f"{sys.executable}: No module named no_such_module_at_all\n"
 

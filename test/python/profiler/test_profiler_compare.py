@@ -42,11 +42,15 @@ def test_pages_are_compared_with_each_other_and_with_traces(tmp_path):
     for after in ("y.html.gz", "y.json"):
         code, out, err = run(tmp_path, "diff", after, "x.html")
         assert (code, err) == (0, "")
-        rows = {line.split()[-6]: line.split()[-2:] for line in out.splitlines()[3:-1]}
-        assert rows["time.sleep"] == ["1", "0"]
-        lines = [line for line in out.splitlines() if line.split()[-6:][0].endswith("leaf")]
-        assert sorted(line.split()[-2:] for line in lines) == [["0", "1000"], ["1500", "0"]]
-        assert out.splitlines()[3].split()[0] == "time.sleep"
+        lines = [line.strip() for line in out.splitlines()]
+        (sleep,) = [line.split() for line in lines if line.startswith("time.sleep ")]
+        assert sleep[-2:] == ["1", "0"]
+        counts = [line.split()[-2:] for line in lines if ": leaf " in line]
+        assert sorted(counts) == [["0", "1000"], ["1500", "0"]]
+        # Traces have no CPU time, and the longest wait is their largest change.
+        has_cpu = after != "y.json"
+        assert lines[1].split()[:3] == ["Name", "CPU" if has_cpu else "Self", "before"]
+        assert (lines[3].split()[0] == "time.sleep") == (not has_cpu)
     code, _, err = run(tmp_path, "diff", "x.html", "x.html", "-o", "x.png")
     assert code == 1 and "must end in .svg" in err
     page = (tmp_path / "x.html").read_text()

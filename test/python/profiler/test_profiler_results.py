@@ -21,6 +21,7 @@ from profiled_work import assert_nested, leaf, load_chrome, named
 import opyard
 from opyard._profile import notebook
 from opyard._profile.averages import Averages, format_time
+from opyard._profile.pages import read_page
 from opyard.profiler import ProfilerActivity, profile, record_function, schedule, show_instances
 
 
@@ -379,6 +380,108 @@ def test_frames_of_the_command_and_of_what_starts_it_are_not_in_a_profile(tmp_pa
     assert "program.py(2): f" in names
     hidden = ("command.py", "profiler.py", "_run_module_as_main", "_run_code", "builtins.exec")
     assert not [name for name in names if any(part in name for part in hidden)]
+
+
+# CPU time ---------------------------------------------------------------------------------
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        leaf(1)
+
+
+def burn_in_one_call(seconds):
+    sum(range(round(seconds * 20_000_000)))
+
+
+def rest(seconds):
+    time.sleep(seconds)
+
+
+def rows_of(prof):
+    return {short(row.key): row for row in prof.key_averages()}
+
+
+def test_CPU_time_is_told_apart_from_waiting():
+    lock = threading.Lock()
+    lock.acquire()
+
+    def acquire():
+        lock.acquire()
+
+    blocked = threading.Thread(target=acquire)
+    blocked.start()
+    with profile() as prof:
+        begin = time.thread_time()
+        for _ in range(3):
+            burn(0.03)
+            rest(0.05)
+        burn_in_one_call(0.02)
+        taken = time.thread_time() - begin
+    lock.release()
+    blocked.join()
+    rows = rows_of(prof)
+    cpu = sum(row.self_thread_time_total for row in rows.values()) / 1e6
+    assert cpu == pytest.approx(taken, rel=0.1, abs=0.003)
+    sleep, burning, acquiring = rows["time.sleep"], rows["burn"], rows["acquire"]
+    assert sleep.cpu_time_total >= 150_000 and sleep.thread_time_total < 0.1 * sleep.cpu_time_total
+    assert sleep.self_waiting_time_total == pytest.approx(
+        sleep.self_cpu_time_total - sleep.self_thread_time_total
+    )
+    assert burning.thread_time_total >= 85_000
+    assert rows["builtins.sum"].thread_time_total >= 2_000
+    # A thread that does nothing all the time makes no event, and takes no time.
+    assert acquiring.cpu_time_total >= 200_000 and acquiring.thread_time_total < 20_000
+    for row in rows.values():
+        assert 0 <= row.self_thread_time_total <= row.self_cpu_time_total
+        assert row.self_thread_time_total <= row.thread_time_total + 0.01
+        assert row.thread_time_total <= row.cpu_time_total + 0.01
+
+
+def test_tables_and_pages_say_CPU_and_waits(tmp_path):
+    with profile() as prof:
+        burn(0.02)
+        rest(0.05)
+    table = prof.key_averages().table(sort_by="waits")
+    lines = [line.split() for line in table.splitlines()]
+    assert lines[1][:8] == ["Name", "Self", "%", "Self", "CPU", "Waits", "Total", "%"]
+    assert lines[3][0] == "time.sleep"
+    assert lines[-1][:4] == ["Self", "time", "total:", lines[-1][3]] and "CPU:" in lines[-1]
+    first = prof.key_averages().table(sort_by="cpu", row_limit=1, fold=False).splitlines()[3]
+    assert "time.sleep" not in first
+    prof.export(tmp_path / "x.html")
+    rows = {row[1]: row for row in read_page((tmp_path / "x.html").read_text(), "x").head["rows"]}
+    sleep = rows["time.sleep"]
+    assert 0 <= sleep[8] < 0.2 * sleep[4]
+
+
+def test_what_is_folded_keeps_its_CPU_time():
+    with profile() as prof:
+        json.dumps([[n, n] for n in range(20_000)], indent=1)
+    whole, shown = prof.key_averages(), Averages(prof._profile.folded())
+    cpu = sum(row.self_thread_time_total for row in whole)
+    assert sum(row.self_thread_time_total for row in shown) == pytest.approx(cpu, rel=0.01)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_the_CPU_time_of_a_child_is_its_own(tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import os, time\n"
+        "def burn():\n"
+        "    end = time.thread_time() + 0.05\n"
+        "    while time.thread_time() < end: pass\n"
+        "burn()\n"
+        "if os.fork() == 0:\n"
+        "    time.sleep(0.05)\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+    )
+    code, _, _ = run(tmp_path, "program.py", profiled=["-o", "x.html"])
+    assert code == 0
+    rows = {row[1]: row for row in read_page((tmp_path / "x.html").read_text(), "x").head["rows"]}
+    for name in ("time.sleep", "posix.wait"):
+        assert rows[name][4] >= 40_000_000 and rows[name][8] < 0.2 * rows[name][4], name
 
 
 # notebooks --------------------------------------------------------------------------------

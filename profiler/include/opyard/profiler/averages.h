@@ -30,6 +30,8 @@ struct AverageRow {
   std::int64_t longest = 0;
   std::int64_t memory = 0;       // bytes allocated less bytes freed, within
   std::int64_t self_memory = 0;  // in none of the spans inside it
+  std::int64_t thread_time = 0;  // of `total`, what its threads had a processor; the rest waited
+  std::int64_t self_thread_time = 0;
 };
 
 struct Grouping {

@@ -16,7 +16,8 @@ struct CallNode {
   std::uint32_t parent;  // earlier in the list; of the root 0
   std::uint32_t key;     // 0 for the root alone
   std::uint64_t count = 0;
-  std::int64_t self = 0;  // nanoseconds
+  std::int64_t self = 0;         // nanoseconds
+  std::int64_t thread_time = 0;  // of them, with a processor; the rest waited
 };
 
 // The root comes first. Throws std::bad_alloc.

@@ -32,6 +32,9 @@ struct StreamCapture {
   std::uint64_t handle = 0;
   std::uint64_t lost = 0;
   std::vector<Slice> slices;
+  // The last that is known of its CPU time, if that is not 0, and when that was.
+  std::uint64_t last_thread_time_ns = 0;
+  std::uint64_t last_thread_time_ticks = 0;
 };
 
 // The frames that were open on a thread when the window began, outermost first.
@@ -40,6 +43,9 @@ struct StartStack {
   std::int64_t native_id = 0;  // 0 if it is not known
   std::vector<std::uint32_t> keys;
   std::vector<SpanKind> kinds;
+  // The CPU time of the thread when the window began and ended, in nanoseconds; 0 if not known.
+  std::uint64_t first_thread_time_ns = 0;
+  std::uint64_t last_thread_time_ns = 0;
   std::uint32_t lost_ends = 0;  // of the innermost: they have ended, and no event says when
 };
 
@@ -86,7 +92,7 @@ class OPYARD_API Window {
   // A window that was not ended is ended, and its capture dropped.
   ~Window();
 
-  void add_start_stack(StartStack stack) { start_stacks_.push_back(std::move(stack)); }
+  void add_start_stack(StartStack stack);
   const std::vector<StartStack>& start_stacks() const noexcept { return start_stacks_; }
   // Ends it. Once. Throws std::bad_alloc, and can be called again then.
   Capture end();

@@ -52,6 +52,12 @@ struct Mark {
   std::uint16_t detail;
 };
 
+// The CPU time that a thread had taken by then, both in nanoseconds.
+struct ThreadTime {
+  std::int64_t time;
+  std::uint64_t taken;
+};
+
 struct Track {
   std::int64_t native_id = 0;
   // Of a profile of several processes, which one: 0 is the one it began with, else a number from 1
@@ -63,6 +69,7 @@ struct Track {
   std::vector<Span> spans;  // in the order of their starts: a parent before its children
   std::vector<Mark> marks;
   std::vector<Payload> words;
+  std::vector<ThreadTime> thread_times;  // in the order of time; empty if none is known
 
   // The words of an event, from where it says that they begin.
   std::span<const Payload> words_of(std::uint32_t payload) const noexcept {

@@ -72,8 +72,11 @@ class OPYARD_API Stream {
 
   void append(EventKind kind, std::uint32_t key, std::uint16_t detail = 0) noexcept {
     Event* const at = next_.load(std::memory_order_relaxed);
-    if (__builtin_expect(at == end_, 0)) return append_slow(kind, key, detail, nullptr, 0);
-    *at = {now_ticks(), key, kind, 0, detail};
+    const std::uint64_t now = now_ticks();
+    if (__builtin_expect(int(at == end_) | int(now >= due_), 0) != 0) {
+      return append_slow(kind, key, detail, nullptr, 0);
+    }
+    *at = {now, key, kind, 0, detail};
     next_.store(at + 1, std::memory_order_release);
   }
   // With words behind it, fewer than 256.
@@ -83,25 +86,33 @@ class OPYARD_API Stream {
   }
 
   // As append() by the processor's counter, which is chosen, in the block that is being written;
-  // false, and nothing is captured, if that is full. Calls nothing.
+  // false, and nothing is captured, if that is full or CPU time is to be read. Calls nothing.
   bool append_here(EventHalf half) noexcept {
     Event* const at = next_.load(std::memory_order_relaxed);
-    if (__builtin_expect(at == end_, 0)) return false;
-    at->ticks = read_counter();
+    const std::uint64_t now = read_counter();
+    if (__builtin_expect(int(at == end_) | int(now >= due_), 0) != 0) return false;
+    at->ticks = now;
     set_half(*at, half);
     next_.store(at + 1, std::memory_order_release);
     return true;
   }
 
   // Takes the last event back if it is this enter, without words behind it, and not earlier than
-  // that. On the thread of the stream, while no other can begin or end a window.
+  // that; a reading of CPU time behind it goes, too, and is made again. On the thread of the
+  // stream, while no other can begin or end a window.
   bool take_back(EventKind enter, std::uint32_t key, std::uint64_t earliest) noexcept {
-    Event* const at = next_.load(std::memory_order_relaxed);
-    if (at == nullptr || at == end_ - Block::kEvents) return false;
+    Event* at = next_.load(std::memory_order_relaxed);
+    if (at == nullptr) return false;
+    const Event* const begin = end_ - Block::kEvents;
+    const bool has_reading =
+        at - begin > 2 && at[-2].payload == 1 && at[-2].kind == event_of(MarkKind::ThreadTime);
+    if (has_reading) at -= 2;
+    if (at == begin) return false;
     const Event& last = at[-1];
     if (last.kind != enter || last.key != key || last.payload != 0 || last.ticks < earliest) {
       return false;
     }
+    if (has_reading) due_ = 0;
     at[-1].ticks = 0;  // so a file ends here
     next_.store(at - 1, std::memory_order_release);
     return true;
@@ -123,8 +134,10 @@ class OPYARD_API Stream {
   static Stream* make() noexcept;
   void append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail, const Payload* words,
                    std::size_t count) noexcept;
+  void note_thread_time(std::uint64_t now) noexcept;
 
   std::atomic<Event*> next_{nullptr};
+  std::uint64_t due_ = 0;   // in ticks: then CPU time is read, see [CPU time] in streams.cpp
   Event* end_ = nullptr;    // null if the next event begins a block, whatever the last one holds
   Block* first_ = nullptr;  // from here on under the lock of all streams
   Block* last_ = nullptr;
@@ -134,7 +147,8 @@ class OPYARD_API Stream {
   std::atomic<std::uint64_t> lost_{0};
   bool ended_ = false;
   std::uint64_t ended_at_ = 0;  // in ticks
-  bool first_lost_ = false;     // blocks before the first one have been freed
+  std::uint64_t ended_thread_time_ = 0;
+  bool first_lost_ = false;  // blocks before the first one have been freed
 };
 
 // Of code that runs on this thread. Lost, and counted, if there is no memory.

@@ -26,7 +26,12 @@ def format_memory(count: int) -> str:
 
 
 class Average:
-    """A row: one function, operator or range. Times are microseconds, memory is in bytes."""
+    """A row: one function, operator or range. Times are microseconds, memory is in bytes.
+
+    `cpu_time_total`, `self_cpu_time_total` and `longest` are times of the clock, named as PyTorch
+    names them. `thread_time_total` and `self_thread_time_total` are CPU time: the part of them in
+    which the thread had a processor. In the rest of them it waited.
+    """
 
     __slots__ = (
         "caller_line",
@@ -41,7 +46,9 @@ class Average:
         "profiler_time_total",
         "self_cpu_memory_usage",
         "self_cpu_time_total",
+        "self_thread_time_total",
         "stack",
+        "thread_time_total",
         "top_level",
     )
 
@@ -51,6 +58,7 @@ class Average:
             time / 1000 for time in row[3:6]
         )
         self.cpu_memory_usage, self.self_cpu_memory_usage = row[6:8]
+        self.thread_time_total, self.self_thread_time_total = (time / 1000 for time in row[10:12])
         self.stack: list[str] = []
         self.input_shapes = ""
         self.dispatch_key = ""
@@ -64,10 +72,17 @@ class Average:
     def cpu_time(self) -> float:
         return self.cpu_time_total / self.count
 
+    @property
+    def self_waiting_time_total(self) -> float:
+        """What it waited itself: for a lock, for input, in a sleep, for the GIL or a processor."""
+        return max(0.0, self.self_cpu_time_total - self.self_thread_time_total)
+
     def add(self, other: Average) -> None:
         self.count += other.count
         self.cpu_time_total += other.cpu_time_total
         self.self_cpu_time_total += other.self_cpu_time_total
+        self.thread_time_total += other.thread_time_total
+        self.self_thread_time_total += other.self_thread_time_total
         self.longest = max(self.longest, other.longest)
         self.profiler_time_total += other.profiler_time_total
         self.cpu_memory_usage += other.cpu_memory_usage
@@ -81,6 +96,10 @@ class Average:
 
 
 SORT_KEYS: dict[str, Callable[[Average], Any]] = {
+    "self": lambda row: row.self_cpu_time_total,
+    "total": lambda row: row.cpu_time_total,
+    "cpu": lambda row: row.self_thread_time_total,
+    "waits": lambda row: row.self_waiting_time_total,
     "cpu_time": lambda row: row.cpu_time,
     "cpu_time_total": lambda row: row.cpu_time_total,
     "self_cpu_time_total": lambda row: row.self_cpu_time_total,
@@ -144,7 +163,7 @@ class DispatchKeyTimes(list):
             ]
             for row in self
         ]
-        names = ["Dispatch Key", "Self CPU %", "Self CPU", "Profiler's"]
+        names = ["Dispatch Key", "Self %", "Self", "Profiler's"]
         names += ["# of Calls", "# of Redispatches"]
         return "\n".join(lines_of_table(names, cells)) + "\n"
 
@@ -223,20 +242,25 @@ class Averages(list):
         top_level_events_only: bool = False,
         *,
         fold: bool = True,
+        torch_names: bool = False,
     ) -> str:
         """The rows as text, for people to read.
+
+        *Self* and *Total* are times of the clock, without and with what was called. *CPU* is how
+        much of Self the thread had a processor, and *Waits* is the rest. With `torch_names` the
+        columns are those of torch.profiler, which calls times of the clock CPU time.
 
         Calls inside of libraries are folded: they count as part of the call of the library. With
         `fold=False` each function has its row, as in the list.
         """
         shown = self._folded() if fold else self
         rows = shown._choose(sort_by, row_limit, top_level_events_only)
-        columns = shown._columns(max_name_column_width, max_src_column_width)
+        columns = shown._columns(max_name_column_width, max_src_column_width, torch_names)
         cells = [[text(row) for _, text in columns] for row in rows]
         lines = lines_of_table([name for name, _ in columns], cells)
         if header is not None:
             lines.insert(0, header)
-        return "\n".join(lines + self._notes(shown)) + "\n"
+        return "\n".join(lines + self._notes(shown, torch_names)) + "\n"
 
     def html_table(
         self, sort_by: str | None = None, row_limit: int = 100, *, fold: bool = True
@@ -278,7 +302,7 @@ class Averages(list):
             rows.sort(key=SORT_KEYS[sort_by], reverse=True)
         return rows if row_limit < 0 else rows[:row_limit]
 
-    def _notes(self, shown: Averages) -> list[str]:
+    def _notes(self, shown: Averages, torch_names: bool = False) -> list[str]:
         """What is below the table of the rows that are shown."""
         lines = []
         folded = sum(row.count for row in self) - sum(row.count for row in shown)
@@ -286,21 +310,34 @@ class Averages(list):
             lines.append(f"Calls inside of libraries that are folded: {folded:,} (fold=False)")
         ours = sum(row.profiler_time_total for row in self)
         lines.append(f"Stored events took at least: {format_time(ours)}")
-        lines.append(f"Self CPU time total: {format_time(shown.total_average_self())}")
-        return lines
+        total = format_time(shown.total_average_self())
+        if torch_names:
+            return [*lines, f"Self CPU time total: {total}"]
+        cpu = format_time(sum(row.self_thread_time_total for row in shown))
+        return [*lines, f"Self time total: {total}, of which CPU: {cpu}"]
 
     def _columns(
-        self, name_width: int, source_width: int
+        self, name_width: int, source_width: int, torch_names: bool = False
     ) -> list[tuple[str, Callable[[Average], str]]]:
         total = self.total_average_self() or 1.0
         columns: list[tuple[str, Callable[[Average], str]]] = [
             ("Name", lambda row: cut(row.key, name_width)),
-            ("Self CPU %", lambda row: f"{100 * row.self_cpu_time_total / total:.2f}%"),
-            ("Self CPU", lambda row: format_time(row.self_cpu_time_total)),
-            ("CPU total %", lambda row: f"{100 * row.cpu_time_total / total:.2f}%"),
-            ("CPU total", lambda row: format_time(row.cpu_time_total)),
-            ("CPU time avg", lambda row: format_time(row.cpu_time)),
+            ("Self %", lambda row: f"{100 * row.self_cpu_time_total / total:.2f}%"),
+            ("Self", lambda row: format_time(row.self_cpu_time_total)),
+            ("CPU", lambda row: format_time(row.self_thread_time_total)),
+            ("Waits", lambda row: format_time(row.self_waiting_time_total)),
+            ("Total %", lambda row: f"{100 * row.cpu_time_total / total:.2f}%"),
+            ("Total", lambda row: format_time(row.cpu_time_total)),
+            ("Total avg", lambda row: format_time(row.cpu_time)),
         ]
+        if torch_names:
+            columns[1:] = [
+                ("Self CPU %", columns[1][1]),
+                ("Self CPU", columns[2][1]),
+                ("CPU total %", columns[5][1]),
+                ("CPU total", columns[6][1]),
+                ("CPU time avg", columns[7][1]),
+            ]
         if self._has_memory:
             columns += [
                 ("CPU Mem", lambda row: format_memory(row.cpu_memory_usage)),
@@ -315,7 +352,8 @@ class Averages(list):
             columns.append(("Input Shapes", lambda row: cut(row.input_shapes, source_width)))
         if self._stack:
             columns.append(("Source Location", lambda row: cut("; ".join(row.stack), source_width)))
-        columns.append(("Total FLOPs", lambda row: "--"))
+        if torch_names:
+            columns.append(("Total FLOPs", lambda row: "--"))
         return columns
 
 

@@ -52,6 +52,7 @@ class Times:
         self.has_labels = True  # names are ours, not those of collapsed stacks
 
         self.exact: dict[str, float] | None = None  # own times by name, if stacks lack some
+        self.cpu: dict[str, float] | None = None  # CPU time of the own times, if it is known
 
     def add_calls(self, stack: Node, calls: int, own: float) -> None:
         self.calls[stack.name] = self.calls.get(stack.name, 0) + calls
@@ -125,6 +126,9 @@ def _add_page(times: Times, text: str, path: str) -> None:
                 stack[-1].own -= bar.duration / 1000
             stack.append(stack[-1].called(bar.name))
             times.add_calls(stack[-1], bar.calls, bar.duration / 1000)
+    times.cpu = {}
+    for _, name, _, _, _, _, _, _, cpu in page.head["rows"]:
+        times.cpu[name] = times.cpu.get(name, 0.0) + cpu / 1000
     if page.head["merged"] > 0:
         times.calls, times.exact = {}, {}
         for _, name, calls, _, own, *_ in page.head["rows"]:
@@ -186,34 +190,46 @@ def times_of(profile: Any) -> Times:
     """Of a profile of this process."""
     times = Times()
     stacks: list[Node] = []
-    for parent, label, count, own in profile.call_tree():
+    times.cpu = {}
+    for parent, label, count, own, cpu in profile.call_tree():
         stacks.append(stacks[parent].called(label) if stacks else times.root)
         if count:
             times.calls[label] = times.calls.get(label, 0) + count
             stacks[-1].own += own / 1000
+            times.cpu[label] = times.cpu.get(label, 0.0) + cpu / 1000
     return times
 
 
 def table_of(after: Times, before: Times) -> str:
-    """What takes longer in one than in the other, by own time; the largest difference first."""
-    here, there = after.by_name(), before.by_name()
+    """What takes longer in one than in the other; the largest difference first.
 
-    def change(name: str) -> float:
+    That of CPU time, if it is known of both, since waits differ from run to run; else of own time.
+    """
+    own = (after.by_name(), before.by_name())
+    columns = [("Self", *own)]
+    if after.cpu is not None and before.cpu is not None:
+        columns.insert(0, ("CPU", after.cpu, before.cpu))
+    first = columns[0]
+
+    def change(name: str, here: dict[str, float], there: dict[str, float]) -> float:
         return here.get(name, 0.0) - there.get(name, 0.0)
 
-    cells = [
-        [
-            cut(name, 55),
-            format_time(here.get(name, 0.0)),
-            format_time(there.get(name, 0.0)),
-            ("+" if change(name) >= 0 else "-") + format_time(abs(change(name))),
-            str(after.calls.get(name, 0)),
-            str(before.calls.get(name, 0)),
-        ]
-        for name in sorted(here | there, key=lambda name: -abs(change(name)))
-    ]
-    names = ["Name", "Self CPU", "before", "change", "# of Calls", "before"]
-    return "\n".join(lines_of_table(names, cells))
+    def cells_of(name: str) -> list[str]:
+        cells = [cut(name, 55)]
+        for _, here, there in columns:
+            more = change(name, here, there)
+            cells += [format_time(max(0.0, one.get(name, 0.0))) for one in (here, there)]
+            cells.append(("+" if more >= 0 else "-") + format_time(abs(more)))
+        return [*cells, str(after.calls.get(name, 0)), str(before.calls.get(name, 0))]
+
+    def rank(name: str) -> tuple[float, float]:
+        return -abs(change(name, *first[1:])), -abs(change(name, *own))
+
+    names = ["Name"]
+    for title, *_ in columns:
+        names += [title, "before", "change"]
+    rows = [cells_of(name) for name in sorted(own[0] | own[1], key=rank)]
+    return "\n".join(lines_of_table([*names, "# of Calls", "before"], rows))
 
 
 class _Frame:
