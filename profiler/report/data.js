@@ -183,6 +183,12 @@ function timeText(ns, digits = 3) {
   const value = ns / size;
   return `${unit === "ns" ? Math.round(value) : value.toFixed(Math.abs(value) >= 100 ? Math.min(1, digits) : digits)} ${unit}`;
 }
+// A time beside others that are a step apart, with as many digits as tell them apart.
+function stepText(ns, step) {
+  const [unit, size] = kUnits.find(([, size]) => Math.abs(ns) >= size) || kUnits[3];
+  const digits = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
+  return `${(ns / size).toFixed(digits)} ${unit}`;
+}
 function bytesText(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;

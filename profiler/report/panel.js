@@ -1,5 +1,21 @@
 // panel.js: the lower half: the selection, tables, the flame graph, and data quality.
 
+// What the words of the quality report mean.
+const kQualityTerms = {
+  "events": "begins and ends of calls, and other moments, that were captured",
+  "lost": "events for which there was no memory",
+  "dropped exits": "ends of calls whose begin was not captured; they are left out",
+  "clamped": "calls whose end was not captured; they end with the call around them",
+  "open before": "calls that had begun before the profile; they are shown from its start",
+  "open after": "calls that were open when the profile ended; they are shown to its end",
+  "backwards": "events with an earlier time than the one before; they take its time",
+  "broken": "events of no known kind, such as those of a damaged file",
+  "clock": "what times were read from",
+  "threads comparable to ns": "times of two threads may differ by this many nanoseconds",
+  "event cost ns": "what storing one event takes, in nanoseconds; a call is two, and Python's part comes on top",
+  "processes": "processes that are in this profile",
+};
+
 class Panel {
   constructor(view, paint, tip) {
     this.view = view;
@@ -178,7 +194,10 @@ class Panel {
     const add = (key, value) => list.append(element("dt", key), element("dd", typeof value === "number" ? numberText(value) : typeof value === "string" ? value : JSON.stringify(value)));
     add("process", `${profile.process} (${profile.processId})`);
     add("began", new Date(profile.begin).toISOString());
-    for (const [key, value] of Object.entries(profile.quality)) add(key, value);
+    for (const [key, value] of Object.entries(profile.quality)) {
+      const meaning = kQualityTerms[key];
+      add(key, meaning ? `${typeof value === "number" ? numberText(value) : value}: ${meaning}` : value);
+    }
     add("spans merged for this page", profile.merged);
     if (profile.rowsLeftOut > 0) add("rows of the table left out", profile.rowsLeftOut);
     if (profile.marksLeftOut > 0) add("marks left out", profile.marksLeftOut);

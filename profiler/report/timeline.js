@@ -175,6 +175,7 @@ class Timeline {
   // Calls draw(x, time) for each line of the grid.
   eachStep(draw) {
     const step = niceStep(((this.view.end - this.view.begin) / this.width) * 110);
+    this.step = step;
     for (let n = Math.ceil(this.view.begin / step); n * step <= this.view.end; ++n) draw(this.xOf(n * step), n * step);
   }
   drawGrid(context, height) {
@@ -187,7 +188,7 @@ class Timeline {
     context.fillStyle = this.paint.faint;
     this.eachStep((x, time) => {
       context.fillRect(Math.round(x), 0, 1, kRuler);
-      const text = timeText(time).replace(/\.0+ | (?=ns)/, " ").replace(/(\.\d*?)0+ /, "$1 ");
+      const text = stepText(time, this.step);
       if (x + 4 + context.measureText(text).width <= this.width) context.fillText(text, x + 4, kRuler / 2);
     });
   }

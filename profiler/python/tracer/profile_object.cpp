@@ -291,7 +291,8 @@ PyObject* parents(PyObject* self, PyObject* number) {
 }
 
 // averages(stack, shapes, keys, lines) -> [(kind, label, count, total, self, longest, memory,
-// self_memory, track, example, thread_time, self_thread_time)]
+// self_memory, track, example, thread_time, self_thread_time, python_calls, other_calls,
+// hidden_python_calls, hidden_other_calls)]
 PyObject* averages(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     profiler::Grouping grouping;
@@ -308,12 +309,16 @@ PyObject* averages(PyObject* self, PyObject* args) {
     for (const profiler::AverageRow& row : profiler::average(profile_of(self), grouping)) {
       const std::string& label = labels_of(self).label(row.key);
       PyObject* const item = Py_BuildValue(
-          "ss#KLLLLLIILL", profiler::info_of(row.kind).name, label.data(), Py_ssize_t(label.size()),
-          static_cast<unsigned long long>(row.count), static_cast<long long>(row.total),
-          static_cast<long long>(row.self), static_cast<long long>(row.longest),
-          static_cast<long long>(row.memory), static_cast<long long>(row.self_memory),
-          unsigned(row.track), unsigned(row.example), static_cast<long long>(row.thread_time),
-          static_cast<long long>(row.self_thread_time));
+          "ss#KLLLLLIILLKKKK", profiler::info_of(row.kind).name, label.data(),
+          Py_ssize_t(label.size()), static_cast<unsigned long long>(row.count),
+          static_cast<long long>(row.total), static_cast<long long>(row.self),
+          static_cast<long long>(row.longest), static_cast<long long>(row.memory),
+          static_cast<long long>(row.self_memory), unsigned(row.track), unsigned(row.example),
+          static_cast<long long>(row.thread_time), static_cast<long long>(row.self_thread_time),
+          static_cast<unsigned long long>(row.python_calls),
+          static_cast<unsigned long long>(row.other_calls),
+          static_cast<unsigned long long>(row.hidden_python_calls),
+          static_cast<unsigned long long>(row.hidden_other_calls));
       append_to(list, item);
     }
     return list;

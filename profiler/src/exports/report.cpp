@@ -292,9 +292,10 @@ class Head {
 std::string report_contents(const Profile& profile, const ExportOptions& options,
                             const ReportOptions& report) {
   BarNames names;
-  const Profile folded_profile = fold(profile, report.folding);
+  Profile folded_profile;
   std::optional<Shown> folded;
-  if (folded_profile.span_count() < profile.span_count()) {
+  if (folds_any(profile, report.folding)) {
+    folded_profile = fold(profile, report.folding);
     folded.emplace(Shown{folded_profile, make_bars(folded_profile, report.most_bars, names)});
   }
   const Shown whole{profile, make_bars(profile, report.most_bars, names)};

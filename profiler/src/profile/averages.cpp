@@ -99,8 +99,12 @@ class Rows {
   std::unordered_map<std::string, std::size_t> by_group_;
 };
 
-// Bytes that the marks directly inside each span allocated, less those they freed.
+// Bytes that the marks directly inside each span allocated, less those they freed; empty if there
+// are none.
 std::vector<std::int64_t> memory_of(const Track& track) {
+  const bool has_any = std::any_of(track.marks.begin(), track.marks.end(),
+                                   [](const Mark& mark) { return mark.kind == MarkKind::Memory; });
+  if (!has_any) return {};
   std::vector<std::int64_t> memory(track.spans.size(), 0);
   for (const Mark& mark : track.marks) {
     if (mark.kind != MarkKind::Memory || mark.parent == kNoSpan || mark.payload == kNoSpan) {
@@ -114,20 +118,25 @@ std::vector<std::int64_t> memory_of(const Track& track) {
 void add_track(const Track& track, std::uint32_t number, Rows& rows) {
   const std::size_t count = track.spans.size();
   std::vector<std::uint32_t> row_of(count);
-  std::vector<std::int64_t> self(count);
   const std::vector<std::int64_t> thread_time = thread_times_of(track);
-  std::vector<std::int64_t> self_thread_time = thread_time;
   const std::vector<std::int64_t> self_memory = memory_of(track);
+  const bool has_memory = !self_memory.empty();
   std::vector<std::int64_t> memory = self_memory;
   for (std::uint32_t n = 0; n < count; ++n) {
+    const Span& span = track.spans[n];
     row_of[n] = std::uint32_t(rows.find(track, number, n));
-    self[n] += track.spans[n].duration();
-    if (track.spans[n].parent == kNoSpan) continue;
-    self[track.spans[n].parent] -= track.spans[n].duration();
-    self_thread_time[track.spans[n].parent] -= thread_time[n];
+    AverageRow& row = rows.rows[row_of[n]];
+    row.self += span.duration();
+    row.self_thread_time += thread_time[n];
+    if (span.parent == kNoSpan) continue;
+    AverageRow& caller = rows.rows[row_of[span.parent]];
+    caller.self -= span.duration();
+    caller.self_thread_time -= thread_time[n];
+    if (!is_python_call(span.kind)) continue;
+    ++(span.kind == SpanKind::Python ? caller.python_calls : caller.other_calls);
   }
   // Parents come before their children, so a child's memory is whole when its parent takes it.
-  for (std::size_t n = count; n-- > 0;) {
+  for (std::size_t n = memory.size(); n-- > 0;) {
     if (track.spans[n].parent != kNoSpan) memory[track.spans[n].parent] += memory[n];
   }
   // Of each row, how many of its spans are open: only the outermost adds to the totals.
@@ -141,14 +150,16 @@ void add_track(const Track& track, std::uint32_t number, Rows& rows) {
     }
     AverageRow& row = rows.rows[row_of[n]];
     if (rows.counts(span)) ++row.count;
-    row.self += self[n];
-    row.self_memory += self_memory[n];
-    row.self_thread_time += std::clamp<std::int64_t>(self_thread_time[n], 0, self[n]);
+    if (has_memory) row.self_memory += self_memory[n];
+    if (!track.hidden.empty()) {
+      row.hidden_python_calls += track.hidden[n].python;
+      row.hidden_other_calls += track.hidden[n].other;
+    }
     if (span.duration() > row.longest) row.longest = span.duration();
     if (open[row_of[n]]++ == 0) {
       row.total += span.duration();
       row.thread_time += thread_time[n];
-      row.memory += memory[n];
+      if (has_memory) row.memory += memory[n];
     }
     stack.push_back(n);
   }
@@ -161,6 +172,9 @@ std::vector<AverageRow> average(const Profile& profile, const Grouping& grouping
   for (std::size_t n = 0; n < profile.tracks.size(); ++n) {
     if (profile.tracks[n].is_derived) continue;
     add_track(profile.tracks[n], std::uint32_t(n), rows);
+  }
+  for (AverageRow& row : rows.rows) {  // a nanosecond may be rounded away
+    row.self_thread_time = std::clamp<std::int64_t>(row.self_thread_time, 0, row.self);
   }
   return std::move(rows.rows);
 }

@@ -43,6 +43,7 @@ struct Place {
   bool in_library = false;        // the nearest function of Python around is a library's
   bool in_launcher = false;
   bool in_operator = false;  // that no function of the program is inside of
+  bool is_kept = false;      // the span itself
 };
 
 // Whether a span is left out; `inside` becomes the place of those inside it, but for `shown`.
@@ -68,6 +69,21 @@ bool is_left_out(const Span& span, KeyFacts& facts, Place& inside) {
   }
 }
 
+// Of each span, and how many are kept.
+std::vector<Place> find_places(const Track& track, KeyFacts& facts, std::uint32_t& kept) {
+  std::vector<Place> places(track.spans.size());
+  for (std::size_t n = 0; n < track.spans.size(); ++n) {
+    const Span& span = track.spans[n];
+    Place& place = places[n];
+    if (span.parent != kNoSpan) place = places[span.parent];
+    place.is_kept = !is_left_out(span, facts, place);
+    if (!place.is_kept) continue;
+    place.shown = kept++;
+    place.in_launcher = false;
+  }
+  return places;
+}
+
 Track fold_track(const Track& track, KeyFacts& facts) {
   Track folded;
   folded.native_id = track.native_id;
@@ -75,18 +91,19 @@ Track fold_track(const Track& track, KeyFacts& facts) {
   folded.name = track.name;
   folded.words = track.words;
   folded.thread_times = track.thread_times;
-  std::vector<Place> places(track.spans.size());
+  std::uint32_t kept = 0;
+  const std::vector<Place> places = find_places(track, facts, kept);
+  folded.spans.reserve(kept);
+  folded.hidden.resize(kept);
   for (std::size_t n = 0; n < track.spans.size(); ++n) {
     Span span = track.spans[n];
-    Place place = span.parent == kNoSpan ? Place() : places[span.parent];
-    const std::uint32_t around = place.shown;
-    if (!is_left_out(span, facts, place)) {
-      span.parent = around;
-      place.shown = std::uint32_t(folded.spans.size());
-      place.in_launcher = false;
+    if (places[n].is_kept) {
+      if (span.parent != kNoSpan) span.parent = places[span.parent].shown;
       folded.spans.push_back(span);
+    } else if (places[n].shown != kNoSpan && int(span.kind) <= int(SpanKind::Optimizer)) {
+      HiddenCalls& hidden = folded.hidden[places[n].shown];
+      ++(span.kind == SpanKind::Python ? hidden.python : hidden.other);
     }
-    places[n] = place;
   }
   folded.marks = track.marks;
   for (Mark& mark : folded.marks) {
@@ -111,6 +128,15 @@ Origin origin_of(const Name& name, const FoldRules& rules) {
   }
   const bool is_runpy = file == "<frozen runpy>" || file.ends_with("/runpy.py");
   return is_runpy ? Origin::Launcher : Origin::Library;
+}
+
+bool folds_any(const Profile& profile, const FoldRules& rules) {
+  KeyFacts facts(rules);
+  return std::any_of(profile.tracks.begin(), profile.tracks.end(), [&](const Track& track) {
+    std::uint32_t kept = 0;
+    if (!track.is_derived) find_places(track, facts, kept);
+    return !track.is_derived && kept < track.spans.size();
+  });
 }
 
 Profile fold(const Profile& profile, const FoldRules& rules) {

@@ -468,6 +468,27 @@ def test_a_track_folds(shown):
     assert shown.run("timeline.lanes[0].bottom - timeline.lanes[0].top") == height
 
 
+def test_labels_of_the_ruler_differ_however_far_it_is_zoomed(shown):
+    times = "[0, 1, 2, 3].map(n => stepText(7.895e9 + n * 1e5, 1e5))"
+    assert shown.run(times) == ["7.8950 s", "7.8951 s", "7.8952 s", "7.8953 s"]
+    assert shown.run("[200, 250].map(time => stepText(time * 1e6, 5e7))") == ["200 ms", "250 ms"]
+    shown.run("view.show(profile.end / 2, profile.end / 2 + 900)")
+    shown.run("timeline.draw()")
+    each = "timeline.eachStep((x, time) => all.push(stepText(time, timeline.step)))"
+    labels = shown.run(f"(all => ({each}, all))([])")
+    assert len(labels) > 3 and len({*labels}) == len(labels)
+    shown.press("0")
+
+
+def test_terms_of_the_quality_report_are_explained(shown):
+    shown.run("document.querySelector('[data-tab=\"Quality\"]').click()")
+    terms = shown.run("Object.keys(profile.quality)")
+    explained = shown.run("Object.keys(kQualityTerms)")
+    assert {*terms} <= {*explained}
+    text = shown.run("document.getElementById('content').textContent")
+    assert "calls whose end was not captured" in text
+
+
 def test_both_colour_schemes(shown):
     def back():
         return shown.run("getComputedStyle(document.body).backgroundColor")

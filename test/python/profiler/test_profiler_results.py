@@ -21,6 +21,7 @@ from profiled_work import assert_nested, leaf, load_chrome, named
 import opyard
 from opyard._profile import notebook
 from opyard._profile.averages import Averages, format_time
+from opyard._profile.costs import call_costs
 from opyard._profile.pages import read_page
 from opyard.profiler import ProfilerActivity, profile, record_function, schedule, show_instances
 
@@ -445,7 +446,8 @@ def test_tables_and_pages_say_CPU_and_waits(tmp_path):
         rest(0.05)
     table = prof.key_averages().table(sort_by="waits")
     lines = [line.split() for line in table.splitlines()]
-    assert lines[1][:8] == ["Name", "Self", "%", "Self", "CPU", "Waits", "Total", "%"]
+    assert lines[1][:7] == ["Name", "Self", "%", "Self", "CPU", "Corrected", "Waits"]
+    assert lines[1][7:] == ["Total", "%", "Total", "Total", "avg", "#", "of", "Calls"]
     assert lines[3][0] == "time.sleep"
     assert lines[-1][:4] == ["Self", "time", "total:", lines[-1][3]] and "CPU:" in lines[-1]
     first = prof.key_averages().table(sort_by="cpu", row_limit=1, fold=False).splitlines()[3]
@@ -462,6 +464,75 @@ def test_what_is_folded_keeps_its_CPU_time():
     whole, shown = prof.key_averages(), Averages(prof._profile.folded())
     cpu = sum(row.self_thread_time_total for row in whole)
     assert sum(row.self_thread_time_total for row in shown) == pytest.approx(cpu, rel=0.01)
+
+
+def tiny(n):
+    return n
+
+
+def many_calls():
+    for n in range(40_000):
+        tiny(n)
+
+
+def few_calls():
+    return sum(n * n for n in range(2)) + sum([n % 7 for n in range(600_000)])
+
+
+def test_what_calls_cost_is_taken_off_in_a_column():
+    begin = time.thread_time()
+    many_calls()
+    middle = time.thread_time()
+    few_calls()
+    true_share = (middle - begin) / (time.thread_time() - begin)
+    with profile(operators=False) as prof:
+        many_calls()
+        few_calls()
+    costs = call_costs()
+    assert costs is call_costs() is not None  # measured once
+    rows = rows_of(prof)
+    many = [rows["many_calls"], rows["tiny"]]
+    few = [row for name, row in rows.items() if "few_calls" in name or name in FEW]
+
+    def share(time_of):
+        calls, others = sum(map(time_of, many)), sum(map(time_of, few))
+        return calls / (calls + others)
+
+    bent = abs(share(lambda row: row.self_thread_time_total) - true_share)
+    mended = abs(share(lambda row: row.corrected_time(costs)) - true_share)
+    assert mended < bent
+    table = prof.key_averages().table(sort_by="corrected")
+    assert "Corrected" in table and "Capturing a call takes" in table
+    for row in rows.values():
+        assert 0 <= row.corrected_time(costs) <= row.self_thread_time_total
+
+
+FEW = ("<genexpr>", "<listcomp>", "builtins.sum")
+
+
+def test_what_folded_calls_cost_is_taken_off_too():
+    with profile() as prof:
+        copy.deepcopy([[n] for n in range(3000)])
+    costs = call_costs()
+    (shown,) = [row for row in Averages(prof._profile.folded()) if short(row.key) == "deepcopy"]
+    assert sum(shown.hidden_calls) > 20_000
+    whole = sum(
+        row.corrected_time(costs)
+        for row in prof.key_averages()
+        if "copy.py" in row.key or row.kind in ("C", "Callable")
+    )
+    assert shown.corrected_time(costs) == pytest.approx(whole, rel=0.3)
+    assert shown.corrected_time(costs) < 0.8 * shown.self_thread_time_total
+
+
+def test_costs_are_not_measured_while_a_profile_is_on(monkeypatch):
+    monkeypatch.setattr("opyard._profile.costs._measured", [])
+    with profile() as prof:
+        leaf(1)
+    with profile():
+        assert call_costs() is None
+        assert "Corrected" not in prof.key_averages().table()
+    assert call_costs() is not None
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

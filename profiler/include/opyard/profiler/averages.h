@@ -32,6 +32,11 @@ struct AverageRow {
   std::int64_t self_memory = 0;  // in none of the spans inside it
   std::int64_t thread_time = 0;  // of `total`, what its threads had a processor; the rest waited
   std::int64_t self_thread_time = 0;
+  // Calls of Python functions and of others that it made itself: what capturing them costs it.
+  std::uint64_t python_calls = 0;
+  std::uint64_t other_calls = 0;
+  std::uint64_t hidden_python_calls = 0;  // in its own time, if the profile is folded
+  std::uint64_t hidden_other_calls = 0;
 };
 
 struct Grouping {

@@ -32,6 +32,8 @@ struct FoldRules {
 
 OPYARD_API Origin origin_of(const Name& name, const FoldRules& rules);
 
+// Whether anything is left out. Throws std::bad_alloc.
+OPYARD_API bool folds_any(const Profile& profile, const FoldRules& rules);
 // Spans that are kept have their times, kinds and keys. Throws std::bad_alloc.
 OPYARD_API Profile fold(const Profile& profile, const FoldRules& rules);
 

@@ -58,6 +58,12 @@ struct ThreadTime {
   std::uint64_t taken;
 };
 
+// Calls inside of a span that are not shown, since the track is folded.
+struct HiddenCalls {
+  std::uint32_t python = 0;
+  std::uint32_t other = 0;
+};
+
 struct Track {
   std::int64_t native_id = 0;
   // Of a profile of several processes, which one: 0 is the one it began with, else a number from 1
@@ -69,6 +75,7 @@ struct Track {
   std::vector<Span> spans;  // in the order of their starts: a parent before its children
   std::vector<Mark> marks;
   std::vector<Payload> words;
+  std::vector<HiddenCalls> hidden;       // of each span of a folded track; else empty
   std::vector<ThreadTime> thread_times;  // in the order of time; empty if none is known
 
   // The words of an event, from where it says that they begin.

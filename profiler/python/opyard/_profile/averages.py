@@ -6,10 +6,13 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._core.keywords import names_keywords
+from .costs import call_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from .costs import Costs
 
 
 def format_time(us: float) -> str:
@@ -39,11 +42,14 @@ class Average:
         "cpu_memory_usage",
         "cpu_time_total",
         "dispatch_key",
+        "hidden_calls",
         "input_shapes",
         "key",
         "kind",
         "longest",
+        "other_calls",
         "profiler_time_total",
+        "python_calls",
         "self_cpu_memory_usage",
         "self_cpu_time_total",
         "self_thread_time_total",
@@ -59,6 +65,8 @@ class Average:
         )
         self.cpu_memory_usage, self.self_cpu_memory_usage = row[6:8]
         self.thread_time_total, self.self_thread_time_total = (time / 1000 for time in row[10:12])
+        # That it made itself, and those of Python and of others that are folded into it.
+        self.python_calls, self.other_calls, *self.hidden_calls = row[12:16]
         self.stack: list[str] = []
         self.input_shapes = ""
         self.dispatch_key = ""
@@ -83,6 +91,11 @@ class Average:
         self.self_cpu_time_total += other.self_cpu_time_total
         self.thread_time_total += other.thread_time_total
         self.self_thread_time_total += other.self_thread_time_total
+        self.python_calls += other.python_calls
+        self.other_calls += other.other_calls
+        self.hidden_calls = [
+            a + b for a, b in zip(self.hidden_calls, other.hidden_calls, strict=False)
+        ]
         self.longest = max(self.longest, other.longest)
         self.profiler_time_total += other.profiler_time_total
         self.cpu_memory_usage += other.cpu_memory_usage
@@ -94,11 +107,18 @@ class Average:
             f"own {format_time(self.self_cpu_time_total)}>"
         )
 
+    def corrected_time(self, costs: Costs) -> float:
+        """Its own CPU time without what capturing calls costs; an estimate, at least 0."""
+        from .costs import corrected
+
+        return corrected(self, costs)
+
 
 SORT_KEYS: dict[str, Callable[[Average], Any]] = {
     "self": lambda row: row.self_cpu_time_total,
     "total": lambda row: row.cpu_time_total,
     "cpu": lambda row: row.self_thread_time_total,
+    "corrected": lambda row: row.self_thread_time_total,  # if what calls cost is not known
     "waits": lambda row: row.self_waiting_time_total,
     "cpu_time": lambda row: row.cpu_time,
     "cpu_time_total": lambda row: row.cpu_time_total,
@@ -189,6 +209,7 @@ class Averages(list):
         self._has_lines = lines
         self._has_memory = memory
         self._profile = profile
+        self._costs: Costs | None = None  # what calls cost, if the table corrects for that
         steps: Average | None = None
         per_span = span_cost(profile)
         for row in profile.averages(stack, shapes, keys, lines):
@@ -254,6 +275,7 @@ class Averages(list):
         `fold=False` each function has its row, as in the list.
         """
         shown = self._folded() if fold else self
+        shown._costs = None if torch_names else call_costs()
         rows = shown._choose(sort_by, row_limit, top_level_events_only)
         columns = shown._columns(max_name_column_width, max_src_column_width, torch_names)
         cells = [[text(row) for _, text in columns] for row in rows]
@@ -269,6 +291,7 @@ class Averages(list):
         from html import escape
 
         shown = self._folded() if fold else self
+        shown._costs = call_costs()
         columns = shown._columns(-1, -1)
         left = [name in _TEXTS for name, _ in columns]
 
@@ -298,7 +321,9 @@ class Averages(list):
                 + ", ".join(SORT_KEYS)
             )
         rows = [row for row in self if row.top_level or not top_level_only]
-        if sort_by is not None:
+        if sort_by == "corrected" and self._costs is not None:
+            rows.sort(key=lambda row: row.corrected_time(self._costs), reverse=True)
+        elif sort_by is not None:
             rows.sort(key=SORT_KEYS[sort_by], reverse=True)
         return rows if row_limit < 0 else rows[:row_limit]
 
@@ -308,13 +333,20 @@ class Averages(list):
         folded = sum(row.count for row in self) - sum(row.count for row in shown)
         if folded:
             lines.append(f"Calls inside of libraries that are folded: {folded:,} (fold=False)")
+        if (costs := shown._costs) is not None:
+            python, other = (round(cost.inside + cost.around) for cost in costs)
+            corrected = format_time(sum(row.corrected_time(costs) for row in shown))
+            lines.append(
+                f"Capturing a call takes {python} ns, one of C {other} ns; without that the CPU "
+                f"time is {corrected}"
+            )
         ours = sum(row.profiler_time_total for row in self)
         lines.append(f"Stored events took at least: {format_time(ours)}")
         total = format_time(shown.total_average_self())
         if torch_names:
             return [*lines, f"Self CPU time total: {total}"]
-        cpu = format_time(sum(row.self_thread_time_total for row in shown))
-        return [*lines, f"Self time total: {total}, of which CPU: {cpu}"]
+        cpu = sum(row.self_thread_time_total for row in shown)
+        return [*lines, f"Self time total: {total}, of which CPU: {format_time(cpu)}"]
 
     def _columns(
         self, name_width: int, source_width: int, torch_names: bool = False
@@ -330,6 +362,8 @@ class Averages(list):
             ("Total", lambda row: format_time(row.cpu_time_total)),
             ("Total avg", lambda row: format_time(row.cpu_time)),
         ]
+        if (costs := self._costs) is not None:
+            columns.insert(4, ("Corrected", lambda row: format_time(row.corrected_time(costs))))
         if torch_names:
             columns[1:] = [
                 ("Self CPU %", columns[1][1]),
