@@ -258,7 +258,7 @@ REFUSED = [
         TypeError,
         "Averages.table() has no argument 'sort'; 'sort_by' may be meant. Its arguments are: "
         "sort_by, row_limit, max_src_column_width, max_name_column_width, header, "
-        "top_level_events_only",
+        "top_level_events_only, fold, torch_names",
     ),
     (
         lambda: profiled().export("t.json", formats="chrome"),
