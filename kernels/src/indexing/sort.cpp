@@ -19,6 +19,7 @@
 #include "common/options.h"
 #include "common/releasing.h"
 #include "geometry/symbolic_calls.h"
+#include "indexing/radix_sort.h"
 
 namespace opyard::kernels {
 namespace {
@@ -32,6 +33,23 @@ bool is_less(T a, T b) {
     return a < b || (std::isnan(b) && !std::isnan(a));
   } else {
     return a < b;
+  }
+}
+
+// The places of a line in the order of their elements, of which the first `taken` are wanted.
+template <typename T>
+void compare_line(const T* line, bool descending, std::int64_t taken,
+                  std::vector<std::int64_t>& order) {
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const auto before = [&](std::int64_t a, std::int64_t b) {
+    const T x = line[a], y = line[b];
+    if (descending ? is_less(y, x) : is_less(x, y)) return true;
+    return a < b && !(descending ? is_less(x, y) : is_less(y, x));
+  };
+  if (std::size_t(taken) < order.size()) {
+    std::partial_sort(order.begin(), order.begin() + taken, order.end(), before);
+  } else {
+    std::sort(order.begin(), order.end(), before);
   }
 }
 
@@ -69,20 +87,18 @@ TwoTensors ordered(const char* op, const Tensor& self, std::int64_t dim, bool de
     auto* const indices = elements_of<std::int64_t>(places);
     std::vector<std::int64_t> order(std::size_t(length), 0);
     const auto line = std::make_unique_for_overwrite<T[]>(std::size_t(length));
+    // Of bools there are two, and for few of a line it is not put in order as a whole.
+    const bool by_radix = sizeof(T) >= 4 && length >= kLeastOfRadix && taken >= length / 8 &&
+                          length < std::int64_t{1} << 32;
+    const auto radix = by_radix ? std::make_unique<RadixSort<T>>() : nullptr;
     without_gil_for(kComparisons * lines * length, [&] {
       for (std::int64_t i = 0; i < lines; ++i) {
         const T* const first = in + i / inner * length * inner + i % inner;
         for (std::int64_t k = 0; k < length; ++k) line[std::size_t(k)] = first[k * inner];
-        std::iota(order.begin(), order.end(), std::int64_t{0});
-        const auto before = [&](std::int64_t a, std::int64_t b) {
-          const T x = line[std::size_t(a)], y = line[std::size_t(b)];
-          if (descending ? is_less(y, x) : is_less(x, y)) return true;
-          return a < b && !(descending ? is_less(x, y) : is_less(y, x));
-        };
-        if (taken < length) {
-          std::partial_sort(order.begin(), order.begin() + taken, order.end(), before);
+        if (by_radix) {
+          radix->run(line.get(), std::size_t(length), descending, order.data());
         } else {
-          std::sort(order.begin(), order.end(), before);
+          compare_line(line.get(), descending, taken, order);
         }
         std::int64_t to = i / inner * taken * inner + i % inner;
         for (std::int64_t k = 0; k < taken; ++k, to += inner) {

@@ -157,3 +157,47 @@ def test_of_a_single_number_the_largest_is_itself():
     for k in (0, 1):
         values, places = opyard.ops.aten.topk(opyard.tensor(3.0), k)
         assert (values.tolist(), places.tolist()) == (3.0, 0)
+
+
+def in_stable_order(x, descending):
+    """Places: NaN of each kind is the largest, zeros of both signs are equal."""
+    ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+    return np.argsort(-ranks if descending else ranks, kind="stable")
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "int64", "int32", "uint8", "uint64"]
+)
+def test_long_lines_are_sorted_by_digits_of_keys(dtype, descending):
+    for length in (511, 512, 2049, 70_000):
+        if dtype.startswith("float"):
+            x = (RANDOM.standard_normal(length) * 10.0 ** RANDOM.integers(-3, 4, length)).astype(
+                dtype
+            )
+            x[::5] = np.round(x[::5])
+            x[:9] = [np.nan, 0.0, -0.0, np.inf, -np.inf, -np.nan, 1, -1, 0.0]
+            x[-9:] = x[:9]
+        else:
+            info = np.iinfo(dtype)
+            x = RANDOM.integers(info.min, info.max, length, dtype, endpoint=True)
+            x[::3] = x[0]
+            x[:2] = info.min, info.max
+        values, indices = aten.sort(opyard.from_numpy(x), 0, descending)
+        order = in_stable_order(x, descending)
+        assert (indices.numpy() == order).all()
+        assert values.numpy().tobytes() == x[order].tobytes()
+        # A quarter of a line, and lines that are not next to each other.
+        assert (
+            aten.topk(opyard.from_numpy(x), length // 4, 0, descending)[1].numpy()
+            == order[: length // 4]
+        ).all()
+        both = opyard.from_numpy(np.stack([x, x[::-1]], 1))
+        indices = aten.argsort(both, 0, descending).numpy()
+        assert (indices[:, 0] == order).all()
+        assert (indices[:, 1] == in_stable_order(x[::-1], descending)).all()
+
+
+def test_long_lines_of_one_number_keep_their_order():
+    x = opyard.zeros(3, 1000, dtype=opyard.int64)
+    assert (aten.argsort(x, 1).numpy() == np.arange(1000)).all()
