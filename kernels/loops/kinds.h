@@ -18,5 +18,6 @@ extern const SumLoops kSums;
 extern const ExtremeLoops kExtremes;
 extern const SoftmaxLoops kSoftmax;
 extern const ProductLoops kProducts;
+extern const ConvolutionLoops kConvolution;
 
 }  // namespace opyard::kernels

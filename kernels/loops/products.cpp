@@ -185,21 +185,13 @@ template <typename T, int most, int strip>
   for (std::int64_t k = 0; k < depth; ++k, left += a.step, right += b.step) {
     Packet line[strip];
     for (int j = 0; j < strip; ++j) line[j] = ploadu<Packet>(right + j * kWidth<T>);
-#ifdef __clang__
-#pragma unroll
-#else
-#pragma GCC unroll 16
-#endif
+    OPYARD_UNROLL
     for (int i = 0; i < most; ++i) {
       const Packet x = packets::constant<Packet>(left[i * a.neighbour]);
       for (int j = 0; j < strip; ++j) sums[i][j] = pmadd(x, line[j], sums[i][j]);
     }
   }
-#ifdef __clang__
-#pragma unroll
-#else
-#pragma GCC unroll 16
-#endif
+  OPYARD_UNROLL
   for (int i = 0; i < most; ++i, out += out_stride) {
     if (i >= rows) break;
     for (int j = 0; j < strip; ++j) {

@@ -7,14 +7,16 @@
 // rare is compiled once.
 //
 // [Same bits] An element has the same bits in all builds, but for those of a NaN, after + - * / and
-// sqrt, comparison, selection, conversion, rounding and summation: no build contracts a product and
-// a sum into one instruction (meson.build), and sums have one order (sums.h). Functions of packets
-// (packet_loops.h), and products of four rows and columns or more, have the same bits within a
-// build, wherever an element is and however a factor lies. Smaller products are Eigen's.
+// sqrt, comparison, selection, conversion, rounding, summation and normalisation: no build makes
+// one instruction of a product and a sum (meson.build), and sums have one order (sums.h).
+// Functions of packets (packet_loops.h), convolutions, attention, and products of four rows and
+// columns or more, have the same bits within a build, wherever an element is and however a factor
+// lies. Smaller products are Eigen's.
 //
-// Depends on: loop.h, matrix.h, row_loop.h.
+// Depends on: convolution.h, loop.h, matrix.h, row_loop.h.
 #pragma once
 
+#include "loops/convolution.h"
 #include "loops/loop.h"
 #include "loops/matrix.h"
 #include "loops/row_loop.h"
@@ -64,6 +66,11 @@ struct ProductLoops {
   ProductLoop<double> float64;
 };
 
+struct ConvolutionLoops {
+  StripLoop<float> float32;
+  StripLoop<double> float64;
+};
+
 // Function pointers and nothing else.
 struct LoopTable {
   ArithmeticLoops arithmetic;
@@ -77,6 +84,7 @@ struct LoopTable {
   ExtremeLoops extremes;
   SoftmaxLoops softmax;
   ProductLoops products;
+  ConvolutionLoops convolution;
 };
 
 // Of opyard_loops_v1(). `bytes` tells a table of another version of the file.

@@ -41,16 +41,16 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor&
   }
   if (is_meta(input)) return empty_beside(input, sizes, input.dtype());
   const Tensor from = prepared_input(lists.op, input), by = prepared_input(lists.op, weight);
+  const Tensor added = bias ? prepared_input(lists.op, *bias) : Tensor();
+  const Tensor* const to_add = bias ? &added : nullptr;
   const Tensor result = Tensor::empty(sizes, from.dtype());
-  if (bias) {
-    DimVector one(sizes.size(), 0);
-    one[1] = bias->strides()[0];
-    copy_elements(lists.op, result, bias->as_strided(sizes, one, bias->storage_offset()));
-  } else {
-    fill_elements(result, Number());
-  }
   const ConvolutionPlan plan = plan_convolution(lists, input.sizes(), weight.sizes(), sizes);
-  transposed ? convolve_back(plan, from, by, result) : convolve(plan, from, by, result);
+  if (transposed) {
+    fill_channels(result, to_add);
+    convolve_back(plan, from, by, result);
+  } else {
+    convolve(plan, from, by, to_add, result);
+  }
   return converted(lists.op, result, input.dtype());
 }
 
@@ -84,7 +84,7 @@ Tensor convolution_grad_input(const Tensor& grad_output, const Tensor& weight, I
   if (is_meta(grad_output)) return empty_beside(grad_output, input_size, grad_output.dtype());
   const Tensor from = prepared_input(lists.op, grad_output), by = prepared_input(lists.op, weight);
   const Tensor result = zeros_in(input_size, from.dtype());
-  transposed ? convolve(plan, from, by, result) : convolve_back(plan, from, by, result);
+  transposed ? convolve(plan, from, by, nullptr, result) : convolve_back(plan, from, by, result);
   return converted(lists.op, result, grad_output.dtype());
 }
 

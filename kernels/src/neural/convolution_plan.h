@@ -46,13 +46,23 @@ DimVector convolution_sizes(const ConvolutionLists& lists, const Tensor& input,
 ConvolutionPlan plan_convolution(const ConvolutionLists& lists, IntSpan input, IntSpan weight,
                                  IntSpan result);
 
-// The products. Everything is row-major, of one dtype of visit_numbers(); `to` is filled with what
-// they are added to.
+// Each channel, the second dimension of a row-major tensor, is filled with its element of the bias,
+// or with 0.
+void fill_channels(const Tensor& to, const Tensor* bias);
+
+// The products. Everything is row-major, of one dtype of visit_numbers(). The first is written to
+// `to`, the bias, which may be null, in it; to the others, `to` is filled with what they are added
+// to.
 void convolve(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
-              const Tensor& to);
+              const Tensor* bias, const Tensor& to);
 void convolve_back(const ConvolutionPlan& plan, const Tensor& windows, const Tensor& weight,
                    const Tensor& to);
 void correlate(const ConvolutionPlan& plan, const Tensor& images, const Tensor& windows,
                const Tensor& to);
+
+// Whether the first product is to be made without columns; it is by convolve().
+bool is_direct(const ConvolutionPlan& plan, DType dtype);
+void convolve_directly(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
+                       const Tensor* bias, const Tensor& to);
 
 }  // namespace opyard::kernels

@@ -3,14 +3,12 @@
 // Overview. Some windows at a time are copied as columns, as many as stay in the second cache, and
 // are multiplied as matrices there. Work is cut into parts whose size depends on the sizes of the
 // tensors alone, and no two parts add to one element: so the bits of a result do not depend on the
-// number of threads.
-#include <opyard/interpreter/gil.h>
-#include <opyard/parallel.h>
-
+// number of threads. Most convolutions of floats have no columns: convolution_direct.cpp.
 #include <vector>
 
-#include "common/releasing.h"
+#include "common/copy.h"
 #include "matrix/multiply.h"
+#include "neural/convolution_parts.h"
 #include "neural/convolution_plan.h"
 
 namespace opyard::kernels {
@@ -27,18 +25,6 @@ std::int64_t tile_of(std::int64_t depth, std::int64_t windows) {
 std::int64_t channels_of_a_part(const ConvolutionPlan& plan) {
   const std::int64_t places = count_of(plan.windows.kernel);
   return std::min(plan.in, std::max<std::int64_t>(1, 192 / places));
-}
-
-// Runs body(first part, end) by many threads if there is work for them.
-template <typename Body>
-void products_by_parts(std::int64_t parts, double products_of_a_part, const Body& body) {
-  const double products = double(parts) * products_of_a_part;
-  if (products < double(kReleasingProducts)) {
-    if (parts > 0) body(std::int64_t{0}, parts);
-    return;
-  }
-  const auto grain = std::int64_t(double(kProductsOfAThread) / std::max(products_of_a_part, 1.0));
-  without_gil([&] { parallel_for(0, parts, std::max<std::int64_t>(grain, 1), body); });
 }
 
 template <typename T>
@@ -172,8 +158,28 @@ void run(const ConvolutionPlan& plan, const Tensor& a, const Tensor& b, const Te
 
 }  // namespace
 
+void fill_channels(const Tensor& to, const Tensor* bias) {
+  if (to.numel() == 0) return;
+  if (bias == nullptr) return fill_elements(to, Number());
+  visit_numbers(to, [&](auto sample) {
+    using T = decltype(sample);
+    const T* const each = elements_of<const T>(*bias);
+    T* at = elements_of<T>(to);
+    const std::int64_t pages = to.sizes()[0], channels = to.sizes()[1];
+    const std::int64_t count = to.numel() / pages / channels;
+    without_gil_for(to.numel(), [&] {
+      for (std::int64_t page = 0; page < pages; ++page) {
+        for (std::int64_t i = 0; i < channels; ++i, at += count) std::fill_n(at, count, each[i]);
+      }
+    });
+  });
+}
+
 void convolve(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
-              const Tensor& to) {
+              const Tensor* bias, const Tensor& to) {
+  if (plan.window_count() == 0 || to.numel() == 0) return;
+  if (is_direct(plan, to.dtype())) return convolve_directly(plan, images, weight, bias, to);
+  fill_channels(to, bias);
   run<Convolve>(plan, images, weight, to);
 }
 void convolve_back(const ConvolutionPlan& plan, const Tensor& windows, const Tensor& weight,

@@ -1,0 +1,149 @@
+"""test_neural_loops.py: convolution, attention, pooling and norms in each build, beside NumPy.
+
+Suspect kernels/loops/{attention,convolution,normalisation,pooling}.cpp and, in kernels/src/neural/,
+attention_blocks.cpp, convolution_direct.cpp, one_pass.cpp and max_pool.cpp.
+"""
+
+import pytest
+from processes import run
+
+import opyard
+
+pytestmark = pytest.mark.once
+
+opyard.ones(1)  # brings the plugin
+BUILDS = opyard.ops.opyard_kernels.cpu_builds().split(", ")
+
+BEGIN = """
+    import hashlib, itertools, os, sys
+    os.environ["OPYARD_CPU"] = sys.argv[1]
+    import numpy as np
+    import opyard
+
+    aten, ours, rng = opyard.ops.aten, opyard.ops.opyard, np.random.default_rng(11)
+    if len(sys.argv) > 2:
+        opyard.set_num_threads(int(sys.argv[2]))
+    tensor = opyard.from_numpy
+
+    def some(dtype, *sizes):
+        return rng.standard_normal(sizes).astype(dtype)
+
+    def show(*tensors):
+        for one in tensors:
+            print(hashlib.sha1(np.ascontiguousarray(one.numpy()).tobytes()).hexdigest())
+"""
+
+# Batch, channels of a group, sizes; channels of a group of the result, kernel, stride, padding,
+# dilation, groups.
+CONVOLUTIONS = """
+    CASES = [
+        (2, 3, (33, 31), 8, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+        (1, 3, (64, 64), 32, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+        (2, 30, (17, 15), 67, (3, 3), (2, 2), (1, 1), (1, 1), 1),  # several blocks of weights
+        (1, 70, (7, 7), 130, (3, 3), (1, 1), (1, 1), (1, 1), 1),   # and of channels
+        (1, 64, (40, 56), 12, (3, 3), (1, 1), (1, 1), (1, 1), 1),  # several strips
+        (2, 1, (28, 29), 1, (3, 3), (1, 1), (1, 1), (1, 1), 6),    # depthwise
+        (1, 1, (56, 56), 1, (5, 3), (2, 2), (2, 1), (1, 1), 5),
+        (1, 1, (20, 21), 2, (3, 3), (1, 1), (1, 1), (2, 3), 3),
+        (2, 2, (13, 14), 3, (3, 2), (3, 2), (1, 1), (1, 2), 2),
+        (1, 2, (30, 30), 7, (1, 1), (2, 3), (0, 0), (1, 1), 1),    # places that are left out
+        (1, 3, (32, 32), 16, (16, 16), (16, 16), (0, 0), (1, 1), 1),
+        (1, 4, (5, 5), 5, (5, 5), (1, 1), (0, 0), (1, 1), 1),      # one window
+        (1, 2, (6, 6), 3, (3, 3), (1, 1), (7, 7), (1, 1), 1),      # windows of padding alone
+        (1, 2, (5, 6), 3, (2, 2), (1, 1), (4, 4), (9, 8), 1),      # far apart
+        (1, 2, (9, 8), 3, (2, 2), (7, 5), (1, 1), (3, 2), 1),
+        (2, 3, (301,), 5, (7,), (1,), (3,), (1,), 1),
+        (1, 2, (301,), 4, (4,), (3,), (2,), (5,), 2),
+        (1, 2, (5, 9, 8), 5, (3, 3, 2), (2, 1, 1), (1, 1, 1), (1, 1, 2), 1),
+        (2, 1, (6, 7, 9), 1, (2, 3, 3), (1, 2, 2), (1, 1, 0), (2, 1, 1), 4),
+        (0, 3, (8, 8), 4, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+        (2, 0, (8, 8), 4, (3, 3), (1, 1), (1, 1), (1, 1), 1),      # the bias alone
+    ]
+
+    def windows(x, kernel, stride, padding, dilation):
+        x = np.pad(x, [(0, 0), (0, 0), *[(p, p) for p in padding]])
+        reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel)]
+        axes = tuple(range(2, x.ndim))
+        view = np.lib.stride_tricks.sliding_window_view(x, reach, axes)
+        view = view[(slice(None), slice(None), *[slice(None, None, s) for s in stride])]
+        return view[(..., *[slice(None, None, d) for d in dilation])]
+
+    def convolved(x, w, stride, padding, dilation, groups):
+        dims, out = x.ndim - 2, []
+        for part, by in zip(np.split(x, groups, 1), np.split(w, groups)):
+            view = windows(part, w.shape[2:], stride, padding, dilation)
+            axes = [1, *range(2 + dims, 2 + 2 * dims)], list(range(1, 2 + dims))
+            out.append(np.moveaxis(np.tensordot(view, by, axes), -1, 1))
+        return np.concatenate(out, 1)
+"""
+
+EXACT = (
+    BEGIN
+    + CONVOLUTIONS
+    + """
+    def call(x, w, bias, stride, padding, dilation, groups):
+        return aten.convolution(tensor(x), tensor(w), None if bias is None else tensor(bias),
+                                stride, padding, dilation, False, [0] * len(stride), groups)
+
+    for dtype in ("float32", "float64"):
+        eps = np.finfo(dtype).eps
+        for batch, into, sizes, out, kernel, stride, padding, dilation, groups in CASES:
+            x = some(dtype, batch, into * groups, *sizes)
+            w = some(dtype, out * groups, into, *kernel)
+            bias = some(dtype, out * groups)
+            lists = stride, padding, dilation, groups
+            wanted = convolved(x.astype("g"), w.astype("g"), *lists)
+            bound = convolved(abs(x.astype("g")), abs(w.astype("g")), *lists)
+            by_channel = bias.reshape(-1, *[1] * len(sizes)).astype("g")
+            for added, both in ((None, 0), (bias, by_channel)):
+                result = call(x, w, added, *lists).numpy()
+                assert result.shape == wanted.shape and result.dtype == dtype
+                off = abs(result - (wanted + both)) - (bound + abs(both)) * eps * (w[0].size + 2)
+                assert (off <= 0).all(), (dtype, lists, kernel, off.max())
+            # Whatever the layout, and however many images there are.
+            if batch and into:
+                strange = np.repeat(np.moveaxis(x, 1, -1), 2, 0)[::2]
+                again = call(np.moveaxis(strange, -1, 1), w, bias, *lists).numpy()
+                assert again.tobytes() == result.tobytes()
+                alone = call(x[-1:], w, bias, *lists).numpy()
+                assert alone.tobytes() == result[-1:].tobytes()
+    # What is outside of an image is zero even where all that is inside is not finite.
+    x = np.full((1, 1, 5, 5), np.inf, "float32")
+    w = np.ones((1, 1, 3, 3), "float32")
+    w[..., 1, 1] = np.nan
+    assert np.isnan(call(x, w, None, [1, 1], [1, 1], [1, 1], 1).numpy()).all()
+    w[..., 1, 1] = 1
+    corner = call(x, w, None, [1, 1], [3, 3], [1, 1], 1).numpy()[0, 0]
+    assert (corner[0] == 0).all() and (corner[1, 1:-1] == np.inf).all() and corner[1, 0] == 0
+    print("ok")
+"""
+)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_convolutions_of_floats_without_columns(build):
+    ended = run(EXACT, build, limit=120)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
+
+
+THREADS = (
+    BEGIN
+    + CONVOLUTIONS
+    + """
+    for dtype in ("float32", "float64"):
+        x = tensor(some(dtype, 3, 16, 60, 64))
+        for out, into, groups in ((24, 16, 1), (16, 1, 16), (8, 4, 4)):
+            w = tensor(some(dtype, out, into, 3, 3))
+            for stride in (1, 2):
+                show(aten.conv2d(x, w, None, stride, 1, 1, groups))
+    print(opyard.get_num_threads())
+"""
+)
+
+
+def test_any_number_of_threads_gives_the_same_bits_of_networks():
+    alone = run(THREADS, BUILDS[-1], 1, limit=60)
+    assert (alone.code, alone.stderr, alone.stdout[-2:]) == (0, "", "1\n")
+    for count in (2, 5):
+        several = run(THREADS, BUILDS[-1], count, limit=60).stdout
+        assert several == alone.stdout[:-2] + f"{count}\n"
