@@ -19,5 +19,6 @@ extern const ExtremeLoops kExtremes;
 extern const SoftmaxLoops kSoftmax;
 extern const ProductLoops kProducts;
 extern const ConvolutionLoops kConvolution;
+extern const PoolingLoops kPooling;
 
 }  // namespace opyard::kernels

@@ -13,12 +13,13 @@
 // columns or more, have the same bits within a build, wherever an element is and however a factor
 // lies. Smaller products are Eigen's.
 //
-// Depends on: convolution.h, loop.h, matrix.h, row_loop.h.
+// Depends on: convolution.h, loop.h, matrix.h, pooling.h, row_loop.h.
 #pragma once
 
 #include "loops/convolution.h"
 #include "loops/loop.h"
 #include "loops/matrix.h"
+#include "loops/pooling.h"
 #include "loops/row_loop.h"
 
 namespace opyard::kernels {
@@ -71,6 +72,12 @@ struct ConvolutionLoops {
   StripLoop<double> float64;
 };
 
+struct PoolingLoops {
+  PoolRowLoop<std::int64_t> largest_int64;
+  PoolRowLoop<float> largest_float32;
+  PoolRowLoop<double> largest_float64;
+};
+
 // Function pointers and nothing else.
 struct LoopTable {
   ArithmeticLoops arithmetic;
@@ -85,6 +92,7 @@ struct LoopTable {
   SoftmaxLoops softmax;
   ProductLoops products;
   ConvolutionLoops convolution;
+  PoolingLoops pooling;
 };
 
 // Of opyard_loops_v1(). `bytes` tells a table of another version of the file.

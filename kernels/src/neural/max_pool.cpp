@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "common/broadcast.h"
+#include "common/builds.h"
 #include "common/copy.h"
 #include "common/define.h"
 #include "common/kernels_block.h"
@@ -29,6 +32,61 @@ bool is_larger(T value, T than) {
   }
 }
 
+// Windows whose elements are found row by row: loops/pooling.cpp.
+template <typename T>
+struct RowsOfWindows {
+  const PoolWindows& windows;
+  const T* in;
+  T* out;
+  std::int64_t* at;
+
+  static bool takes(const PoolWindows& w) {
+    const auto has_empty = [](const PoolAxis& axis) {
+      return !std::ranges::equal(axis.begin, axis.end, std::less<>());
+    };
+    return w.axes[2].kernel > 0 && w.image_count() <= std::numeric_limits<PlaceOf<T>>::max() &&
+           std::ranges::none_of(w.axes, has_empty);
+  }
+  static PoolRowLoop<T> loop() {
+    if constexpr (std::is_same_v<T, float>)
+      return loops().pooling.largest_float32;
+    else if constexpr (std::is_same_v<T, double>)
+      return loops().pooling.largest_float64;
+    else
+      return loops().pooling.largest_int64;
+  }
+
+  void run(std::int64_t first_page, std::int64_t last_page) const {
+    const auto& [d, h, x] = windows.axes;
+    std::vector<PlaceOf<T>> places(std::size_t(x.count()));
+    std::int64_t to = first_page * windows.window_count();
+    for (std::int64_t page = first_page; page < last_page; ++page) {
+      for (std::size_t i = 0; i < d.begin.size(); ++i) {
+        for (std::size_t j = 0; j < h.begin.size(); ++j, to += x.count()) {
+          line(in + page * windows.image_count(), i, j, out + to, places);
+          std::ranges::copy(places, at + to);
+        }
+      }
+    }
+  }
+  void line(const T* image, std::size_t i, std::size_t j, T* largest,
+            std::vector<PlaceOf<T>>& places) const {
+    using Limits = std::numeric_limits<T>;
+    const auto& [d, h, x] = windows.axes;
+    const std::int64_t above = (d.begin[i] * h.size + h.begin[j]) * x.size;
+    std::fill_n(largest, x.count(), Limits::has_infinity ? -Limits::infinity() : Limits::min());
+    for (std::size_t k = 0; k < places.size(); ++k) places[k] = PlaceOf<T>(above + x.begin[k]);
+    const PoolRowLoop<T> take = loop();
+    for (std::int64_t a = d.begin[i]; a < d.end[i]; a += d.step) {
+      for (std::int64_t b = h.begin[j]; b < h.end[j]; b += h.step) {
+        const std::int64_t place = (a * h.size + b) * x.size;
+        take({image + place, x.size, place, x.kernel, x.step, x.stride, x.first, x.count(), largest,
+              places.data()});
+      }
+    }
+  }
+};
+
 TwoTensors largest_of_windows(const char* op, const PoolWindows& windows, const Tensor& self) {
   require_numbers(op, "self", self);
   Tensor places = empty_beside(self, windows.sizes, DType::Int64);
@@ -44,8 +102,10 @@ TwoTensors largest_of_windows(const char* op, const PoolWindows& windows, const 
     auto* const at = elements_of<std::int64_t>(places);
     const std::int64_t one = windows.image_count() + windows.window_count();
     const std::int64_t grain = std::max<std::int64_t>(kElementsOfAThread / 4 / one, 1);
+    const bool by_rows = RowsOfWindows<T>::takes(windows);
     without_gil_for(windows.pages * one, [&] {
       parallel_for(0, windows.pages, grain, [&](std::int64_t first, std::int64_t last) {
+        if (by_rows) return RowsOfWindows<T>{windows, in, out, at}.run(first, last);
         each_window(windows, first, last,
                     [&](std::int64_t page, std::int64_t window, std::int64_t, const auto& box) {
                       const T* const image = in + page * windows.image_count();

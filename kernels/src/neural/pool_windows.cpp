@@ -41,6 +41,7 @@ PoolWindows pool_windows(const PoolLists& lists, const Tensor& self) {
     const std::int64_t padding = at_or_only(lists.padding, std::size_t(i));
     axis.step = at_or_only(lists.dilation, std::size_t(i));
     axis.size = self.size(self.dim() - lists.dims + i);
+    axis.kernel = kernel, axis.stride = stride, axis.first = -padding;
     if (padding > kernel / 2) {
       refuse(ErrorKind::BadValue, {lists.op, ": padding is ", lists.padding, " and kernel_size is ",
                                    lists.kernel_size, "; at most half of it is accepted"});
@@ -85,6 +86,7 @@ PoolWindows adaptive_windows(const char* op, std::int64_t dims, const Tensor& se
   for (std::int64_t i = 0; i < dims; ++i) {
     PoolAxis& axis = windows.axes[std::size_t(3 - dims + i)];
     axis.size = self.size(self.dim() - dims + i);
+    axis.kernel = 0;
     const std::int64_t given = output_size[std::size_t(i)];
     const std::int64_t count = given == -1 ? axis.size : given;
     if (count < 0 || count > kMostAdaptive) {

@@ -19,6 +19,9 @@ struct PoolAxis {
   std::int64_t step = 1;
   std::vector<std::int64_t> begin = {0}, end = {1};
   std::vector<std::int64_t> counted = {1};  // places that an average divides by
+  // Where windows are as far apart as the first two: what they take, before edges cut it off. No
+  // kernel of adaptive windows.
+  std::int64_t kernel = 1, stride = 1, first = 0;
 
   std::int64_t count() const { return std::int64_t(begin.size()); }
 };

@@ -126,6 +126,64 @@ def test_convolutions_of_floats_without_columns(build):
     assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
 
 
+POOLS = (
+    BEGIN
+    + CONVOLUTIONS
+    + """
+    def pooled(x, kernel, stride, padding, dilation):
+        lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        places = np.arange(np.prod(x.shape[2:])).reshape(1, 1, *x.shape[2:])
+        pad = [(0, 0), (0, 0), *[(p, p) for p in padding]]
+        none = (0,) * len(kernel)
+        values = windows(np.pad(x, pad, constant_values=lowest), kernel, stride, none, dilation)
+        at = windows(np.pad(places, pad, constant_values=-1), kernel, stride, none, dilation)
+        flat = (*values.shape[: 2 + len(kernel)], -1)
+        values, at = values.reshape(flat), np.broadcast_to(at, values.shape).reshape(flat)
+        best, found = np.full(flat[:-1], lowest, x.dtype), np.full(flat[:-1], -1)
+        for i in range(values.shape[-1]):
+            inside = at[..., i] >= 0
+            here = values[..., i]
+            takes = inside & ((found < 0) | (here > best) | (here != here))
+            best[takes], found[takes] = values[takes, i], at[takes, i]
+        return best, found
+
+    for dtype in ("float32", "float64", "int64"):
+        for sizes, kernel, stride, padding, dilation in (
+            ((12, 13), (3, 3), (2, 2), (1, 1), (1, 1)),
+            ((56, 57), (2, 2), (2, 2), (0, 0), (1, 1)),
+            ((9, 40), (3, 5), (1, 1), (1, 2), (1, 1)),
+            ((15, 16), (2, 3), (3, 4), (1, 0), (2, 3)),
+            ((7, 8, 9), (3, 2, 3), (2, 1, 2), (1, 1, 1), (1, 2, 1)),
+            ((3, 1), (3, 1), (1, 1), (1, 0), (1, 1)),
+        ):
+            x = (some("float64", 2, 3, *sizes) * 4).astype(dtype)
+            x[0, 0] = np.round(x[0, 0])  # equal elements, of which the first is found
+            if dtype != "int64":
+                x[0, 1].flat[::7] = np.nan
+                x[1, 0].flat[::3] = -np.inf
+                x[1, 1] = -np.inf
+            pool = aten.max_pool2d_with_indices if len(sizes) == 2 else aten.max_pool3d_with_indices
+            for layout in (x, np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)):
+                values, places = pool(tensor(layout), kernel, stride, padding, dilation)
+                best, found = pooled(x, kernel, stride, padding, dilation)
+                assert values.numpy().tobytes() == best.tobytes(), (dtype, sizes)
+                assert (places.numpy() == found).all(), (dtype, sizes)
+    # The last window of ceil_mode is cut off.
+    x = tensor(np.arange(25, dtype="float32").reshape(1, 1, 5, 5))
+    values, places = aten.max_pool2d_with_indices(x, [2, 2], [2, 2], [0, 0], [1, 1], True)
+    assert values.tolist() == [[[[6, 8, 9], [16, 18, 19], [21, 23, 24]]]]
+    assert places.tolist() == [[[[6, 8, 9], [16, 18, 19], [21, 23, 24]]]]
+    print("ok")
+"""
+)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_pooling_by_rows_finds_the_first_of_equal_elements_and_the_last_nan(build):
+    ended = run(POOLS, build, limit=60)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
+
+
 THREADS = (
     BEGIN
     + CONVOLUTIONS
@@ -136,6 +194,7 @@ THREADS = (
             w = tensor(some(dtype, out, into, 3, 3))
             for stride in (1, 2):
                 show(aten.conv2d(x, w, None, stride, 1, 1, groups))
+        show(*aten.max_pool2d_with_indices(x, [3, 3], [2, 2], [1, 1]))
     print(opyard.get_num_threads())
 """
 )
