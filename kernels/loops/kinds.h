@@ -19,6 +19,7 @@ extern const ExtremeLoops kExtremes;
 extern const SoftmaxLoops kSoftmax;
 extern const ProductLoops kProducts;
 extern const ConvolutionLoops kConvolution;
+extern const NormalisationLoops kNormalisation;
 extern const PoolingLoops kPooling;
 
 }  // namespace opyard::kernels

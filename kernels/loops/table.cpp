@@ -10,7 +10,7 @@ const opyard::kernels::LoopBuild* opyard_loops_v1() {
   static const LoopBuild build{
       sizeof(LoopBuild), OPYARD_LOOPS_BUILD,
       LoopTable{kArithmetic, kComparison, kLogical, kSelection, kUnary, kTranscendental,
-                kActivations, kSums, kExtremes, kSoftmax, kProducts, kConvolution,
+                kActivations, kSums, kExtremes, kSoftmax, kProducts, kConvolution, kNormalisation,
                 kPooling}};
   return &build;
 }

@@ -13,12 +13,13 @@
 // columns or more, have the same bits within a build, wherever an element is and however a factor
 // lies. Smaller products are Eigen's.
 //
-// Depends on: convolution.h, loop.h, matrix.h, pooling.h, row_loop.h.
+// Depends on: convolution.h, loop.h, matrix.h, normalisation.h, pooling.h, row_loop.h.
 #pragma once
 
 #include "loops/convolution.h"
 #include "loops/loop.h"
 #include "loops/matrix.h"
+#include "loops/normalisation.h"
 #include "loops/pooling.h"
 #include "loops/row_loop.h"
 
@@ -72,6 +73,13 @@ struct ConvolutionLoops {
   StripLoop<double> float64;
 };
 
+struct NormalisationLoops {
+  RowNormLoop<float> rows_float32;
+  RowNormLoop<double> rows_float64;
+  ChannelNormLoop<float> channels_float32;
+  ChannelNormLoop<double> channels_float64;
+};
+
 struct PoolingLoops {
   PoolRowLoop<std::int64_t> largest_int64;
   PoolRowLoop<float> largest_float32;
@@ -92,6 +100,7 @@ struct LoopTable {
   SoftmaxLoops softmax;
   ProductLoops products;
   ConvolutionLoops convolution;
+  NormalisationLoops normalisation;
   PoolingLoops pooling;
 };
 

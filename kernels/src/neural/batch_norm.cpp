@@ -8,6 +8,7 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "neural/half_moments.h"
+#include "neural/one_pass.h"
 
 namespace opyard::kernels {
 namespace {
@@ -69,8 +70,16 @@ struct Norm {
       });
     }
     const Tensor scale = rsqrt(running_var + eps);
-    const Tensor apart = input - statistics_by_channel(running_mean, input.dim());
     const std::array<std::int64_t, 1> none = {0};
+    const auto is_vector = [](const MaybeTensor& x) { return !x || x->dim() == 1; };
+    const bool are_vectors =
+        is_vector(running_mean) && is_vector(running_var) && is_vector(weight) && is_vector(bias);
+    if (are_vectors &&
+        is_one_pass(input, {&running_mean, &scale, or_null(weight), or_null(bias)})) {
+      return {normalised_channels(input, running_mean, scale, weight, bias), zeros(input, none),
+              zeros(input, none)};
+    }
+    const Tensor apart = input - statistics_by_channel(running_mean, input.dim());
     return {scaled(apart * statistics_by_channel(scale, input.dim())), zeros(input, none),
             zeros(input, none)};
   }

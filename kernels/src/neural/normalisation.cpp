@@ -11,6 +11,7 @@
 #include "common/ops.h"
 #include "geometry/symbolic_calls.h"
 #include "neural/half_moments.h"
+#include "neural/one_pass.h"
 
 namespace opyard::kernels {
 namespace {
@@ -65,6 +66,10 @@ Three by_last_dims(const char* op, const Tensor& input, IntSpan normalized_shape
   return in_float32(
       input, weight, bias,
       [&](const Tensor& x, const MaybeTensor& factor, const MaybeTensor& added) -> Three {
+        const bool fits = !added || std::ranges::equal(added->sizes(), normalized_shape);
+        if (fits && is_one_pass(x, {or_null(factor), or_null(added)})) {
+          return normalised_rows(x, std::int64_t(dims.size()), factor, added, eps);
+        }
         const Moments m = moments(x, dims);
         const Tensor rstd = rsqrt(m.variance + eps);
         return {with_weight_and_bias(m.apart * rstd, factor, added), m.mean, rstd};
@@ -154,6 +159,22 @@ void require_for_channels(const char* op, const Tensor& input, const MaybeTensor
   if (bias) require_for_channels(op, input, {"bias", *bias}, channels);
 }
 
+// A weight and a bias of channels.
+Tensor by_channel(const Tensor& x, const MaybeTensor& weight, const MaybeTensor& bias) {
+  if (weight && x.dim() > 1 && x.sizes()[1] == weight->numel() &&
+      is_one_pass(x, {&*weight, or_null(bias)})) {
+    return normalised_channels(x, zeros(*weight, weight->sizes()), *weight, std::nullopt, bias);
+  }
+  return with_weight_and_bias(x, spread(weight, x.dim()), spread(bias, x.dim()));
+}
+// Over the last dimension.
+Three normal_rows(const Tensor& x, double eps) {
+  if (is_one_pass(x, {})) return normalised_rows(x, 1, std::nullopt, std::nullopt, eps);
+  const Moments m = moments(x, kLast);
+  const Tensor rstd = rsqrt(m.variance + eps);
+  return {m.apart * rstd, m.mean, rstd};
+}
+
 Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                         std::int64_t n, std::int64_t c, std::int64_t hw, std::int64_t group,
                         double eps) {
@@ -165,11 +186,9 @@ Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const Ma
   return in_float32(
       input, weight, bias,
       [&](const Tensor& x, const MaybeTensor& factor, const MaybeTensor& added) -> Three {
-        const Moments m = moments(reshape(x, parts), kLast);
-        const Tensor rstd = rsqrt(m.variance + eps);
-        const Tensor normal = reshape(m.apart * rstd, x.sizes());
-        return {with_weight_and_bias(normal, spread(factor, x.dim()), spread(added, x.dim())),
-                reshape(m.mean, flat), reshape(rstd, flat)};
+        const auto [apart, middle, rstd] = normal_rows(reshape(x, parts), eps);
+        const Tensor normal = reshape(apart, x.sizes());
+        return {by_channel(normal, factor, added), reshape(middle, flat), reshape(rstd, flat)};
       });
 }
 Tensor group_norm(const Tensor& input, std::int64_t num_groups, const MaybeTensor& weight,

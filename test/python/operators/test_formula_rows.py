@@ -46,6 +46,12 @@ def numbers(*shape):
     ).reshape(list(shape))
 
 
+def all_of_rows(x, weight, bias):
+    """What depends on a normal row, its mean and its scale."""
+    normal, mean, scale = ours.normalise_rows(x, 1, weight, bias, 0.1)
+    return normal + mean * scale * x
+
+
 def dropped(x):
     """With the same elements dropped at each call."""
     opyard.manual_seed(3)
@@ -110,6 +116,11 @@ ROWS = {
     "logit": (lambda p: aten.logit(p), [CHANCES]),
     "narrow_backward": (lambda v: ours.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
     "native_dropout": (dropped, [A]),
+    "normalise_channels": (
+        lambda *given: ours.normalise_channels(*given),
+        [IMAGE, numbers(2), numbers(2), numbers(2), numbers(2)],
+    ),
+    "normalise_rows": (all_of_rows, [numbers(2, 4), numbers(4), numbers(4)]),
     "pow_.Scalar": (lambda x: aten.pow_(x * 1, 3), [A]),
     "pow_.Tensor": (lambda x, e: aten.pow_(x * x + 0.5, e), [PICKED, PICKED]),
     "transpose_": (lambda x: (x * 1).transpose_(0, 1), [numbers(2, 3)]),

@@ -184,6 +184,70 @@ def test_pooling_by_rows_finds_the_first_of_equal_elements_and_the_last_nan(buil
     assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
 
 
+NORMS = (
+    BEGIN
+    + """
+    def layer_norm(x, weight, bias, eps):
+        # The operators one after the other.
+        middle = aten.mean(x, [-1], True)
+        apart = aten.sub(x, middle)
+        rstd = aten.rsqrt(aten.add(aten.mean(aten.mul(apart, apart), [-1], True), eps))
+        normal = aten.mul(apart, rstd)
+        normal = normal if weight is None else aten.mul(normal, weight)
+        return normal if bias is None else aten.add(normal, bias), middle, rstd
+
+    def batch_norm(x, weight, bias, mean, var, eps):
+        spread = lambda each: aten.reshape(each, [-1] + [1] * (x.dim() - 2))
+        normal = aten.mul(aten.sub(x, spread(mean)), spread(aten.rsqrt(aten.add(var, eps))))
+        normal = normal if weight is None else aten.mul(normal, spread(weight))
+        return normal if bias is None else aten.add(normal, spread(bias))
+
+    def same(one, other):
+        assert one.sizes == other.sizes if hasattr(one, "sizes") else True
+        assert one.numpy().tobytes() == other.numpy().tobytes()
+
+    for dtype in ("float32", "float64"):
+        for rows, length in ((1, 1), (3, 7), (5, 64), (7, 257), (2, 1500), (300, 256), (600, 512)):
+            x = some(dtype, rows, length) * 3 + 5
+            if rows > 2:
+                x[1, length // 2], x[2, 0] = np.nan, np.inf
+                x[0] = -0.0
+            w, b = some(dtype, length), some(dtype, length)
+            for weight, bias in itertools.product((None, tensor(w)), (None, tensor(b))):
+                given = tensor(x)
+                results = aten.native_layer_norm(given, [length], weight, bias, 1e-5)
+                for one, other in zip(results, layer_norm(given, weight, bias, 1e-5)):
+                    same(one, other)
+        for sizes in ((3, 5), (2, 3, 7), (4, 6, 9, 11), (300, 1000), (8, 64, 32, 32)):
+            x = some(dtype, *sizes)
+            x.flat[:2] = [np.nan, np.inf]
+            w, b, mean, var = (tensor(some(dtype, sizes[1])) for _ in range(4))
+            var = aten.abs(var)
+            for weight, bias in itertools.product((None, w), (None, b)):
+                one = aten.batch_norm(tensor(x), weight, bias, mean, var, False, 0.1, 1e-5, False)
+                same(one, batch_norm(tensor(x), weight, bias, mean, var, 1e-5))
+                show(one)
+    # Empty ones, and zeros whose sign is theirs.
+    assert aten.layer_norm(opyard.zeros(0, 3), [3]).size(0) == 0
+    zeros, ones = opyard.zeros(3), opyard.ones(3)
+    empty = aten.batch_norm(opyard.zeros(0, 3, 2), None, None, zeros, ones, False, 0.1, 1e-5, False)
+    assert empty.numel() == 0
+    zero = tensor(np.array([[-0.0, 0.0]], "float32"))
+    result = aten.batch_norm(zero, None, None, zeros[:2], ones[:2], False, 0.1, 0.0, False)
+    assert np.signbit(result.numpy()).tolist() == [[True, False]]
+    print("ok")
+"""
+)
+
+
+def test_norms_in_one_pass_have_the_bits_of_their_parts_in_every_build():
+    first = run(NORMS, BUILDS[0], limit=60)
+    assert (first.code, first.stderr) == (0, "")
+    assert first.stdout.endswith("ok\n") and len(first.stdout) > 1000
+    for build in BUILDS[1:]:
+        assert run(NORMS, build, limit=60).stdout == first.stdout
+
+
 THREADS = (
     BEGIN
     + CONVOLUTIONS
@@ -195,6 +259,10 @@ THREADS = (
             for stride in (1, 2):
                 show(aten.conv2d(x, w, None, stride, 1, 1, groups))
         show(*aten.max_pool2d_with_indices(x, [3, 3], [2, 2], [1, 1]))
+        show(*aten.native_layer_norm(x, [64], None, None, 1e-5))
+        show(*aten.native_group_norm(x, None, None, 3, 16, 60 * 64, 4, 1e-5))
+        show(aten.batch_norm(x, None, None, opyard.zeros(16, dtype=x.dtype),
+                             opyard.ones(16, dtype=x.dtype), False, 0.1, 1e-5, False))
     print(opyard.get_num_threads())
 """
 )
