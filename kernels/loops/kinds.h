@@ -21,5 +21,6 @@ extern const ProductLoops kProducts;
 extern const ConvolutionLoops kConvolution;
 extern const NormalisationLoops kNormalisation;
 extern const PoolingLoops kPooling;
+extern const AttentionLoops kAttention;
 
 }  // namespace opyard::kernels

@@ -11,6 +11,6 @@ const opyard::kernels::LoopBuild* opyard_loops_v1() {
       sizeof(LoopBuild), OPYARD_LOOPS_BUILD,
       LoopTable{kArithmetic, kComparison, kLogical, kSelection, kUnary, kTranscendental,
                 kActivations, kSums, kExtremes, kSoftmax, kProducts, kConvolution, kNormalisation,
-                kPooling}};
+                kPooling, kAttention}};
   return &build;
 }

@@ -13,9 +13,10 @@
 // columns or more, have the same bits within a build, wherever an element is and however a factor
 // lies. Smaller products are Eigen's.
 //
-// Depends on: convolution.h, loop.h, matrix.h, normalisation.h, pooling.h, row_loop.h.
+// Depends on: attention.h, convolution.h, loop.h, matrix.h, normalisation.h, pooling.h, row_loop.h.
 #pragma once
 
+#include "loops/attention.h"
 #include "loops/convolution.h"
 #include "loops/loop.h"
 #include "loops/matrix.h"
@@ -86,6 +87,11 @@ struct PoolingLoops {
   PoolRowLoop<double> largest_float64;
 };
 
+struct AttentionLoops {
+  AttentionLoop<float> float32;
+  AttentionLoop<double> float64;
+};
+
 // Function pointers and nothing else.
 struct LoopTable {
   ArithmeticLoops arithmetic;
@@ -102,6 +108,7 @@ struct LoopTable {
   ConvolutionLoops convolution;
   NormalisationLoops normalisation;
   PoolingLoops pooling;
+  AttentionLoops attention;
 };
 
 // Of opyard_loops_v1(). `bytes` tells a table of another version of the file.

@@ -2,7 +2,8 @@
 //
 //   softmax(query key^T scale + mask) value
 //
-// A row of which all is masked off gives zeros.
+// A row of which all is masked off gives zeros. What is plain is computed in blocks:
+// attention_blocks.cpp.
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,7 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/options.h"
+#include "neural/attention_blocks.h"
 
 namespace opyard::kernels {
 namespace {
@@ -68,6 +70,31 @@ MaybeTensor whole_rows_without(const Tensor& scores) {
   return equals(amax.call(detach(scores), IntSpan(&last, 1), true), kNothing);
 }
 
+}  // namespace
+
+Tensor attention_weights(const char* op, const Tensor& query, const Tensor& key,
+                         const MaybeTensor& mask, bool is_causal, double scale) {
+  Tensor scores = matmul(query * scale, ops::transpose(key, -2, -1));
+  if (mask) require_broadcast(op, {{"attn_mask", *mask}, {"the scores", scores}});
+  MaybeTensor refused;
+  if (is_causal) {
+    const Tensor rows = ops::unsqueeze(arange(query, query.size(-2)), 1);
+    refused = ops::unsqueeze(arange(query, key.size(-2)), 0) - rows > 0;
+  } else if (mask && mask->dtype() == DType::Bool) {
+    refused = negation(*mask);
+  }
+  if (refused) scores = masked(scores, *refused, kNothing);
+  if (mask && !refused) {
+    scores = scores + *mask;
+    refused = whole_rows_without(scores);
+    if (refused) scores = masked(scores, *refused, 0);
+  }
+  const Tensor weights = softmax(scores, -1);
+  return refused ? masked(weights, *refused, 0) : weights;
+}
+
+namespace {
+
 Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& given_value,
                  const MaybeTensor& attn_mask, double dropout_p, bool is_causal,
                  std::optional<double> scale, bool enable_gqa) {
@@ -82,23 +109,10 @@ Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& giv
            {kOp, ": attn_mask is given and is_causal is True; give one of them"});
   }
   const double factor = scale.value_or(1 / std::sqrt(double(query.sizes().back())));
-  Tensor scores = matmul(query * factor, ops::transpose(key, -2, -1));
-  if (attn_mask) require_broadcast(kOp, {{"attn_mask", *attn_mask}, {"the scores", scores}});
-  MaybeTensor refused;
-  if (is_causal) {
-    const Tensor rows = ops::unsqueeze(arange(query, query.size(-2)), 1);
-    refused = ops::unsqueeze(arange(query, key.size(-2)), 0) - rows > 0;
-  } else if (attn_mask && attn_mask->dtype() == DType::Bool) {
-    refused = negation(*attn_mask);
+  if (dropout_p == 0 && are_blocks(query, key, value, attn_mask)) {
+    return attention_in_blocks(query, key, value, attn_mask, is_causal, factor);
   }
-  if (refused) scores = masked(scores, *refused, kNothing);
-  if (attn_mask && !refused) {
-    scores = scores + *attn_mask;
-    refused = whole_rows_without(scores);
-    if (refused) scores = masked(scores, *refused, 0);
-  }
-  Tensor weights = softmax(scores, -1);
-  if (refused) weights = masked(weights, *refused, 0);
+  Tensor weights = attention_weights(kOp, query, key, attn_mask, is_causal, factor);
   if (dropout_p > 0) {
     static constinit FoundOperator<Tensor(const Tensor&, double, bool)> dropout("aten::dropout");
     weights = dropout.call(weights, dropout_p, true);

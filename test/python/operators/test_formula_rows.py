@@ -71,6 +71,10 @@ ROWS = {
         [numbers(1, 2, 2, 1, 2)],
     ),
     "adaptive_max_pool3d": (lambda x: aten.adaptive_max_pool3d(x, [2, 1, 2])[0], [VOLUME]),
+    "attention": (
+        lambda q, k, v, m: ours.attention(q, k, v, m, False, 0.7),
+        [numbers(2, 3, 2), numbers(2, 4, 2), numbers(2, 4, 3), numbers(3, 4)],
+    ),
     "avg_pool2d_backward": (
         lambda g: aten.avg_pool2d_backward(g, IMAGE, [2, 2], [1, 2], [0, 1], False, True, None),
         [numbers(1, 2, 2, 3)],

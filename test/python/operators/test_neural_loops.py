@@ -248,6 +248,77 @@ def test_norms_in_one_pass_have_the_bits_of_their_parts_in_every_build():
         assert run(NORMS, build, limit=60).stdout == first.stdout
 
 
+ATTENTION = (
+    BEGIN
+    + """
+    def attended(q, k, v, mask, causal, scale):
+        q, k, v = (each.astype("g") for each in (q, k, v))
+        scores = q @ np.swapaxes(k, -1, -2) * scale
+        if causal:
+            mask = np.tri(*scores.shape[-2:], dtype=bool)
+        if mask is not None:
+            scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+        largest = scores.max(-1, keepdims=True)
+        weights = np.exp(scores - np.where(np.isinf(largest), 0, largest))
+        total = weights.sum(-1, keepdims=True)
+        return weights / np.where(total == 0, 1, total) @ v
+
+    def call(q, k, v, mask, causal, scale):
+        mask = None if mask is None else tensor(mask)
+        return aten.scaled_dot_product_attention(tensor(q), tensor(k), tensor(v), mask, 0.0, causal,
+                                                 scale=scale).numpy()
+
+    for dtype in ("float32", "float64"):
+        limit = 40 * np.finfo(dtype).eps
+        for lead, rows, keys, depth, width in (
+            ((), 8, 1, 1, 1), ((3,), 33, 31, 5, 7), ((2, 3), 64, 64, 32, 32),
+            ((1, 2), 100, 7, 8, 3), ((2, 1), 9, 300, 64, 16), ((2,), 7, 9, 4, 4),
+            ((1, 1), 1, 20, 8, 8),
+        ):
+            q = some(dtype, *lead, rows, depth)
+            k, v = some(dtype, *lead, keys, depth), some(dtype, *lead, keys, width)
+            some_keys = rng.random((rows, keys)) < 0.7
+            some_keys[rows // 2] = False
+            numbers = some(dtype, *lead[:-1], *[1][: len(lead)], rows, keys)
+            numbers[..., rows // 3, :] = -np.inf
+            for mask, causal in ((None, False), (None, True), (some_keys, False), (numbers, False),
+                                 (some_keys[:1], False), (numbers[..., :1], False)):
+                wanted = attended(q, k, v, mask, causal, 0.3)
+                result = call(q, k, v, mask, causal, 0.3)
+                assert result.shape == wanted.shape and result.dtype == dtype
+                off = abs(result - wanted).max()
+                assert off <= limit * abs(v).max(), (dtype, lead, rows, causal, off)
+            # Heads beside each other in memory, as of one product for all of them.
+            if len(lead) == 2:
+                plain = call(q, k, v, None, True, 0.3).tobytes()
+                turned = [np.ascontiguousarray(np.swapaxes(x, 1, 2)) for x in (q, k, v)]
+                turned = [np.swapaxes(x, 1, 2) for x in turned]
+                assert call(*turned, None, True, 0.3).tobytes() == plain
+                strange = [np.repeat(x, 2, -1)[..., ::2] for x in (q, k, v)]
+                assert call(*strange, None, True, 0.3).tobytes() == plain
+        # A query does not depend on those beside it, and large scores do not overflow.
+        q, k, v = (some(dtype, 2, 70, 16) for _ in range(3))
+        whole = call(q, k, v, None, False, 0.3)
+        assert (call(q[:, 32:], k, v, None, False, 0.3) == whole[:, 32:]).all()
+        large = call(q * 1e4, k, v, None, False, 1.0)
+        assert np.isfinite(large).all() and abs(large).max() <= abs(v).max()
+        q[0, 3] = np.nan
+        assert np.isnan(call(q, k, v, None, True, 0.3)).any(-1).sum() == 1
+    empty = [np.zeros((2, n, 4), "float32") for n in (8, 0, 0)]
+    assert (call(*empty, None, False, 1.0) == 0).all()
+    none = [np.zeros((0, n, 4), "float32") for n in (8, 3, 3)]
+    assert call(*none, None, False, 1.0).size == 0
+    print("ok")
+"""
+)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_attention_in_blocks_of_queries(build):
+    ended = run(ATTENTION, build, limit=60)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
+
+
 THREADS = (
     BEGIN
     + CONVOLUTIONS
@@ -263,6 +334,9 @@ THREADS = (
         show(*aten.native_group_norm(x, None, None, 3, 16, 60 * 64, 4, 1e-5))
         show(aten.batch_norm(x, None, None, opyard.zeros(16, dtype=x.dtype),
                              opyard.ones(16, dtype=x.dtype), False, 0.1, 1e-5, False))
+        q, k, v = (tensor(some(dtype, 3, 130, 24)) for _ in range(3))
+        show(aten.scaled_dot_product_attention(q, k, v, None, 0.0, True))
+        show(aten.scaled_dot_product_attention(q, k, v))
     print(opyard.get_num_threads())
 """
 )
