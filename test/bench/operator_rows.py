@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from model_rows import Work, least
+from torch.nn import functional
 
 import opyard
 
@@ -35,6 +36,7 @@ def of_softmax(x: np.ndarray) -> np.ndarray:
 # By row: the inputs, and the operator here, in PyTorch and, if it has it, in NumPy.
 FLOATS, MATRIX = numbers(MILLION), numbers(512, 512)
 IMAGES, FILTERS = numbers(1, 64, 56, 56), numbers(64, 64, 3, 3)
+CHANNELS = numbers(64), numbers(64), numbers(64)
 Operator = Callable[..., object]
 OPERATORS: dict[str, tuple[tuple[np.ndarray, ...], Operator, Operator, "Operator | None"]] = {
     "op_tanh": ((FLOATS,), aten.tanh.default, torch.tanh, np.tanh),
@@ -68,6 +70,37 @@ OPERATORS: dict[str, tuple[tuple[np.ndarray, ...], Operator, Operator, "Operator
         lambda x, w: torch.conv2d(x, w, None, 1, 1),
         None,
     ),
+    "op_conv2d_strided": (
+        (numbers(8, 32, 64, 64), numbers(64, 32, 3, 3)),
+        lambda x, w: aten.conv2d(x, w, None, [2, 2], [1, 1]),
+        lambda x, w: torch.conv2d(x, w, None, 2, 1),
+        None,
+    ),
+    "op_depthwise": (
+        (numbers(1, 128, 56, 56), numbers(128, 1, 3, 3)),
+        lambda x, w: aten.conv2d(x, w, None, [1, 1], [1, 1], [1, 1], 128),
+        lambda x, w: torch.conv2d(x, w, None, 1, 1, 1, 128),
+        None,
+    ),
+    "op_batch_norm": (
+        (numbers(8, 64, 32, 32), *CHANNELS, np.abs(CHANNELS[0])),
+        lambda x, w, b, m, v: aten.batch_norm(x, w, b, m, v, False, 0.1, 1e-5, False),
+        lambda x, w, b, m, v: functional.batch_norm(x, m, v, w, b),
+        None,
+    ),
+    "op_layer_norm": (
+        (numbers(512, 256), numbers(256), numbers(256)),
+        lambda x, w, b: aten.layer_norm(x, [256], w, b),
+        lambda x, w, b: functional.layer_norm(x, [256], w, b),
+        None,
+    ),
+    "op_max_pool": (
+        (numbers(8, 64, 56, 56),),
+        lambda x: aten.max_pool2d(x, [3, 3], [2, 2], [1, 1]),
+        lambda x: torch.max_pool2d(x, 3, 2, 1),
+        None,
+    ),
+    "op_sort": ((FLOATS,), lambda x: aten.sort(x), torch.sort, None),
 }
 
 
