@@ -34,6 +34,7 @@ struct Norm {
 
   void check() const {
     require_inexact(op, "input", input);
+    require_not_complex(op, "input", input);
     if (input.dim() < 2) {
       refuse(ErrorKind::BadShape,
              {op, ": input is ", input, "; at least two dimensions are needed"});

@@ -45,6 +45,7 @@ MaybeTensor spread(const MaybeTensor& x, std::int64_t dims) {
 
 DimVector last_dims(const char* op, const Tensor& input, IntSpan shape, const MaybeTensor& weight) {
   require_inexact(op, "input", input);
+  require_not_complex(op, "input", input);
   const IntSpan sizes = input.sizes();
   if (shape.empty() || shape.size() > sizes.size() ||
       !std::ranges::equal(shape, sizes.last(shape.size())) ||
@@ -179,6 +180,7 @@ Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const Ma
                         std::int64_t n, std::int64_t c, std::int64_t hw, std::int64_t group,
                         double eps) {
   require_inexact("aten::native_group_norm", "input", input);
+  require_not_complex("aten::native_group_norm", "input", input);
   require_groups("aten::native_group_norm", input, n, c, hw, group);
   require_for_channels("aten::native_group_norm", input, weight, bias, c);
   const std::array parts = {n, group, c / group * hw};
@@ -194,6 +196,7 @@ Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const Ma
 Tensor group_norm(const Tensor& input, std::int64_t num_groups, const MaybeTensor& weight,
                   const MaybeTensor& bias, double eps, bool /*cudnn_enabled*/) {
   require_inexact("aten::group_norm", "input", input);
+  require_not_complex("aten::group_norm", "input", input);
   if (input.dim() < 2) {
     refuse(ErrorKind::BadShape,
            {"aten::group_norm: input is ", input, "; at least two dimensions are needed"});
@@ -209,6 +212,7 @@ Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, co
                                  std::int64_t c, std::int64_t hw, std::int64_t group,
                                  const std::array<bool, 3>& output_mask) {
   require_inexact("aten::native_group_norm_backward", "input", input);
+  require_not_complex("aten::native_group_norm_backward", "input", input);
   require_groups("aten::native_group_norm_backward", input, n, c, hw, group);
   if (is_half(input) || is_half(grad_out)) {
     const Three wide =

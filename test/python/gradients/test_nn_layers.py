@@ -253,3 +253,37 @@ def test_gains_are_those_of_pytorch(name, slope):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     wanted = torch.nn.init.calculate_gain(name, slope)
     assert nn.init.calculate_gain(name, slope) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"), [([3], 0), ([2, 3], 1), ([2, 3, 4], 0), ([2, 3, 4, 5], 1)]
+)
+@pytest.mark.parametrize("name", ["Softmax", "LogSoftmax", "Softmin"])
+def test_softmax_without_dim_takes_the_one_that_pytorch_takes(name, shape, dim):
+    x = opyard.rand(shape)
+    layer = getattr(nn, name)
+    wanted = layer(dim=dim)(x).tolist()
+    if len(shape) == 1:
+        assert layer()(x).tolist() == wanted
+        return
+    with pytest.warns(UserWarning, match=rf"{name}: without dim it is taken along dimension {dim}"):
+        assert layer()(x).tolist() == wanted
+
+
+def test_attention_gathers_nothing_for_rows_that_are_masked_away_whole():
+    layer = nn.MultiheadAttention(4, 2, batch_first=True)
+    x = opyard.rand([2, 4, 4]).requires_grad_()
+    mask = opyard.tensor([[True] * 4, [True, False, False, False]])
+    output, weights = layer(x, x, x, key_padding_mask=mask, need_weights=False)
+    assert weights is None
+    assert output[0].tolist() == [layer.out_proj.bias.tolist()] * 4
+    output[1].sum().backward()
+    assert x.grad[0].abs().sum().item() == 0 and x.grad[1].abs().sum().item() > 0
+    for parameter in layer.parameters():
+        assert not bool(parameter.grad.isnan().any())
+    same = layer(x, x, x, key_padding_mask=mask)[0]
+    assert same[1].tolist() == output[1].tolist()
+
+
+def test_batches_of_none_are_no_channels_of_one_element():
+    assert nn.BatchNorm2d(2)(opyard.zeros([0, 2, 3, 3])).shape == (0, 2, 3, 3)

@@ -198,3 +198,38 @@ def test_an_optimizer_without_a_formula_says_so():
     parameter.grad = opyard.ones(1)
     with pytest.raises(NotImplementedError, match=r"Optimizer has no _update\(\)"):
         optim.Optimizer([parameter], {}).step()
+
+
+@pytest.mark.parametrize("kind", [optim.Adam, optim.AdamW, optim.SGD])
+@pytest.mark.parametrize("target", [1 + 1j, 1j, -0.5 - 2j])
+def test_complex_parameters_are_pairs_of_real_ones(kind, target):
+    """Each part goes as a real parameter would that has the same gradients."""
+    options = {"amsgrad": True} if kind is not optim.SGD else {"momentum": 0.9}
+    w = nn.Parameter(opyard.tensor([0j], dtype=opyard.complex128))
+    pair = nn.Parameter(opyard.tensor([0.0, 0.0], dtype=opyard.float64))
+    wanted = opyard.tensor([target.real, target.imag], dtype=opyard.float64)
+    optimizers = [kind([each], lr=0.05, **options) for each in (w, pair)]
+    for _ in range(60):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        ((w - target).abs() ** 2).sum().backward()
+        ((pair - wanted) ** 2).sum().backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        assert w.item() == pytest.approx(complex(*pair.tolist()), rel=1e-9, abs=1e-12)
+    for entries in optimizers[0].state.values():
+        kept = [each for each in entries.values() if isinstance(each, opyard.Tensor)]
+        assert kept and all(each.dtype is opyard.complex128 for each in kept)
+
+
+def test_parameters_of_earlier_groups_are_known_also_after_a_copy():
+    p, q = (nn.Parameter(opyard.ones(1)) for _ in range(2))
+    optimizer = copy.deepcopy(optim.SGD([{"params": [p]}]))
+    optimizer.add_param_group({"params": [p]})  # the copy has a copy of it
+    with pytest.raises(ValueError, match="is there twice"):
+        optimizer.add_param_group({"params": [p]})
+    optimizer.param_groups.append({**optimizer.defaults, "params": [q]})
+    with pytest.raises(ValueError, match="is there twice"):
+        optimizer.add_param_group({"params": [q]})
+    with pytest.raises(ValueError, match="is there twice"):
+        optim.SGD([{"params": [p, q]}, {"params": [q]}])

@@ -183,7 +183,9 @@ def test_reductions_refuse_views_of_more_bytes_than_there_are(name, sizes):
     with pytest.raises(ValueError, match=f"aten::{name}.*needs more bytes than fit in 64 bits"):
         getattr(x, name)()
     for other in ("prod", "norm"):
-        with pytest.raises(ValueError, match=r"sizes \[.*\] of float32 need more bytes than fit in"):
+        with pytest.raises(
+            ValueError, match=r"sizes \[.*\] of float32 need more bytes than fit in"
+        ):
             getattr(x, other)()
 
 
@@ -214,3 +216,19 @@ def test_losses_of_complex_numbers_are_refused(name):
     x = opyard.tensor([1 + 1j, 2 - 1j])
     with pytest.raises((NotImplementedError, TypeError), match=f"^aten::{name}.*complex"):
         getattr(aten, name)(x, x * 0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: aten.layer_norm(x, [2]),
+        lambda x: aten.rms_norm(x, [2]),
+        lambda x: aten.group_norm(x, 1),
+        lambda x: aten.instance_norm(x, None, None, None, None, True, 0.1, 1e-5, False),
+        lambda x: aten.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False),
+    ],
+    ids=["layer_norm", "rms_norm", "group_norm", "instance_norm", "batch_norm"],
+)
+def test_norms_of_complex_numbers_are_refused(call):
+    with pytest.raises(NotImplementedError, match=r"^aten::\w*_norm: input is complex64"):
+        call(opyard.ones(2, 2, 2).to(opyard.complex64))

@@ -366,7 +366,9 @@ def slopes(function, x):
     return first.item(), second.item()
 
 
-@pytest.mark.parametrize(("dtype", "x"), [("float16", 1e-5), ("float32", 1e-39), ("float64", 1e-310)])
+@pytest.mark.parametrize(
+    ("dtype", "x"), [("float16", 1e-5), ("float32", 1e-39), ("float64", 1e-310)]
+)
 def test_the_power_0_has_no_slope_where_that_of_minus_1_is_past_the_largest_number(dtype, x):
     base = opyard.tensor(x, dtype=getattr(opyard, dtype))
     exponent = opyard.tensor(0.0, dtype=base.dtype)

@@ -395,7 +395,9 @@ def test_geometry_that_leaves_the_memory_of_a_pickle_is_refused(strides, offset)
 
 
 @pytest.mark.parametrize(
-    "again", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["deep", "pickle"]
+    "again",
+    [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))],
+    ids=["deep", "pickle"],
 )
 @pytest.mark.parametrize("leaf_first", [True, False])
 def test_what_was_detached_stays_so_beside_the_leaf_on_its_memory(again, leaf_first):

@@ -4,6 +4,7 @@ A class names its operator and the settings that the operator takes. With `inpla
 operator that writes into x is called, relu_ for relu.
 """
 
+import warnings
 from typing import Any
 
 from .. import _C
@@ -292,13 +293,36 @@ class _Along(_Elementwise):
         self.dim = dim
 
 
-class Softmax(_Along):
+class _AlongClasses(_Along):
+    """Without `dim` along the first dimension of one or three, and the second of others."""
+
+    dim: "int | None"
+
+    def __init__(self, dim: "int | None" = None) -> None:
+        super().__init__(-1 if dim is None else dim)
+        self.dim = dim
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        dim = self.dim
+        if dim is None:
+            dim = 0 if x.ndim in (0, 1, 3) else 1
+            if x.ndim > 1:
+                name = type(self).__name__
+                warnings.warn(
+                    f"{name}: without dim it is taken along dimension {dim} of {x.ndim}; write "
+                    f"{name}(dim={dim}), or dim=-1 for the last",
+                    stacklevel=3,
+                )
+        return getattr(ops.aten, self._operator)(x, dim)
+
+
+class Softmax(_AlongClasses):
     """exp(x), divided by its sum along a dimension."""
 
     _operator = "softmax"
 
 
-class LogSoftmax(_Along):
+class LogSoftmax(_AlongClasses):
     """The logarithm of softmax, computed without it."""
 
     _operator = "log_softmax"
@@ -310,11 +334,13 @@ class GLU(_Along):
     _operator = "glu"
 
 
-class Softmin(_Along):
+class Softmin(_AlongClasses):
     """softmax(-x)."""
 
+    _operator = "softmax"
+
     def forward(self, x: _C.Tensor) -> _C.Tensor:
-        return ops.aten.softmax(-x, self.dim)
+        return super().forward(-x)
 
 
 class Softmax2d(Module):

@@ -8,6 +8,8 @@ from .. import _C
 from .._core.ops import ops
 from .optimizer import Optimizer, check_at_least_zero
 
+_MEANS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+
 
 class Adam(Optimizer):
     """Steps of about lr: means of the gradient, divided by the root of those of its square.
@@ -64,12 +66,16 @@ class Adam(Optimizer):
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = ops.aten.zeros_like(gradient)
         state["step"] += 1
-        mean, squares = state["exp_avg"], state["exp_avg_sq"]
+        means = [name for name in _MEANS if name in state]
+        mean, squares, *largest = (state[name] for name in means)
+        if parameter.dtype.is_complex:  # pairs of real numbers, each with a mean of its own
+            real = ops.aten.view_as_real
+            parameter, gradient, mean, squares = map(real, (parameter, gradient, mean, squares))
+            largest = [real(each) for each in largest]
         mean.mul_(beta1).add_(gradient, alpha=1 - beta1)
         squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         if group["amsgrad"]:
-            squares = ops.aten.maximum(state["max_exp_avg_sq"], squares)
-            state["max_exp_avg_sq"] = squares
+            squares = largest[0].copy_(ops.aten.maximum(largest[0], squares))
         root = math.sqrt(1 - beta2 ** state["step"])
         divisor = squares.sqrt().div_(root).add_(group["eps"])
         parameter.addcdiv_(mean, divisor, value=-lr / (1 - beta1 ** state["step"]))

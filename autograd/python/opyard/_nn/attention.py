@@ -115,7 +115,8 @@ class MultiheadAttention(Module):
         if key_padding_mask is not None:
             mask = key_padding_mask.unsqueeze(1).unsqueeze(1)
             scores = _masked(scores, mask, len(added) // 2)
-        weights = ops.aten.softmax(scores, -1)
+        has_mask = attn_mask is not None or key_padding_mask is not None
+        weights = _softmax(scores, has_mask and not need_weights)
         weights = dropout(weights, self.dropout) if self.training else weights
         output = self.out_proj((weights @ v).transpose(1, 2).reshape(list(query.shape)))
         if is_one:
@@ -170,6 +171,14 @@ class MultiheadAttention(Module):
             if getattr(self, name) != value:
                 own += f", {name}={getattr(self, name)}"
         return own
+
+
+def _softmax(scores: _C.Tensor, is_safe: bool) -> _C.Tensor:
+    """Along the keys; if it is safe, a row that is masked away whole gathers nothing, not NaN."""
+    if not is_safe:
+        return ops.aten.softmax(scores, -1)
+    without = (scores == -math.inf).all(-1, True)
+    return ops.aten.softmax(scores.masked_fill(without, 0), -1).masked_fill(without, 0)
 
 
 def _masked(scores: _C.Tensor, mask: _C.Tensor, added: int) -> _C.Tensor:

@@ -28,6 +28,8 @@ class Optimizer:
         self.defaults = defaults
         self.state: dict[_C.Tensor, dict[str, Any]] = {}
         self.param_groups: list[dict[str, Any]] = []
+        self._known: set[_C.Tensor] = set()  # the parameters of the first so many groups
+        self._counted = 0
         if isinstance(params, (_C.Tensor, dict)):
             raise TypeError(
                 f"{type(self).__name__}: params is a list of tensors or of groups, not one "
@@ -58,7 +60,9 @@ class Optimizer:
         params = param_group["params"]
         is_one = isinstance(params, _C.Tensor)
         params = [params] if is_one else _listed(self, params, "a Tensor or a list of tensors")
-        known = {id(each) for group in self.param_groups for each in group["params"]}
+        if self._counted != len(self.param_groups):  # groups may be put into the list by hand
+            self._known = set(self._parameters())
+        fresh: set[_C.Tensor] = set()
         for each in params:
             if not isinstance(each, _C.Tensor):
                 raise TypeError(
@@ -66,12 +70,14 @@ class Optimizer:
                 )
             if not each.is_leaf:
                 raise ValueError(f"{name}: a parameter is a leaf, no result of a taped operator")
-            if id(each) in known:
+            if each in fresh or each in self._known:
                 raise ValueError(f"{name}: a parameter of shape {list(each.shape)} is there twice")
-            known.add(id(each))
+            fresh.add(each)
         group = {**self.defaults, **param_group, "params": params}
         self._check(group)
         self.param_groups.append(group)
+        self._known |= fresh
+        self._counted = len(self.param_groups)
 
     def _check(self, group: dict[str, Any]) -> None:
         """Raises TypeError, ValueError for settings that cannot be."""
