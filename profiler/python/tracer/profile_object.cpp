@@ -115,8 +115,8 @@ const profiler::Span& span_of(const profiler::Track& track, Py_ssize_t index) {
   return track.spans[std::size_t(index)];
 }
 
-// set_files(prefixes, libraries, own), tuples of beginnings of file names: what names leave out, and
-// what folded() goes by.
+// set_files(prefixes, libraries, own), tuples of beginnings of file names: what names leave out,
+// and what folded() goes by.
 PyObject* set_files(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     PyObject* prefixes = nullptr;

@@ -40,11 +40,13 @@ Session::Session(const SessionOptions& options) {
   if (!active_thread.compare_exchange_strong(other, self)) {
     fail(ErrorKind::BadRegistration,
          other == self ? "Profiler is already enabled on this thread. Stop the profile that is "
-                         "active before starting another: opyard.profiler.active() has it and stop_active() ends it, "
+                         "active before starting another: opyard.profiler.active() has it and "
+                         "stop_active() ends it, "
                          "if Python started it."
                        : "There is already an active Python tracer. Refusing to register profile "
                          "functions. A process has one profile at a time: stop the one that "
-                         "another thread started first; opyard.profiler.active() has it and stop_active() ends it, "
+                         "another thread started first; opyard.profiler.active() has it and "
+                         "stop_active() ends it, "
                          "if Python started it.");
   }
   std::optional<Turn> turn;

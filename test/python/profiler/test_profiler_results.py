@@ -1,10 +1,9 @@
-"""Results of a profile: names, numbers, folding, notebooks, the surface of profile and its events.
+"""Results of a profile: names, numbers, folding, CPU time, the surface of profile and its events.
 
 Suspect profiler/src/profile/{labels,fold}.cpp, profiler/python/opyard/_profile/.
 """
 
 import copy
-import html
 import inspect
 import json
 import os
@@ -19,7 +18,6 @@ from commands import run
 from profiled_work import assert_nested, leaf, load_chrome, named
 
 import opyard
-from opyard._profile import notebook
 from opyard._profile.averages import Averages, format_time
 from opyard._profile.costs import call_costs
 from opyard._profile.pages import read_page
@@ -553,107 +551,3 @@ def test_the_CPU_time_of_a_child_is_its_own(tmp_path):
     rows = {row[1]: row for row in read_page((tmp_path / "x.html").read_text(), "x").head["rows"]}
     for name in ("time.sleep", "posix.wait"):
         assert rows[name][4] >= 40_000_000 and rows[name][8] < 0.2 * rows[name][4], name
-
-
-# notebooks --------------------------------------------------------------------------------
-
-
-def page_in(shown):
-    """The page that is inside of the frame that a cell shows."""
-    frame = shown[shown.index('srcdoc="') + len('srcdoc="') :]
-    return html.unescape(frame[: frame.index('"')])
-
-
-def test_a_notebook_shows_a_page_and_a_table():
-    with profile() as prof:
-        with record_function("<b>"):
-            leaf(1)
-    shown = prof._repr_html_()
-    page, (_, table) = page_in(shown), shown.split("</iframe>")
-    assert page.startswith("<!doctype html>") and 'id="data"' in page
-    assert table.startswith("<table>") and ">&lt;b&gt;</td>" in table
-    assert "<pre>" not in shown and "src=" not in shown.replace("srcdoc=", "")
-    assert ">&lt;b&gt;</td>" in prof.key_averages()._repr_html_()
-    assert "captured nothing" in profile()._repr_html_()
-
-
-def test_the_page_of_a_notebook_is_bounded():
-    def call(n):
-        return n
-
-    with profile(c_calls=False) as prof:
-        for n in range(150_000):
-            call(n)
-    assert len(prof.events()) > 150_000
-    frame = notebook.frame_of(prof._profile, {})
-    assert 200_000 < len(frame) <= 1 << 20
-    assert "DecompressionStream" in page_in(frame)
-
-
-class Shell:
-    """What IPython's shell offers extensions."""
-
-    def __init__(self):
-        self.cells = []
-
-    def register_magic_function(self, function, kind, name):
-        assert (kind, name) == ("cell", "profile")
-        self.magic = function
-
-    def run_cell(self, cell):
-        self.cells.append(cell)
-        exec(cell, {"leaf": leaf})
-
-    def push(self, names):
-        self.names = names
-
-
-@pytest.fixture
-def shell():
-    made = Shell()
-    opyard.profiler.load_ipython_extension(made)
-    return made
-
-
-def test_a_magic_profiles_a_cell_and_shows_it(shell):
-    shown = shell.magic("", "leaf(2)\nleaf(3)\n")
-    prof = shell.names["_profile"]
-    assert len(named(prof, "): leaf")) == 2
-    assert repr(shown) == prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
-    assert "</iframe><table>" in shown._repr_html_()
-
-
-def test_a_magic_writes_what_the_name_says(shell, tmp_path):
-    for name, begin in (("a.html", "<!doctype html>"), ("b c.json", '{"schemaVersion"')):
-        shell.magic(f" '{tmp_path}/{name}' ", "leaf(2)")
-        assert (tmp_path / name).read_text("utf-8").startswith(begin)
-    for line in ("x.what", "x.html y.html"):
-        with pytest.raises(Exception, match=r"%%profile.*(an ending of .*\.html|one file)"):
-            shell.magic(line, "leaf(2)")
-    assert len(shell.cells) == 2  # a cell is not run if its profile could not be written
-
-
-# endings ----------------------------------------------------------------------------------
-
-
-def test_a_writer_refuses_an_ending_that_says_another_format(tmp_path):
-    with profile(profile_memory=True) as prof:
-        leaf(1)
-    for write in (
-        lambda: prof.export_chrome_trace(tmp_path / "x.html"),
-        lambda: prof.export(tmp_path / "x.html.gz", "chrome"),
-        lambda: prof.export(tmp_path / "x.pftrace", "pstats"),
-        lambda: prof.export_stacks(tmp_path / "x.speedscope.json"),
-    ):
-        with pytest.raises(ValueError, match="ends as files of the format .* give it an ending of"):
-            write()
-    with pytest.raises(ValueError, match=r"must end in \.json or \.json\.gz"):
-        prof.export_memory_timeline(tmp_path / "x.html")
-    with pytest.raises(ValueError, match=r"must end in \.svg"):
-        prof.diff(prof).flame_graph(tmp_path / "x.html")
-    with pytest.raises(ValueError, match="names no format: give one of chrome, .*, or an ending"):
-        prof.export(tmp_path / "x.what")
-    assert not [*tmp_path.iterdir()]
-    prof.export(tmp_path / "x.json", "speedscope")
-    prof.export(tmp_path / "x", "chrome")
-    assert len([*tmp_path.iterdir()]) == 2

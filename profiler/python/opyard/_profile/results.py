@@ -25,8 +25,7 @@ def prefixes() -> list[str]:
 
 def _libraries() -> list[str]:
     """Folders of the standard library and of Opyard; those of other packages say so themselves."""
-    from .. import __path__ as ours
-
+    ours = sys.modules[__name__.partition(".")[0]].__path__
     return [f"{place}/" for place in (os.path.dirname(os.__file__), *ours)]
 
 
