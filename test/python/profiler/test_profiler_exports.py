@@ -16,7 +16,7 @@ import pytest
 from profiled_work import named
 
 import opyard
-from opyard._profile import notebook
+from opyard._profile.exports import frame_of
 from opyard.profiler import profile, record_function
 
 HOSTILE = [
@@ -454,7 +454,7 @@ def test_the_page_of_a_notebook_is_bounded():
         for n in range(150_000):
             call(n)
     assert len(prof.events()) > 150_000
-    frame = notebook.frame_of(prof._profile, {})
+    frame = frame_of(prof._profile, {})
     assert 200_000 < len(frame) <= 1 << 20
     assert "DecompressionStream" in page_in(frame)
 

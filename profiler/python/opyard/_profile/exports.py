@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -122,6 +123,29 @@ def page_of(profile: Any, metadata: dict[str, str], most_bars: int) -> bytes:
     pieces: list[bytes] = []
     _write_page(profile, metadata, pieces.append, most_bars)
     return b"".join(pieces)
+
+
+MOST_BYTES_OF_FRAME = 1 << 20  # of a page that a notebook keeps
+_BARS_OF_FRAME = 200_000
+_FRAME = (
+    '<iframe srcdoc="{page}" sandbox="allow-scripts" title="Profile as a page" '
+    'style="width: 100%; height: {height}px; border: 1px solid #8888"></iframe>'
+)
+
+
+def frame_of(captured: Any, metadata: dict[str, str], height: int = 620) -> str:
+    """A page in an element of HTML, which needs nothing from elsewhere.
+
+    If all calls do not fit, the shortest are merged until they do.
+    """
+    bars = _BARS_OF_FRAME
+    while True:
+        page = page_of(captured, metadata, bars).decode()
+        frame = _FRAME.format(page=html.escape(page), height=height)
+        if len(frame) <= MOST_BYTES_OF_FRAME or bars < 1000:
+            return frame
+        # Names, tables and the page itself take room, too, whatever the number of bars.
+        bars = min(bars // 2, bars * MOST_BYTES_OF_FRAME // len(frame))
 
 
 def _deflate(contents: bytes) -> bytes:

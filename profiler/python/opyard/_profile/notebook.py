@@ -1,39 +1,16 @@
-"""Profiles in notebooks: the cell magic %%profile, and a page inside of a cell's output."""
+"""Profiles in notebooks: the cell magic %%profile."""
 
 from __future__ import annotations
 
-import html
 import os
 import shlex
 from typing import TYPE_CHECKING
 
-from .exports import format_of, page_of
+from .exports import format_of
 from .session import profile
 
 if TYPE_CHECKING:
     from typing import Any
-
-MOST_BYTES = 1 << 20  # of a page that a notebook keeps
-_MOST_BARS = 200_000
-_FRAME = (
-    '<iframe srcdoc="{page}" sandbox="allow-scripts" title="Profile as a page" '
-    'style="width: 100%; height: {height}px; border: 1px solid #8888"></iframe>'
-)
-
-
-def frame_of(captured: Any, metadata: dict[str, str], height: int = 620) -> str:
-    """A page in an element of HTML, which needs nothing from elsewhere.
-
-    If all calls do not fit, the shortest are merged until they do.
-    """
-    bars = _MOST_BARS
-    while True:
-        page = page_of(captured, metadata, bars).decode()
-        frame = _FRAME.format(page=html.escape(page), height=height)
-        if len(frame) <= MOST_BYTES or bars < 1000:
-            return frame
-        # Names, tables and the page itself take room, too, whatever the number of bars.
-        bars = min(bars // 2, bars * MOST_BYTES // len(frame))
 
 
 class Shown:

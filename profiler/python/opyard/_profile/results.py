@@ -218,7 +218,7 @@ class Results:
     def _repr_html_(self) -> str:
         if self._profile is None:
             return "<p>a profile that has captured nothing yet</p>"
-        from .notebook import frame_of
+        from .exports import frame_of
 
         table = self.key_averages().html_table(sort_by="self_cpu_time_total", row_limit=20)
         return frame_of(self._profile, self._metadata) + table
