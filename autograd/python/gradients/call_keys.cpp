@@ -101,11 +101,6 @@ class Description {
     refusal = std::move(why);
     return false;
   }
-  static bool is_named_tuple(PyTypeObject* type) {
-    const int has = python::has_attribute(reinterpret_cast<PyObject*>(type), "_fields");
-    if (has < 0) throw py::error_already_set();
-    return has != 0;
-  }
   void add_address(PyObject* object) {
     add_raw(object);
     if (held_ != nullptr && PyList_Append(held_, object) != 0) throw py::error_already_set();
@@ -425,12 +420,6 @@ class Description {
     PyObject* const attributes = attributes_of(object);
     bytes += attributes == nullptr ? '0' : '1';
     return attributes == nullptr || add_attributes(attributes, depth + 1);
-  }
-  // Borrowed; null if nothing was noted at the tensor, which then has no dictionary.
-  static PyObject* attributes_of(PyObject* tensor) {
-    auto* const bytes = reinterpret_cast<std::byte*>(tensor);
-    PyObject* const found = *reinterpret_cast<PyObject**>(bytes + Py_TYPE(tensor)->tp_dictoffset);
-    return found == nullptr || PyDict_GET_SIZE(found) == 0 ? nullptr : found;
   }
 
   bool add_plain(PyObject* object, PyTypeObject* type) {

@@ -1,9 +1,10 @@
 // gradients/object_state.h: the state of Python objects of a C++ class.
 //
-// Depends on: bind/extension.h.
+// Depends on: bind/extension.h, python/look_up.h.
 #pragma once
 
 #include "opyard/detail/bind/extension.h"
+#include "opyard/detail/python/look_up.h"
 
 #include <structmember.h>
 
@@ -19,6 +20,19 @@ inline py::object dictionary_of(PyObject* object) {
   auto found = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
   if (!found) throw py::error_already_set();
   return found;
+}
+
+inline bool is_named_tuple(PyTypeObject* type) {
+  const int has = python::has_attribute(reinterpret_cast<PyObject*>(type), "_fields");
+  if (has < 0) throw py::error_already_set();
+  return has != 0;
+}
+
+// Borrowed; null if nothing was noted at the tensor, which then has no dictionary.
+inline PyObject* attributes_of(PyObject* tensor) {
+  auto* const bytes = reinterpret_cast<std::byte*>(tensor);
+  PyObject* const found = *reinterpret_cast<PyObject**>(bytes + Py_TYPE(tensor)->tp_dictoffset);
+  return found == nullptr || PyDict_GET_SIZE(found) == 0 ? nullptr : found;
 }
 
 // What a mappingproxy shows: all that it refers to. Runs no code.

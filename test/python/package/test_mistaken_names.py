@@ -116,8 +116,8 @@ class Own(opyard.Tensor):
     ("given", "name", "meant"),
     [
         (x, "summ", "; 'sum' may be meant"),
-        (x, "shpae", "; 'shape' may be meant"),
-        (x, "backwrad", "; 'backward' may be meant"),
+        (x, "shapes", "; 'shape' may be meant"),
+        (x, "backwards", "; 'backward' may be meant"),
         (x.as_subclass(Own), "relluu", "; 'relu' may be meant"),
         (x, "nothing_like_it", ""),
     ],
