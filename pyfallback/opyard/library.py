@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _C
 from ._core import late as _late
+from ._core.keywords import names_keywords
 from ._core.ops import load_library, loaded_libraries, unload_library
 from ._library.library import Library, fallthrough_kernel
 
@@ -124,6 +125,7 @@ def register_fake(
 def register_fake(
     op: _Named, fn: _F, *, lib: "Library | None" = None, allow_override: bool = False
 ) -> _F: ...
+@names_keywords
 def register_fake(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     fn: "Callable[..., Any] | None" = None,

@@ -26,7 +26,6 @@ DIFFERS = {
         "EmbeddingBag": "no `sparse`",
         "LSTM": "no packed sequences; so are RNN and GRU",
         "MultiheadAttention": "`repr()` has its sizes",
-        "Softmax": "`dim` is -1 unless given; so are LogSoftmax and Softmin",
         "TransformerEncoder": "no nested tensors: what is padded is computed, too",
         "Upsample": "no bicubic, no `recompute_scale_factor`",
         "Module": "see [training](training.md)",

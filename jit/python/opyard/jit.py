@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from . import _graphs
 from ._core import late as _late
 from ._core import ops as _ops
+from ._core.keywords import names_keywords
 from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
 from ._jit import passes
 from ._jit.builder import GraphBuilder
@@ -80,6 +81,7 @@ def _load_operators(text: str) -> None:
         _ops.load_for(name)
 
 
+@names_keywords
 def parse_ir(
     text: str,
     *,
@@ -108,6 +110,7 @@ def parse_ir(
     return _graphs.parse_ir(text, source, list(tensors), False, untrusted, allowed)
 
 
+@names_keywords
 def parse_ir_with_names(
     text: str, *, source: str = "<graph>", tensors: Iterable[object] = ()
 ) -> tuple[Graph, dict[str, Value]]:
@@ -116,6 +119,7 @@ def parse_ir_with_names(
     return _graphs.parse_ir(text, source, list(tensors), True, False, [])
 
 
+@names_keywords
 def parse_expression(
     text: str,
     inputs: Mapping[str, str] | Sequence[str],
@@ -233,6 +237,7 @@ def times(state: InterpreterState) -> list[InstructionTime]:
     return sorted((each for each in every if each.count), key=lambda each: -each.nanoseconds)
 
 
+@names_keywords
 def create_python_op(
     graph: Graph,
     function: Callable[..., object],

@@ -178,6 +178,10 @@ Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const
   require_floats(kAttend, "query", query);
   require_dtype(kAttend, "key", key, query.dtype());
   require_dtype(kAttend, "value", value, query.dtype());
+  if (mask && is_causal) {
+    refuse(ErrorKind::BadArgument,
+           {kAttend, ": mask is given and is_causal is True; give one of them"});
+  }
   const std::size_t dims = query.sizes().size();
   const auto lead = [&](const Tensor& x) { return x.sizes().first(dims - 2); };
   if (dims < 2 || key.sizes().size() != dims || value.sizes().size() != dims ||
@@ -228,6 +232,7 @@ Tensor attention_mask_grad(const Tensor& grad, const Tensor& query, const Tensor
                            double scale) {
   static constinit FoundOperator<Tensor(const Tensor&, const Tensor&)> fit("opyard::sum_to");
   constexpr std::int64_t kLastDim[] = {-1};
+  if (!mask) refuse(ErrorKind::BadArgument, {"opyard::attention_mask_grad: mask is None"});
   const Tensor weights = attention_weights(kAttend, query, key, mask, is_causal, scale);
   const Tensor product = matmul(grad, ops::transpose(value, -2, -1)) * weights;
   return fit.call(product - weights * sum(product, kLastDim, true), *mask);

@@ -49,6 +49,13 @@ void require_like(const char* op, const Tensor& x, const char* name, const Maybe
          {op, ": ", name, " is ", *given, " and x is ", x, "; ", count, " elements are needed"});
 }
 
+void require_last_dims(const char* op, std::int64_t dims, const Tensor& x) {
+  require_defined(op, "x", x);
+  if (dims >= 0 && dims <= x.dim()) return;
+  refuse(ErrorKind::BadIndex, {op, ": dims is ", dims, " and x is ", x,
+                               "; as many dimensions as x has are accepted at most"});
+}
+
 std::int64_t grain_of(std::int64_t length) {
   return std::max<std::int64_t>(kElementsOfAThread / std::max<std::int64_t>(length, 1), 1);
 }
@@ -56,10 +63,7 @@ std::int64_t grain_of(std::int64_t length) {
 Normalised normalise_rows(const Tensor& given, std::int64_t dims, const MaybeTensor& weight,
                           const MaybeTensor& bias, double eps) {
   require_floats(kNormaliseRows, "x", given);
-  if (dims < 0 || dims > given.dim()) {
-    refuse(ErrorKind::BadIndex, {kNormaliseRows, ": dims is ", dims, " and x is ", given,
-                                 "; as many dimensions as x has are accepted at most"});
-  }
+  require_last_dims(kNormaliseRows, dims, given);
   const IntSpan sizes = given.sizes();
   const std::size_t lead = sizes.size() - std::size_t(dims);
   const std::int64_t length = count_elements(sizes.subspan(lead));
@@ -145,6 +149,7 @@ Tensor normalise_channels(const Tensor& given, const Tensor& mean, const Tensor&
 Tensor normalise_rows_grad(const Tensor& grad, const Tensor& of_mean, const Tensor& of_scale,
                            const Tensor& x, const Tensor& mean, const Tensor& scale,
                            std::int64_t dims, const MaybeTensor& weight) {
+  require_last_dims("opyard::normalise_rows_grad", dims, x);
   DimVector last;
   double length = 1;
   for (std::int64_t i = x.dim() - dims; i < x.dim(); ++i) {
@@ -158,24 +163,35 @@ Tensor normalise_rows_grad(const Tensor& grad, const Tensor& of_mean, const Tens
   return (scaled - along - normal * across) * scale;
 }
 Tensor sum_of_rows(const Tensor& x, std::int64_t dims) {
+  require_last_dims("opyard::sum_of_rows", dims, x);
   DimVector lead;
   for (std::int64_t i = 0; i < x.dim() - dims; ++i) lead.push_back(i);
   return lead.empty() ? x : sum(x, lead);
 }
 
-Tensor spread_channels(const Tensor& x, const Tensor& like) {
+Tensor spread_channels(const char* op, const Tensor& x, const Tensor& like) {
+  require_defined(op, "x", x);
+  if (like.dim() < 2) {
+    refuse(ErrorKind::BadShape,
+           {op, ": grad or x is ", like, "; at least two dimensions are needed"});
+  }
   DimVector sizes(like.sizes().size(), 1);
   sizes[1] = x.numel();
   return reshape(x, sizes);
 }
 Tensor normalise_channels_grad(const Tensor& grad, const Tensor& scale, const MaybeTensor& weight) {
-  return grad * spread_channels(weight ? scale * *weight : scale, grad);
+  constexpr const char* kOp = "opyard::normalise_channels_grad";
+  require_defined(kOp, "grad", grad);
+  require_defined(kOp, "scale", scale);
+  return grad * spread_channels(kOp, weight ? scale * *weight : scale, grad);
 }
 // Of the scale, before it is summed.
 Tensor channels_scale_grad(const Tensor& grad, const Tensor& x, const Tensor& mean,
                            const MaybeTensor& weight) {
-  const Tensor product = grad * (x - spread_channels(mean, x));
-  return weight ? product * spread_channels(*weight, x) : product;
+  constexpr const char* kOp = "opyard::channels_scale_grad";
+  require_defined(kOp, "x", x);
+  const Tensor product = grad * (x - spread_channels(kOp, mean, x));
+  return weight ? product * spread_channels(kOp, *weight, x) : product;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import _C, _bind
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 
 # The letters of opyard::CFunction::letters().
 _CTYPES = {
@@ -106,6 +107,7 @@ class CFunction:
         return f"<CFunction '{self.prototype}' at 0x{self.address:x}>"
 
 
+@names_keywords
 def c_prototype(op: "str | _C.OpOverload | _C.OpOverloadPacket", form: str = "Standard") -> str:
     """What a C function must look like to serve an operator: "double cosine(double x)".
 

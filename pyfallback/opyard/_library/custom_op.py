@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from .. import _C
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .annotations import adapted
 from .contract import Contract, has_tensor, written_arguments
 from .custom_schema import documentation, require_name, result_rule, schema_text
@@ -487,6 +488,7 @@ def custom_op(
     tags: "str | Iterable[str] | None" = None,
     check_aliasing: bool = True,
 ) -> "CustomOpDef[_P, _R]": ...
+@names_keywords
 def custom_op(
     name: str,
     fn: "Callable | None" = None,

@@ -16,6 +16,7 @@ from typing import Any
 from .. import _C
 from .._C import Future
 from .._core.generator import Generator
+from .._core.keywords import names_keywords
 from .._core.parameters import signature_of
 from .annotations import (
     advice,
@@ -268,6 +269,7 @@ _ACCEPTED = (
 )
 
 
+@names_keywords
 def infer_schema(
     function: "Callable[..., Any]",
     *,

@@ -16,6 +16,7 @@ from .. import _C
 from .._C import OpOverload, Tensor, from_numpy
 from .._core import hooks
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .._tensor.symbolic import SymInt
 from .declared import Watch, by_name, outputs_of, span_of, tensors_in
 from .fake import DynamicSize
@@ -390,6 +391,7 @@ def _shown(value: Any) -> str:
     return repr(value)
 
 
+@names_keywords
 def opcheck(
     op: Any,
     args: Sequence[Any],

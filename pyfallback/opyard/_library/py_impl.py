@@ -8,6 +8,7 @@ from typing import Any
 from .. import _C
 from .._core import ops as _ops
 from .._core.keys import DispatchKey, key_of
+from .._core.keywords import names_keywords
 from .._dispatch.modes import DispatchMode
 from .._dispatch.thread_block import ThreadBlock
 from .library import Library, _outer_frame, _provenance
@@ -79,6 +80,7 @@ def register_rule(
         made.append(functools.partial(_take_back, rule, None if lib is None else lib._parts))
 
 
+@names_keywords
 def register_opyard_dispatch(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     cls: type,

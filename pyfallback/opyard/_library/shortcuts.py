@@ -15,6 +15,7 @@ from .. import _C
 from .._core import hooks
 from .._core import ops as _ops
 from .._core.keys import DispatchKey, key_of, key_of_device
+from .._core.keywords import names_keywords
 from .definitions import definition_of
 from .library import Library, _outer_frame, _refuse_meta_kernel
 from .reload import site_in_run
@@ -96,6 +97,7 @@ def _keys_for(types: "str | int | Iterable[str | int]") -> list[str]:
     return keys
 
 
+@names_keywords
 def define(
     qualname: str,
     schema: str,
@@ -127,6 +129,7 @@ def define(
     return _define(lib, ns, qualname, qualname + schema.strip(), None, tags, "")
 
 
+@names_keywords
 def composite(
     schema: str,
     body: str,
@@ -284,6 +287,7 @@ def impl(
     lib: "Library | None" = None,
     exclusive: bool = False,
 ) -> _F: ...
+@names_keywords
 def impl(
     qualname: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     types: "str | int | Iterable[str | int]",
@@ -331,6 +335,7 @@ def register_kernel(
     *,
     lib: "Library | None" = None,
 ) -> _F: ...
+@names_keywords
 def register_kernel(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     device_types: "str | Iterable[str] | None",
@@ -357,6 +362,7 @@ def register_kernel(
     return register if func is None else register(func)
 
 
+@names_keywords
 def register_autograd(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     backward: Callable,
@@ -398,6 +404,7 @@ def register_autograd(
     hooks["register_formula"](operator, backward, setup_context, origin, parts)
 
 
+@names_keywords
 def register_vmap(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     func: "Callable | None" = None,
@@ -414,6 +421,7 @@ def register_vmap(
     )
 
 
+@names_keywords
 def register_autocast(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     device_type: str,
@@ -461,6 +469,7 @@ class EffectType(Enum):
 _effects: dict["_C.OpOverload", EffectType] = {}
 
 
+@names_keywords
 def register_effect(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller", effect: "EffectType | None"
 ) -> None:

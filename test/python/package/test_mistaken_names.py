@@ -394,3 +394,24 @@ def test_profiles_of_two_formats_are_not_compared(tmp_path):
     )
     code, said = command("opyard.profiler", "diff", "a.json", "c.pstats", cwd=tmp_path)
     assert code == 1 and "python -m opyard.profiler -o FILE.json or FILE.html writes" in said
+
+
+KEYWORDS = {
+    "custom_op(mutates_arg=)": lambda: opyard.library.custom_op("m::f", mutates_arg=()),
+    "library.define(tag=)": lambda: opyard.library.define("m::f", "(Tensor x) -> Tensor", tag=()),
+    "register_fake(fnc=)": lambda: opyard.library.register_fake("m::f", fnc=len),
+    "opcheck(test_util=)": lambda: opyard.library.opcheck("aten::relu", (x,), test_util=()),
+    "infer_schema(mutate_args=)": lambda: opyard.library.infer_schema(len, mutate_args=()),
+    "jit.trace(example=)": lambda: opyard.jit.trace(len, example=(x,)),
+    "jit.load(pth=)": lambda: opyard.jit.load(pth="x"),
+    "autograd.backward(retain_grph=)": lambda: opyard.autograd.backward(x, retain_grph=True),
+    "autograd.grad(create_grph=)": lambda: opyard.autograd.grad(x, x, create_grph=True),
+    "autograd.gradcheck(epsilon=)": lambda: opyard.autograd.gradcheck(len, (x,), epss=1),
+}
+
+
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_functions_refuse_unknown_keywords_with_the_near_one_and_all(name):
+    with pytest.raises(TypeError, match=r"has no argument '\w+'.*Its arguments are: ") as caught:
+        KEYWORDS[name]()
+    assert "may be meant" in str(caught.value) or "example" in name, str(caught.value)

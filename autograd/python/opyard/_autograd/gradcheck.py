@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import _C
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .runs import grad
 
 
@@ -71,6 +72,7 @@ def _numerical(fn: Callable, inputs: list, at: int, eps: float) -> list:
     return columns
 
 
+@names_keywords
 def gradcheck(
     func: Callable,
     inputs: "_C.Tensor | Sequence",
@@ -140,6 +142,7 @@ def _compare(
         row += count
 
 
+@names_keywords
 def gradgradcheck(
     func: Callable,
     inputs: "_C.Tensor | Sequence",

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import _gradients
+from .._core.keywords import names_keywords
 
 if TYPE_CHECKING:
     from .._graphs import Graph, Node, Value
 
 
+@names_keywords
 def add_pullback(node: "Node", requires_grad: "Sequence[bool] | None" = None) -> "Value":
     """Gives a PythonOp, a CppOp or a prim::Eval a pullback as its last output, and returns that.
 
@@ -33,6 +35,7 @@ def add_pullback(node: "Node", requires_grad: "Sequence[bool] | None" = None) ->
     return _gradients.add_pullback(node, wanted)
 
 
+@names_keywords
 def create_eval(graph: "Graph", gradients: "Sequence[Value]", pullback: "Value") -> "Node":
     """A node that runs backward from a pullback, not yet in a block.
 

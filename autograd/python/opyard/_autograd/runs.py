@@ -5,6 +5,7 @@ from typing import Any, Literal, overload
 
 from .. import _C, _gradients
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .errors import GradientTypeError
 from .modes import is_inference_mode_enabled
 
@@ -37,6 +38,7 @@ def _tensors(what: str, given: Any, *, none: bool = False) -> list:
     return items
 
 
+@names_keywords
 def backward(
     tensors: "_C.Tensor | Sequence[_C.Tensor]",
     grad_tensors: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
@@ -103,6 +105,7 @@ def grad(
     materialize_grads: bool = False,
     keep_graph: "bool | None" = None,
 ) -> "tuple[_C.Tensor | None, ...]": ...
+@names_keywords
 def grad(
     outputs: "_C.Tensor | Sequence[_C.Tensor]",
     inputs: "_C.Tensor | Sequence[_C.Tensor]",

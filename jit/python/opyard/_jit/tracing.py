@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import _C, _graphs
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .._core.parameters import signature_of
 from .containers import Shape, flatten
 from .passes import differentiate
@@ -138,6 +139,7 @@ def _run(function: Callable, tensors: Sequence[object], shape: Shape, count: int
     return function(*args, **kwargs)
 
 
+@names_keywords
 def trace(
     function: Callable[..., object],
     example_inputs: object = (),

@@ -18,6 +18,7 @@ from typing import Any
 from .. import _graphs, _models
 from .._C import Tensor
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .._core.near_names import hint
 from .modes import by_mode
 
@@ -240,6 +241,7 @@ class Model:
         return f"<opyard.jit.Model ({self._signature()}) -> {outputs}, {state}>"
 
 
+@names_keywords
 def load(
     path: str | os.PathLike[str],
     *,
@@ -262,6 +264,7 @@ def load(
     return Model(_models.load_model(os.fsencode(path), untrusted, names, mapped))
 
 
+@names_keywords
 def save(model: Model | _graphs.Graph, path: str | os.PathLike[str]) -> None:
     """Writes a model, or a graph with its constants, as one safetensors file that load() reads.
 
@@ -275,6 +278,7 @@ def save(model: Model | _graphs.Graph, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"save() takes a Model or a Graph, not {type(model).__name__}")
 
 
+@names_keywords
 def from_exported(program: Any, *, allowed: Iterable[str] = ()) -> Model:
     """The model of a torch.export.ExportedProgram that is in memory. PyTorch is loaded already."""
     export = getattr(type(program), "__module__", "")

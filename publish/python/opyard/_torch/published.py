@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .. import _C, _bind
+from .._core.keywords import names_keywords
 from .._publish.gradients import Backward, why_no_gradient
 from .._publish.operators import operators_of
 from .._publish.publication import Publication
@@ -229,6 +230,7 @@ def _refusing(name: str, why: str) -> Callable[..., Any]:
     return backward
 
 
+@names_keywords
 def publish(what: Any, *, to: "str | None" = None) -> Published:
     """Makes operators of PyTorch of operators of Opyard.
 
