@@ -349,7 +349,7 @@ def test_a_command_that_is_not_there_names_the_near_one():
     assert code == 2
     assert said.splitlines()[-1] == (
         "python -m opyard: error: there is no command 'stub'; 'stubs' may be meant; the commands "
-        "are stubs and run, and all else is an option"
+        "are operators, stubs and run, and all else is an option"
     )
 
 

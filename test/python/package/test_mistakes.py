@@ -94,12 +94,12 @@ KEYWORDS = [
         lambda: nn.Linear(2, 2, biass=True),
         TypeError,
         "Linear has no argument 'biass'; 'bias' may be meant. Its arguments are: in_features, "
-        "out_features, bias",
+        "out_features, bias, device, dtype",
     ),
     (
-        lambda: nn.ReLU(zzz=True),
+        lambda: nn.Tanh(zzz=True),
         TypeError,
-        "ReLU has no argument 'zzz'. It takes none by name",
+        "Tanh has no argument 'zzz'. It takes none by name",
     ),
 ]
 

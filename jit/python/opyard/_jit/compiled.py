@@ -361,7 +361,6 @@ def _check_nodes(graph: "_graphs.Graph") -> None:
             raise _Refused(f"{node.kind} gives a tensor whose sizes depend on values")
 
 
-@functools.cache
 def _autograd_keys() -> _C.DispatchKeySet:
     from .._core.keys import DispatchKey
 
