@@ -79,6 +79,9 @@ def load_operators(path: "str | os.PathLike") -> Library:
     """
     file = read_operators(path)
     place = os.path.realpath(file.name)
+    for each, (_, ended) in list(_loaded.items()):
+        if each != place and not ended._end.alive:
+            del _loaded[each]
     former, library = _loaded.pop(place, (None, None))
     if library is None or not library._end.alive:
         former = None
