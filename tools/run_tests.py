@@ -119,6 +119,8 @@ def cpp(
     if sanitizer:
         arguments += ["-t", str(PATIENCE)]
         environment = {"OPYARD_TEST_SILENCE": "1000", **sanitizer.environment}
+        # Libraries that are opened later: a sanitizer opens them, and run paths are not searched.
+        environment["LD_LIBRARY_PATH"] = str(BUILD / build / "jit")
         # A quarter of the usual: each takes ten times as long.
         environment["OPYARD_GENERATED_GRAPHS"] = os.environ.get("OPYARD_GENERATED_GRAPHS", "1250")
         wrapper = sanitizer.wrapper + wrapper

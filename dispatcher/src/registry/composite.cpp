@@ -50,12 +50,25 @@ using detail::Body;
 
 constinit std::atomic<const detail::BodyFunctions*> body_functions{nullptr};
 
-// Those of libopyard_jit, which is beside this library.
+// A library beside this one; else, as in a build tree, one that this library's run path leads to.
+// Sanitizers open libraries themselves, and then that path is not searched.
+const void* open_beside(const std::string& name) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&body_functions), &info) != 0 &&
+      info.dli_fname != nullptr) {
+    const std::string file = info.dli_fname, path = file.substr(0, file.rfind('/') + 1) + name;
+    if (const void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
+      return handle;
+    }
+  }
+  return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+// Those of libopyard_jit.
 const detail::BodyFunctions& require_body_functions() {
   if (const auto* const known = body_functions.load(std::memory_order_acquire)) return *known;
   constexpr const char* kLibrary = "libopyard_jit.so";
-  // From here, so that this library's run path is searched.
-  const void* const handle = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  const void* const handle = open_beside(kLibrary);
   const char* const reason = handle == nullptr ? dlerror() : nullptr;
   if (const auto* const loaded = body_functions.load(std::memory_order_acquire)) return *loaded;
   fail(ErrorKind::NotFound,
