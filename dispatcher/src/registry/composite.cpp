@@ -179,20 +179,34 @@ const std::string* find_body(const Record& record) noexcept {
   return &static_cast<const Body*>(record.context)->text();
 }
 
-void check_body(const OperatorName& name, const Counted& body) {
+namespace {
+
+void check_counted(const OperatorName& name, const Counted& body) {
   const Operator* const op = Registry::instance().find(name);
   if (op == nullptr || !may_be_read()) return;  // it is read at its first call
   CycleSearch(name).run(static_cast<const Body&>(body).compiled(op->schema()).calls);
 }
 
+}  // namespace
+
 void check_body(const OperatorName& name, const Kernel& kernel) {
   if (!kernel.is_valid() || kernel.record().boxed != &run_composite) return;
   const auto* const body = static_cast<const Body*>(kernel.record().context);
   if (LateFormulaChecks::is_on()) {
-    LateFormulaChecks::note(name, CountedPtr<const Body>::share(body));
+    LateFormulaChecks::note(name, CountedPtr<const Body>::share(body), &check_counted);
   } else {
-    check_body(name, *body);
+    check_counted(name, *body);
   }
+}
+
+void check_body(std::string_view name_space, std::string_view text, const Kernel& kernel) {
+  if (!may_be_read() || LateFormulaChecks::is_on()) return;
+  Schema schema = parse_schema(text);
+  if (schema.name.name_space().empty()) {
+    schema.name.name = fmt::format("{}::{}", name_space, schema.name.name);
+  }
+  const auto& body = *static_cast<const Body*>(kernel.record().context);
+  CycleSearch(schema.name).run(body.compiled(schema).calls);
 }
 
 }  // namespace detail
@@ -204,24 +218,6 @@ Kernel composite(std::string body) {
   });
   static_cast<void>(made.release());
   return kernel;
-}
-
-OperatorName composite(Library& library, std::string_view text, std::string body,
-                       std::vector<std::string> tags, std::string doc) {
-  Schema schema = parse_schema(text);
-  if (schema.name.name_space().empty()) {
-    schema.name.name = library.name_space() + "::" + schema.name.name;
-  }
-  Kernel kernel = composite(std::move(body));
-  // Before the definition, so that there is nothing to undo.
-  if (may_be_read() && !detail::LateFormulaChecks::is_on()) {
-    const auto& read = *static_cast<const Body*>(kernel.record().context);
-    CycleSearch(schema.name).run(read.compiled(schema).calls);
-  }
-  OperatorName name = library.def(text, std::move(tags), AliasAnalysis::FromSchema, std::move(doc));
-  library.implement(to_string(name), DispatchKey::CompositeImplicitAutograd, std::move(kernel),
-                    false);
-  return name;
 }
 
 }  // namespace opyard

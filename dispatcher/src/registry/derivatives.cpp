@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "opyard/detail/registry/body.h"
 #include "opyard/detail/registry/formula_check.h"
 #include "opyard/registry/registry.h"
 #include "registry/gradient_slot.h"
@@ -52,12 +51,13 @@ LateFormulaChecks::~LateFormulaChecks() { late_checks = former_; }
 
 bool LateFormulaChecks::is_on() noexcept { return late_checks != nullptr; }
 
-void LateFormulaChecks::note(const OperatorName& name, const CountedPtr<const Counted>& body) {
-  late_checks->bodies_.emplace_back(name, body);
+void LateFormulaChecks::note(const OperatorName& name, CountedPtr<const Counted> body,
+                             BodyCheck check) {
+  late_checks->bodies_.push_back({name, std::move(body), check});
 }
 
 void LateFormulaChecks::run() {
-  for (const auto& [name, body] : bodies_) check_body(name, *body);
+  for (const NotedBody& noted : bodies_) noted.check(noted.name, *noted.body);
   const FormulaCheck check = formula_check.load(std::memory_order_acquire);
   if (check == nullptr) return;
   for (const auto& [name, derivative] : noted_) check_now(check, name, *derivative);

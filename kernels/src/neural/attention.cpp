@@ -5,7 +5,6 @@
 // A row of which all is masked off gives zeros. What is plain is computed in blocks:
 // attention_blocks.cpp.
 #include <cmath>
-#include <limits>
 
 #include "common/broadcast.h"
 #include "common/define.h"
@@ -43,8 +42,6 @@ struct Attention {
   }
 };
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
-
 // As many heads of keys or values as the query has: each serves several.
 Tensor repeated_heads(const Tensor& x, const Tensor& query) {
   const std::int64_t heads = x.size(-3), wanted = query.size(-3);
@@ -60,40 +57,6 @@ Tensor repeated_heads(const Tensor& x, const Tensor& query) {
   spread[at + 1] = wanted / heads;
   return reshape(ops::expand(ops::unsqueeze(x, std::int64_t(at) + 1), spread), joined);
 }
-
-// Which rows a mask of numbers has masked off, all of them; the derivative of the softmax of such a
-// row is no number.
-MaybeTensor whole_rows_without(const Tensor& scores) {
-  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, bool)> amax("aten::amax");
-  if (scores.sizes().back() == 0) return std::nullopt;
-  const std::int64_t last = -1;
-  return equals(amax.call(detach(scores), IntSpan(&last, 1), true), kNothing);
-}
-
-}  // namespace
-
-Tensor attention_weights(const char* op, const Tensor& query, const Tensor& key,
-                         const MaybeTensor& mask, bool is_causal, double scale) {
-  Tensor scores = matmul(query * scale, ops::transpose(key, -2, -1));
-  if (mask) require_broadcast(op, {{"attn_mask", *mask}, {"the scores", scores}});
-  MaybeTensor refused;
-  if (is_causal) {
-    const Tensor rows = ops::unsqueeze(arange(query, query.size(-2)), 1);
-    refused = ops::unsqueeze(arange(query, key.size(-2)), 0) - rows > 0;
-  } else if (mask && mask->dtype() == DType::Bool) {
-    refused = negation(*mask);
-  }
-  if (refused) scores = masked(scores, *refused, kNothing);
-  if (mask && !refused) {
-    scores = scores + *mask;
-    refused = whole_rows_without(scores);
-    if (refused) scores = masked(scores, *refused, 0);
-  }
-  const Tensor weights = softmax(scores, -1);
-  return refused ? masked(weights, *refused, 0) : weights;
-}
-
-namespace {
 
 Tensor attention(const Tensor& query, const Tensor& given_key, const Tensor& given_value,
                  const MaybeTensor& attn_mask, double dropout_p, bool is_causal,

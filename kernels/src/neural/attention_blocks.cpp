@@ -215,6 +215,42 @@ Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const
   return result;
 }
 
+constexpr double kRefused = -std::numeric_limits<double>::infinity();
+
+// Which rows a mask of numbers has masked off, all of them; the derivative of the softmax of such a
+// row is no number.
+MaybeTensor whole_rows_without(const Tensor& scores) {
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan, bool)> amax("aten::amax");
+  if (scores.sizes().back() == 0) return std::nullopt;
+  const std::int64_t last = -1;
+  return equals(amax.call(detach(scores), IntSpan(&last, 1), true), kRefused);
+}
+
+}  // namespace
+
+Tensor attention_weights(const char* op, const Tensor& query, const Tensor& key,
+                         const MaybeTensor& mask, bool is_causal, double scale) {
+  Tensor scores = matmul(query * scale, ops::transpose(key, -2, -1));
+  if (mask) require_broadcast(op, {{"attn_mask", *mask}, {"the scores", scores}});
+  MaybeTensor refused;
+  if (is_causal) {
+    const Tensor rows = ops::unsqueeze(arange(query, query.size(-2)), 1);
+    refused = ops::unsqueeze(arange(query, key.size(-2)), 0) - rows > 0;
+  } else if (mask && mask->dtype() == DType::Bool) {
+    refused = negation(*mask);
+  }
+  if (refused) scores = masked(scores, *refused, kRefused);
+  if (mask && !refused) {
+    scores = scores + *mask;
+    refused = whole_rows_without(scores);
+    if (refused) scores = masked(scores, *refused, 0);
+  }
+  const Tensor weights = softmax(scores, -1);
+  return refused ? masked(weights, *refused, 0) : weights;
+}
+
+namespace {
+
 OfAttention attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key,
                                const Tensor& value, const MaybeTensor& mask, bool is_causal,
                                double scale) {

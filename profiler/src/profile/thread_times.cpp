@@ -47,18 +47,20 @@ class Waits {
 
  private:
   void add_gap(std::int64_t time) {
+    if (first_ < 0) first_ = last_ = time;
     if (time > last_) slice_.push_back({last_, time});
     last_ = std::max(last_, time);
   }
 
-  // Of what was before the first reading nothing is known.
+  // Before the first reading the thread took at most what it had taken in all.
   void end_slice() {
     const std::size_t n = next_++;
     std::vector<Gap> slice;
     slice.swap(slice_);
-    if (n == 0 || readings_[n].taken < readings_[n - 1].taken) return;
-    const auto taken = std::int64_t(readings_[n].taken - readings_[n - 1].taken);
-    std::int64_t left = readings_[n].time - readings_[n - 1].time - taken;
+    const ThreadTime former = n == 0 ? ThreadTime{first_, 0} : readings_[n - 1];
+    if (readings_[n].taken < former.taken) return;
+    const auto taken = std::int64_t(readings_[n].taken - former.taken);
+    std::int64_t left = readings_[n].time - former.time - taken;
     if (left <= 0) return;
     std::sort(slice.begin(), slice.end(),
               [](const Gap& a, const Gap& b) { return a.length() > b.length(); });
@@ -74,7 +76,8 @@ class Waits {
   }
 
   const std::vector<ThreadTime>& readings_;
-  std::size_t next_ = 0;  // the reading that ends the slice
+  std::size_t next_ = 0;     // the reading that ends the slice
+  std::int64_t first_ = -1;  // the time of the first event or reading
   std::int64_t last_ = 0;
   std::vector<Gap> slice_;
   std::vector<Gap> gaps_;
@@ -110,7 +113,7 @@ std::vector<std::int64_t> thread_times_of(const Track& track) {
         [&](std::uint32_t n) { end(n, track.spans[n].end); });
   };
   const auto add = [&](std::uint32_t, std::int64_t time) { waits.add_event(time); };
-  if (track.thread_times.size() > 1) each_event(add, add);
+  if (!track.thread_times.empty()) each_event(add, add);
   waits.finish();
   WaitedBy waited_by(waits.gaps());
   each_event([&](std::uint32_t n, std::int64_t time) { times[n] = waited_by(time); },

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import struct
+import sys
 import threading
 import time
 import zlib
@@ -389,12 +390,13 @@ def test_calls_inside_of_libraries_are_hidden_until_they_are_asked_for(shown):
     folded, few = shown.run(names), shown.run(bars)
     assert shown.run(pressed) == "true"
     assert any(": fib" in name for name in folded)
-    assert not any("events.py" in name for name in folded)
+    if sys.version_info >= (3, 11):  # before, callbacks of a loop may be outermost
+        assert not any("events.py" in name for name in folded)
     shown.run("document.querySelector('[data-tab=\"Functions\"]').click()")
     shown.run("document.getElementById('fold').click()")
     assert shown.run(pressed) == "false"
     whole = shown.run(names)
-    assert any("events.py" in name for name in whole) and {*folded} <= {*whole}
+    assert any("events.py" in name for name in whole) and {*folded} < {*whole}
     assert shown.run(bars) > few
     rows = shown.run("document.querySelectorAll('#content tbody tr').length")
     assert rows == min(len(whole), 300)

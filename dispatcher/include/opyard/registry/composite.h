@@ -17,8 +17,10 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "opyard/detail/registry/body.h"
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/library.h"
 
@@ -28,7 +30,16 @@ OPYARD_API Kernel composite(std::string body);
 
 // Defines an operator with such a kernel, both or neither, and gives its full name. What Library
 // has of def() and implement() holds.
-OPYARD_API OperatorName composite(Library& library, std::string_view schema, std::string body,
-                                  std::vector<std::string> tags = {}, std::string doc = "");
+inline OperatorName composite(Library& library, std::string_view schema, std::string body,
+                              std::vector<std::string> tags = {}, std::string doc = "") {
+  Kernel kernel = composite(std::move(body));
+  // Before the definition, so that there is nothing to undo.
+  detail::check_body(library.name_space(), schema, kernel);
+  OperatorName name =
+      library.def(schema, std::move(tags), AliasAnalysis::FromSchema, std::move(doc));
+  library.implement(to_string(name), DispatchKey::CompositeImplicitAutograd, std::move(kernel),
+                    false);
+  return name;
+}
 
 }  // namespace opyard

@@ -31,7 +31,8 @@ OPYARD_API const std::string* find_body(const Record& record) noexcept;
 // Raises what is wrong with the body of a kernel that is about to be registered for an operator of
 // this name, if it has one; see registry/composite.h.
 void check_body(const OperatorName& name, const Kernel& kernel);
-// The same of a body alone, as LateFormulaChecks has noted it.
-void check_body(const OperatorName& name, const Counted& body);
+// The same before its operator is defined, by a schema in a library of this namespace.
+OPYARD_API void check_body(std::string_view name_space, std::string_view schema,
+                           const Kernel& kernel);
 
 }  // namespace opyard::detail

@@ -39,8 +39,9 @@ class LateFormulaChecks {
   void run();
   // Whether one lives on this thread.
   static bool is_on() noexcept;
-  // Notes the Body of an operator's kernel for that one.
-  static void note(const OperatorName& name, const CountedPtr<const Counted>& body);
+  // Notes the Body of an operator's kernel for that one, and who raises what is wrong with it.
+  using BodyCheck = void (*)(const OperatorName& name, const Counted& body);
+  static void note(const OperatorName& name, CountedPtr<const Counted> body, BodyCheck check);
 
  private:
   friend void check_derivative(const OperatorName& name,
@@ -48,7 +49,12 @@ class LateFormulaChecks {
 
   LateFormulaChecks* const former_;
   std::vector<std::pair<OperatorName, CountedPtr<const Derivative>>> noted_;
-  std::vector<std::pair<OperatorName, CountedPtr<const Counted>>> bodies_;
+  struct NotedBody {
+    OperatorName name;
+    CountedPtr<const Counted> body;
+    BodyCheck check;
+  };
+  std::vector<NotedBody> bodies_;
 };
 
 }  // namespace opyard::detail
