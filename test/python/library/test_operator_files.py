@@ -14,7 +14,7 @@ from opyard.dispatch import metadata
 from opyard.library import load_operators
 
 PAGE = (ROOT / "docs/reference/operator_files.md").read_text("utf-8")
-ON_PAGE = re.search(r"^```ops\n(.*?)^```$", PAGE, re.M | re.S)[1]
+ON_PAGE = re.search(r"^```text\n(.*?)^```$", PAGE, re.M | re.S)[1]
 
 
 @pytest.fixture
