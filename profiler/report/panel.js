@@ -51,7 +51,7 @@ class Panel {
     const hasMemory = profile.memory.length > 0;
     const eventCost = profile.quality["event cost ns"];
     const rowsOf = (...kinds) => profile.rows.filter((row) => kinds.includes(profile.kinds[row[0]][0]));
-    // A search leaves the rows that it finds; a click on a row searches for that one, and leaves all.
+    // A search filters the rows; a click on a row searches for that one, and leaves all.
     const found = (rows) => (this.view.isWhole ? rows : rows.filter((row) => this.view.isFoundLabel(row[1])));
     const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory, eventCost), found(rows), (row) => this.find(row[1])));
     const tabs = new Map([["Selected", () => this.showSelected()], ["Functions", table(profile.rows)], ["Flame graph", () => this.flame.show(this.content)]]);

@@ -132,6 +132,20 @@ std::vector<std::string> names_of_tags(PyObject* tags) {
   return names;
 }
 
+// What `define` registers; gives its full name, which is made before: nothing may fail behind it.
+template <typename Define>
+PyObject* defined(PyObject* self, PyObject* schema, PyObject* tags, const std::string& location,
+                  const Define& define) {
+  const std::string_view text = require_text(schema, "a schema");
+  std::vector<std::string> names = names_of_tags(tags);
+  const auto library = library_of(self);
+  library->set_source_location(location);
+  Owned result = schema_full_name(*library, text);
+  const OperatorName name = define(*library, text, std::move(names));
+  if (leak_check != nullptr) leak_check->note(self, to_string(name));
+  return result.release();
+}
+
 // composite(schema, body, tags, location, doc) -> full name
 PyObject* define_composite(PyObject* self, PyObject* args) {
   return enter_from_python([&] {
@@ -144,15 +158,12 @@ PyObject* define_composite(PyObject* self, PyObject* args) {
                          &doc) == 0) {
       throw PythonErrorSet();
     }
-    const std::string_view text = require_text(schema, "a schema");
-    std::vector<std::string> names = names_of_tags(tags);
-    const auto library = library_of(self);
-    library->set_source_location(location);
-    Owned result = schema_full_name(*library, text);
-    const OperatorName name =
-        composite(*library, text, std::string(require_text(body, "a body")), std::move(names), doc);
-    if (leak_check != nullptr) leak_check->note(self, to_string(name));
-    return result.release();
+    const std::string of_body(require_text(body, "a body"));
+    return defined(
+        self, schema, tags, location,
+        [&](opyard::Library& library, std::string_view text, std::vector<std::string> names) {
+          return composite(library, text, of_body, std::move(names), doc);
+        });
   });
 }
 
@@ -168,16 +179,13 @@ PyObject* define(PyObject* self, PyObject* args) {
                          &doc) == 0) {
       throw PythonErrorSet();
     }
-    const std::string_view text = require_text(schema, "a schema");
-    std::vector<std::string> names = names_of_tags(tags);
-    const auto library = library_of(self);
-    library->set_source_location(location);
-    Owned result = schema_full_name(*library, text);
-    const OperatorName name = library->def(
-        text, std::move(names),
-        conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema, doc);
-    if (leak_check != nullptr) leak_check->note(self, to_string(name));
-    return result.release();
+    const auto analysis =
+        conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema;
+    return defined(
+        self, schema, tags, location,
+        [&](opyard::Library& library, std::string_view text, std::vector<std::string> names) {
+          return library.def(text, std::move(names), analysis, doc);
+        });
   });
 }
 

@@ -1,4 +1,4 @@
-// registry/composite.cpp: composite kernels: their bodies, the check for cycles, loading what reads them.
+// registry/composite.cpp: composite kernels: bodies, the search for cycles, loading the compiler.
 #include "opyard/registry/composite.h"
 
 #include <dlfcn.h>

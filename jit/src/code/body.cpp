@@ -1,4 +1,4 @@
-// code/body.cpp: what the dispatcher asks of bodies: their codes, and runs of them.
+// code/body.cpp: compilation and runs of the bodies of composite kernels, for the dispatcher.
 #include "opyard/jit/body.h"
 
 #include "ir/callee.h"

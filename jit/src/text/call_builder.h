@@ -29,7 +29,7 @@ class CallBuilder {
   // The literal of the opposite number, if this is a number's literal; else null.
   Value* negated_literal(Value* value);
   // The literal that this one is where a value of the type is wanted too: an int where that is a
-  // float, [] where it is a list. What is none of these stays what it is.
+  // float, [] where it is a list. Any other literal stays as it is.
   Value* literal_like(Value* value, const Type& wanted);
   // A list literal, or a node that makes one. Raises BadGraph for items of different types.
   Value* list(const std::vector<Value*>& items);

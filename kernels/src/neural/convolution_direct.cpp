@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t kPlaneElements = 1 << 16;
 constexpr std::int64_t kLeastLines = 4;
 
-// A dimension of the kernel: which phases it meets, and how far it reaches in them.
+// Phases and shifts of the kernel in one dimension.
 struct Taps {
   std::vector<std::int64_t> phases;  // those that are met
   std::vector<std::int64_t> phase;   // for each place of the kernel: the index in `phases`

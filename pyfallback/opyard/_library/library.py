@@ -303,12 +303,18 @@ class Library:
         tags: "str | Sequence[str]",
         doc: str,
     ) -> str:
-        # Noted before: behind a definition that succeeded nothing may fail, not even for memory.
         name = _name_in(self.ns, schema) if isinstance(schema, str) else ""
-        refusals.require_own_name("define", self.ns, self.kind, name)
+        define = self._target().define
+        return self._noted(
+            "define", name, lambda: define(schema, conservative, tags, provenance, doc)
+        )
+
+    def _noted(self, function: str, name: str, define: "Callable[[], str]") -> str:
+        # Noted before: behind a definition that succeeded nothing may fail, not even for memory.
+        refusals.require_own_name(function, self.ns, self.kind, name)
         self._defined.append(name)
         try:
-            return self._target().define(schema, conservative, tags, provenance, doc)
+            return define()
         except BaseException:
             self._defined.remove(name)
             raise
@@ -328,17 +334,12 @@ class Library:
 
         The body takes the arguments by their names; docs/reference/formulas.md says what it may
         contain. It is the kernel at CompositeImplicitAutograd, so calls on Meta and gradients see
-        the calls inside. `tags` and `doc` are those of define(). Raises ValueError,
-        with line and column, for a body that does not parse, that calls what is not there or, by
-        others, itself, and whose results do not fit the schema; and what define() raises. Nothing
-        is registered then.
+        the calls inside. `tags` and `doc` are those of define(). Raises ValueError, with line and
+        column, for a body that does not parse, that calls what is not there or, by others, itself,
+        and whose results do not fit the schema; and what define() raises. Nothing is registered
+        then.
         """
-        if not isinstance(schema, str) or not isinstance(body, str):
-            wrong = body if isinstance(schema, str) else schema
-            raise TypeError(
-                f"composite() takes a schema and a body, both of type str, not {wrong!r}; a "
-                "function in Python is for custom_op() or impl()"
-            )
+        refusals.require_texts(schema, body)
         refusals.require_may_define("composite", self.ns, self.kind, schema)
         if tags:
             from .._core.tags import names_of
@@ -349,15 +350,12 @@ class Library:
     def _composite_at(
         self, provenance: str, schema: str, body: str, tags: "str | Sequence[str]", doc: str
     ) -> str:
-        name = _name_in(self.ns, schema)
-        refusals.require_own_name("composite", self.ns, self.kind, name)
         target = self._target()
-        self._defined.append(name)
-        try:
-            name = target.composite(schema, body, tags, provenance, doc)
-        except BaseException:
-            self._defined.remove(name)
-            raise
+        name = self._noted(
+            "composite",
+            _name_in(self.ns, schema),
+            lambda: target.composite(schema, body, tags, provenance, doc),
+        )
         self._note_kernel(name, "CompositeImplicitAutograd", target)
         return name
 

@@ -29,6 +29,16 @@ def require_kind(ns: str, kind: str, key: str) -> None:
         )
 
 
+def require_texts(schema: object, body: object) -> None:
+    """Raises TypeError unless composite() was given two texts."""
+    if not isinstance(schema, str) or not isinstance(body, str):
+        wrong = body if isinstance(schema, str) else schema
+        raise TypeError(
+            f"composite() takes a schema and a body, both of type str, not {wrong!r}; a "
+            "function in Python is for custom_op() or impl()"
+        )
+
+
 def require_may_define(function: str, ns: str, kind: str, schema: str) -> None:
     """Raises RuntimeError if a library is for kernels only."""
     if kind != "IMPL":

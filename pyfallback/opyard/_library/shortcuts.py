@@ -121,11 +121,7 @@ def define(
         )
     ns = namespace_of("define(qualname, schema)", qualname)
     require_bare_schema("define(qualname, schema)", qualname, schema)
-    if lib is not None and lib.ns != ns:
-        raise ValueError(
-            f"define(qualname, schema): {qualname} is of another namespace than its library, "
-            f"which is for {lib.ns}"
-        )
+    _require_namespace("define(qualname, schema)", lib, ns, qualname)
     return _define(lib, ns, qualname, qualname + schema.strip(), None, tags, "")
 
 
@@ -153,12 +149,15 @@ def composite(
         raise TypeError(f"composite(schema, body): the schema must be a str, not {type(schema)}")
     qualname = schema.partition("(")[0].strip()
     ns = namespace_of("composite(schema, body)", qualname)
+    _require_namespace("composite(schema, body)", lib, ns, qualname)
+    return _define(lib, ns, qualname, schema, body, tags, doc)
+
+
+def _require_namespace(call: str, lib: "Library | None", ns: str, qualname: str) -> None:
     if lib is not None and lib.ns != ns:
         raise ValueError(
-            f"composite(schema, body): {qualname} is of another namespace than its library, "
-            f"which is for {lib.ns}"
+            f"{call}: {qualname} is of another namespace than its library, which is for {lib.ns}"
         )
-    return _define(lib, ns, qualname, schema, body, tags, doc)
 
 
 def _define(

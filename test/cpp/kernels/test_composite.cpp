@@ -1,4 +1,4 @@
-// test/cpp/kernels/test_composite.cpp: composite kernels in a program that does not link what reads them.
+// test_composite.cpp: composite kernels in a program that is not linked with libopyard_jit.
 // Suspect registry/composite.cpp, jit/src/code/body.cpp.
 #include <gtest/gtest.h>
 

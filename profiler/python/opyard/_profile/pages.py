@@ -1,4 +1,4 @@
-"""Reading a profile's page: what is behind it, as `opyard/profiler/report.h` says."""
+"""Reader of profile pages: the data of a page, whose form opyard/profiler/report.h has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// opyard/detail/registry/body.h: bodies: the texts of composite kernels, and the door to what runs them.
+// opyard/detail/registry/body.h: bodies of composite kernels, and the door to their compiler.
 //
 // Depends on: registry/kernel.h, schema/schema.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/detail/registry/formula_check.h: the check of formulas and bodies before they are registered.
+// opyard/detail/registry/formula_check.h: checks of formulas and bodies at registration.
 //
 // The registry stores formulas as text. The library that can read them may ask to see each
 // derivative of an operator that is defined, and refuse it. Bodies of composite kernels are read
