@@ -1,0 +1,25 @@
+"""test_build_paths.py: no library holds the path of the machine that it was built on.
+
+Suspect -fmacro-prefix-map in the meson.build of the root.
+"""
+
+import pytest
+from built import ROOT, build_folder, plain_build
+
+pytestmark = pytest.mark.once
+
+
+@plain_build
+def test_registrations_are_placed_by_the_path_in_the_project():
+    folder = build_folder()
+    libraries = [
+        path
+        for path in folder.rglob("*.so")
+        if path.relative_to(folder).parts[0] not in ("test", "examples") and path.is_file()
+    ]
+    assert len(libraries) > 10, libraries
+    kernels = (folder / "kernels/opyard_kernels.so").read_bytes()
+    assert b"\0kernels/src/library.cpp\0" in kernels
+    assert b"../kernels/src/" not in kernels
+    here = f"{ROOT}/".encode()
+    assert [path.name for path in libraries if here in path.read_bytes()] == []
