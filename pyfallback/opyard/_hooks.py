@@ -64,6 +64,7 @@ _LATE = {
     "get_part": ("opyard._tensor.indexing", "get_part"),
     "answered_names": ("opyard._numpy.loading", "names"),
     "load_answers_for": ("opyard._numpy.loading", "load_for"),
+    "why_not_answered": ("opyard._numpy.loading", "why_not"),
     "load_packages_for": ("opyard._plugins.packages", "load_for"),
     "set_item": ("opyard._tensor.indexing", "set_item"),
     "get_gradient": ("opyard._autograd.tensors", "get"),

@@ -89,14 +89,16 @@ def read_stubs() -> "tuple[Stubs, dict[str, str]]":
     return signatures, said
 
 
-def plain(text: str) -> str:
-    """A signature without quotes around types and without names of modules that no one imports."""
+def plain(text: str, is_bound: bool = False) -> str:
+    """A signature without quotes around types and without names of modules that no one imports;
+    and without `self`, unless the first parameter is gone already."""
     text = re.sub(r"\b(?:opyard\.)?_\w+(?:\.\w+)*\.(?=[A-Z])", "", text)
     text = re.sub(r"\b(?:typing|collections\.abc|numpy\.typing|_typing)\.", "", text)
     text = re.sub(r"\b_builtin_bool\b", "bool", text)
-    text = re.sub(r"\bself: [\w\[\], ]+?(?=[,)])", "self", text)
-    text = re.sub(r"\(self(?:, /)?(?:, )?", "(", text)
-    text = re.sub(r"\((?:cls|type)(?:, )", "(", text)
+    if not is_bound:
+        text = re.sub(r"\bself: [\w\[\], ]+?(?=[,)])", "self", text)
+        text = re.sub(r"\(self(?:, /)?(?:, )?", "(", text)
+        text = re.sub(r"\((?:cls|type)(?:, )", "(", text)
     return re.sub(r"<[\w. ]+ at 0x[0-9a-f]+>", "...", text)
 
 
@@ -108,18 +110,20 @@ def annotation(given: object) -> str:
     return str(given)
 
 
-def signature_of(thing: object) -> str:
-    """As Python shows it, with types that are written as texts without quotes."""
+def signature_of(thing: object, skipped: int = 0) -> str:
+    """As Python shows it, with types that are written as texts without quotes, and without the
+    first parameters."""
     signature = inspect.signature(thing)  # type: ignore[arg-type]
     parameters = []
-    for one in signature.parameters.values():
+    for one in list(signature.parameters.values())[skipped:]:
         if one.annotation is not inspect.Parameter.empty:
             one = one.replace(annotation=_Plain(annotation(one.annotation)))
         parameters.append(one)
     result = signature.return_annotation
     if result is not inspect.Signature.empty:
         result = _Plain(annotation(result))
-    return plain(str(signature.replace(parameters=parameters, return_annotation=result)))
+    shown = str(signature.replace(parameters=parameters, return_annotation=result))
+    return plain(shown, is_bound=skipped > 0)
 
 
 class _Plain:
@@ -128,6 +132,12 @@ class _Plain:
 
     def __repr__(self) -> str:
         return self.text
+
+
+def takes_tensor_first(op: object) -> bool:
+    """Whether an operator can be called as a method: its first argument is one tensor."""
+    arguments = op._schema.arguments  # type: ignore[attr-defined]
+    return bool(arguments) and str(arguments[0].type) in ("Tensor", "Tensor?")
 
 
 def methods_of_operators(tensor: type) -> "list[dict[str, object]]":
@@ -149,12 +159,13 @@ def methods_of_operators(tensor: type) -> "list[dict[str, object]]":
         given = []
         for overload in method.overloads():
             op = getattr(method, overload)
-            text = signature_of(op)
-            if op._schema.arguments[0].name != "self":  # which signature_of() leaves out
-                text = re.sub(r"^\(\w+: [\w.]+(?:, )?", "(", text)
+            if not takes_tensor_first(op):
+                continue
+            text = signature_of(op, skipped=1)
             if not re.search(r"\bout: [\w.]*Tensor", text):
                 given.append(text)
-        found.append({"name": name, "signatures": given, "doc": ""})
+        if given:
+            found.append({"name": name, "signatures": given, "doc": ""})
     for one in found:
         one["signatures"] = [text.replace("opyard.", "") for text in one["signatures"]]  # type: ignore[attr-defined]
     return found

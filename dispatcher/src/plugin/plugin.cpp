@@ -20,7 +20,9 @@
 #include <utility>
 
 #include "base/versioned_struct.h"
+#include "opyard/base/warning.h"
 #include "opyard/detail/base/mutex.h"
+#include "opyard/detail/registry/finder.h"
 #include "opyard/detail/registry/formula_check.h"
 #include "opyard/registry/library.h"
 #include "plugin/c_block.h"
@@ -114,6 +116,29 @@ void run_blocks(const OpenedPlugin& opened, Plugin& plugin) {
   }
 }
 
+// Kernels for operators that no one defined, of namespaces that are: a slip in a name, mostly. Those
+// of a namespace without operators may come before the library that defines them. Raises what a
+// handler of warnings raises.
+void warn_of_kernels_alone(const Plugin& plugin) {
+  for (const OperatorName& name : inspect::names_at(std::nullopt)) {
+    if (Registry::instance().find(name) != nullptr) continue;
+    const std::string space(name.name_space());
+    if (!has_operators_of(space)) continue;
+    for (const inspect::RegisteredKernel& kernel : inspect::registered(name).kernels) {
+      if (std::ranges::find(plugin.provenances, kernel.provenance) == plugin.provenances.end()) {
+        continue;
+      }
+      const std::string meant = near_operator(name.name);
+      const std::string instead = meant.empty() ? "" : fmt::format("; '{}' may be meant", meant);
+      warn_at_once(WarningKind::User,
+                   fmt::format("{} has a kernel for {} at {}, {}, which no call can reach: no "
+                               "such operator is defined{}",
+                               plugin.path, to_string(name), to_string(kernel.key),
+                               kernel.provenance, instead));
+    }
+  }
+}
+
 // Two builds of one source have their lines in common: a second definition is told by file, too.
 OPYARD_COLD Error with_files(const Error& error, const std::string& path, const Plugins& plugins) {
   std::string text = error.what();
@@ -146,6 +171,7 @@ void load_library(const std::string& file) {
     detail::LateFormulaChecks formulas;
     run_blocks(open_plugin(path), *plugin);
     formulas.run();
+    warn_of_kernels_alone(*plugin);
   } catch (...) {
     while (!plugin->libraries.empty()) plugin->libraries.pop_back();
     const std::lock_guard lock(plugins.mutex);

@@ -293,7 +293,15 @@ def _why_not_there(name: str) -> str:
         space, _, rest = each.partition("::")
         by_namespace.setdefault(space, set()).add(rest.partition(".")[0])
     if namespace in by_namespace:
-        return hint(base, by_namespace[namespace]) or "; is its library loaded?"
+        if name.startswith(_OURS) and (reason := hooks["why_not_answered"](base)):
+            return f": {reason}"
+        near = hint(base, by_namespace[namespace])
+        if name.startswith(_OURS):
+            return near or (
+                f': Opyard has none; Library("{namespace}", "FRAGMENT") of opyard.library defines '
+                "one in this process"
+            )
+        return near or "; is its library loaded?"
     return (
         f": no library defines operators of {namespace}{hint(namespace, by_namespace)}; load one "
         "with opyard.load_library(path), or import the package that has it"

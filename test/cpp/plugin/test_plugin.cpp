@@ -225,6 +225,28 @@ TEST(Plugin, ABlockThatThrowsNoExceptionIsNamed) {
   EXPECT_FALSE(is_defined("plugin_throws_number::first"));
 }
 
+TEST(Plugin, AKernelThatNoCallCanReachIsWarnedOf) {
+  const std::string file = file_of("slips");
+  const std::string before = whole_registry();
+  {
+    const CaughtWarnings caught;
+    load_library(file);
+    ASSERT_EQ(caught.texts().size(), 1u);
+    EXPECT_EQ(caught.texts()[0],
+              fs::canonical(file).string() +
+                  " has a kernel for plugin_slips::twise at CPU, registered at "
+                  "test/cpp/plugins/slips.cpp:4, which no call can reach: no such operator is "
+                  "defined; 'plugin_slips::twice' may be meant");
+  }
+  unload_library(file);
+  const WarningHandler former =
+      set_warning_handler([](const Warning& warning) { throw std::runtime_error(warning.message); });
+  EXPECT_THROW(load_library(file), std::runtime_error);
+  set_warning_handler(former);
+  EXPECT_EQ(whole_registry(), before);
+  EXPECT_TRUE(loaded_libraries().empty());
+}
+
 TEST(Plugin, APipeIsRefusedAndNotWaitedFor) {
   const fs::path pipe = fs::temp_directory_path() / ("opyard_pipe_" + std::to_string(getpid()));
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

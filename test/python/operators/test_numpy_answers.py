@@ -281,6 +281,23 @@ def test_a_switch_turns_all_answers_off(run_program, monkeypatch):
     assert "ignoring invalid value for OPYARD_NUMPY: no; valid values are on or off" in done.stderr
 
 
+def test_what_aten_lacks_is_said_with_the_reason(run_program, monkeypatch):
+    with pytest.raises(AttributeError) as caught:
+        aten.no_such_operator  # noqa: B018
+    assert str(caught.value) == (
+        "'_OpNamespace' 'aten' object has no attribute 'no_such_operator': Opyard has none; "
+        'Library("aten", "FRAGMENT") of opyard.library defines one in this process'
+    )
+    monkeypatch.setenv("OPYARD_NUMPY", "off")
+    done = run_program("import opyard; opyard.ops.aten.cholesky")
+    assert "NumPy could answer it, and OPYARD_NUMPY=off keeps it from that" in done.stderr
+    monkeypatch.delenv("OPYARD_NUMPY")
+    hidden = "import sys; sys.modules['numpy'] = sys.modules['scipy'] = None\nimport opyard\n"
+    for name in ("cholesky", "special_i0e"):
+        done = run_program(f"{hidden}opyard.ops.aten.{name}")
+        assert "answers it where it is installed; here it is not" in done.stderr, done.stderr
+
+
 def complex_zeros(*sizes):
     return aten.zeros(list(sizes), dtype=opyard.complex64)
 

@@ -72,6 +72,21 @@ def names() -> set[str]:
     }
 
 
+def why_not(name: str) -> str:
+    """Why `aten::name`, which NumPy or SciPy could answer, is not answered; "" for other names."""
+    module = _module_of.get(name)
+    if module is None:
+        return ""
+    if not is_on():
+        return f"NumPy could answer it, and {_SWITCH}=off keeps it from that"
+    package, distribution = ("scipy", "SciPy") if module == _BY_SCIPY else ("numpy", "NumPy")
+    if importlib.util.find_spec(package) is None:
+        return f"{distribution} answers it where it is installed; here it is not"
+    if _loaded.get(module, True) is None:
+        return f"{distribution} could answer it, and could not be imported"
+    return ""
+
+
 def load_all() -> None:
     """Defines all operators that have an answer."""
     for module in MODULES if is_on() else ():
