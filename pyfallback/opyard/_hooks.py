@@ -77,6 +77,7 @@ _LATE = {
     "parse_operator_file": ("opyard._graphs", "parse_operator_file"),
     "find_mismatch": ("opyard._graphs", "find_mismatch"),
     "register_formula": ("opyard._autograd.registered", "register"),
+    "registered_backward": ("opyard._autograd.registered", "backward_of"),
     "formulas": ("opyard._gradients", "formulas"),
     "find_graph_faults": ("opyard._jit.graph_check", "find_faults"),
     "check_formulas": ("opyard._gradients", "check_formulas"),

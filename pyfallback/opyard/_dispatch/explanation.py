@@ -1,13 +1,14 @@
 """The result of opyard.dispatch.explain(): the route of one call, as data and as text."""
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import _C
 from .._C import DispatchKeySet
-from .._core import hooks
+from .._core import hooks, queries
 from .._core.keys import DispatchKey
 
 
@@ -156,12 +157,15 @@ def _add_tape(op: "_C.OpOverload", parts: "dict[str, Any]") -> None:
         if not is_tape or row.provenance != "built in":
             continue
         formulas = hooks["formulas"](op)
+        if op.name() == "aten::detach":
+            continue  # its result has no history
         if formulas is None:
             parts["taped"] = (
                 "without a derivative: backward() through a result that requires a gradient raises"
             )
         elif isinstance(formulas, str):
-            parts["taped"] = f"by {formulas}"
+            backward = hooks["registered_backward"](op.name())
+            parts["taped"] = f"by {formulas if backward is None else _place(backward)}"
         else:
             if all(text == "None" for _, text in formulas):
                 continue  # no result has a gradient
@@ -171,6 +175,16 @@ def _add_tape(op: "_C.OpOverload", parts: "dict[str, Any]") -> None:
         now = f"     {row.key.name:<22} tapes the call, {parts['taped']}\n"
         parts["text"] = parts["text"].replace(former, now, 1)
     parts["considered"] = tuple(rows)
+    if not parts["taped"] and parts["key"].name.startswith("Autograd") and _is_composite(op):
+        parts["taped"] = "by the operators that it calls"
+        parts["text"] = re.sub(
+            r"^  runs at .*\n", r"\g<0>    the operators that it calls are taped\n",
+            parts["text"], count=1, flags=re.MULTILINE,
+        )
+
+
+def _is_composite(op: "_C.OpOverload") -> bool:
+    return queries.has_kernel(op, "CompositeImplicitAutograd")
 
 
 def _place(function: Any) -> str:

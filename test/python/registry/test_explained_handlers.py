@@ -117,6 +117,26 @@ def test_X48_a_call_that_is_taped_says_by_which_formula(define, library, x):
     assert explain(own, leaf).taped == ""
 
 
+def test_X48_a_call_that_python_or_its_parts_tape_says_who(define, library, x):
+    leaf = opyard.tensor([3.0, 4.0]).requires_grad_()
+
+    def backward(ctx, grad):
+        return grad
+
+    op = define("mine(Tensor x) -> Tensor", CPU=lambda x: x.clone())
+    opyard.library.register_autograd(op, backward, lib=library)
+    assert explain(op, leaf).taped == f"by {line_of(backward)}"
+    aten = opyard.ops.aten
+    explanation = explain(aten.linear, x, opyard.ones(2, 2).requires_grad_())
+    assert explanation.taped == "by the operators that it calls"
+    lines = str(explanation).splitlines()
+    (ran,) = [i for i, line in enumerate(lines) if line.startswith("  runs at Autograd")]
+    assert lines[ran + 1] == "    the operators that it calls are taped"
+    assert explain(aten.linear, x, opyard.ones(2, 2)).taped == ""
+    # What cuts a history off tapes nothing.
+    assert explain(aten.detach, leaf).taped == ""
+
+
 def test_X48_the_table_shows_first_what_was_registered(define):
     op = define("f(Tensor x) -> Tensor", XLA=lambda x: x, AutogradMeta=lambda x: x)
     folded, whole = dump_table(op).splitlines(), dump_table(op, whole=True).splitlines()

@@ -14,8 +14,11 @@ _registered: "weakref.WeakValueDictionary[str, _Part]" = weakref.WeakValueDictio
 class _Part:
     """A registration, as the parts of a Library are; undone once."""
 
-    def __init__(self, registration: "_gradients.RegisteredDerivative") -> None:
+    def __init__(
+        self, registration: "_gradients.RegisteredDerivative", backward: Callable
+    ) -> None:
         self.registration = registration
+        self.backward = backward
 
     def reset(self) -> None:
         self.registration.reset()
@@ -25,6 +28,12 @@ class _Part:
 
     def end_reload(self) -> None:
         """There is nothing to be unregistered."""
+
+
+def backward_of(name: str) -> "Callable | None":
+    """The function of Python that is the backward of an operator, by its name; or None."""
+    part = _registered.get(name)
+    return None if part is None else part.backward
 
 
 class _OperatorCtx(FunctionCtx):
@@ -175,7 +184,7 @@ def register(
                 one.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`
         return call
 
-    part = _Part(_gradients.differentiate(op, prepare, place))
+    part = _Part(_gradients.differentiate(op, prepare, place), backward)
     former = _registered.get(full_name)
     if former is not None:
         former.reset()
