@@ -132,6 +132,12 @@ std::string_view operator_in(std::string_view text) {
   return name.substr(0, name.find('.'));
 }
 
+// Whether a function that kernels call, as "transform", names itself at the beginning.
+bool names_a_function(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
+  return end != text.npos && end > 0 && text.substr(end).starts_with(": ");
+}
+
 [[noreturn]] void refuse_elements(Runtime& runtime, const Operator& op, const Error& error,
                                   const GivenArguments& given) {
   const std::string_view text = error.what();
@@ -157,8 +163,10 @@ bool is_unnamed_refusal(const Error& error) noexcept {
 
 void rethrow_with_caller(std::string_view called, const Error& error) {
   const std::string_view inner = operator_in(error.what());
-  if (error.carried() || inner.empty() || inner == called) throw;
-  fail(error.kind(), fmt::format("{}: in {}", called, error.what()));
+  if (error.carried() || inner == called) throw;
+  if (!inner.empty()) fail(error.kind(), fmt::format("{}: in {}", called, error.what()));
+  if (!names_a_function(error.what())) throw;
+  fail(error.kind(), fmt::format("{}: {}", called, error.what()));
 }
 
 void rethrow_named(const Operator& op, const Error& error, const GivenArguments& given) {

@@ -18,7 +18,8 @@ namespace opyard::python {
 // Whether a call failed for one of these.
 bool is_unnamed_refusal(const Error& error) noexcept;
 // Throws the error of a call, which is being handled, again: if another operator raised it that a
-// kernel in C++ called, with the one that was called ("aten::mm") first.
+// kernel in C++ called, or a function that kernels call ("transform"), with the operator that was
+// called ("aten::mm") first.
 [[noreturn]] OPYARD_COLD void rethrow_with_caller(std::string_view called, const Error& error);
 // Throws the error of a call, which is being handled, again: with the operator and the argument if
 // it is one of these.

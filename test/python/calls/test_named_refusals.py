@@ -100,3 +100,19 @@ def test_of_several_arguments_that_look_alike_none_is_blamed(plugin):
     text = message_of(ValueError, plugin.first_of_all, [one], two)
     assert text == "test_plugin::first_of_all: an accessor for 1 dimension of float64[2, 3]"
     assert "[0] is float64" in message_of(ValueError, plugin.first_of_all, [two], two)
+
+
+def test_a_function_that_a_kernel_calls_is_named_behind_the_operator(plugin):
+    says = "transform: an input is float32[4] and does not fit the result, which is [3]"
+    for call in (plugin.fail_with, plugin.fail_with.default):
+        assert message_of(ValueError, call, kind_of("BadValue"), says) == (
+            f"test_plugin::fail_with: {says}"
+        )
+        # A sentence is left as it is.
+        for said in ("Not so: it is less", "it is less", "two words: less"):
+            assert message_of(ValueError, call, kind_of("BadValue"), said) == said
+
+
+def kind_of(name):
+    plugin = opyard.ops.test_plugin
+    return next(kind for kind in range(30) if plugin.kind_name(kind) == name)
