@@ -16,6 +16,16 @@ const kQualityTerms = {
   "processes": "processes that are in this profile",
 };
 
+// And of a sampled profile.
+const kSampleTerms = {
+  "events": "stacks that were sampled",
+  "lost": "stacks that changed while they were read; their time counts as that of the next sample",
+  "sample period ns": "nanoseconds from one sample to the next",
+  "rounds of samples": "times that the threads were looked at",
+  "rounds in which the GIL was held": "of them, those that found a thread with the lock of the interpreter",
+  "rounds that came too late": "samples that were not taken, since the sampler got no processor in time",
+};
+
 class Panel {
   constructor(view, paint, tip) {
     this.view = view;
@@ -53,7 +63,7 @@ class Panel {
     const rowsOf = (...kinds) => profile.rows.filter((row) => kinds.includes(profile.kinds[row[0]][0]));
     // A search filters the rows; a click on a row searches for that one, and leaves all.
     const found = (rows) => (this.view.isWhole ? rows : rows.filter((row) => this.view.isFoundLabel(row[1])));
-    const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory, eventCost), found(rows), (row) => this.find(row[1])));
+    const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory, eventCost, profile.samplePeriod), found(rows), (row) => this.find(row[1])));
     const tabs = new Map([["Selected", () => this.showSelected()], ["Functions", table(profile.rows)], ["Flame graph", () => this.flame.show(this.content)]]);
     const operators = rowsOf("Operator", "Kernel");
     if (operators.length > 0) tabs.set("Operators", table(operators));
@@ -62,6 +72,7 @@ class Panel {
     if (modules.length > 0) tabs.set("Modules", table(modules));
     const imports = profile.rows.filter((row) => row[1].endsWith(": <module>"));
     if (imports.length > 0) tabs.set("Imports", table(imports));
+    if (profile.lines.length > 0) tabs.set("Lines", () => this.showLines());
     if (this.tasks().length > 0) tabs.set("Tasks", () => this.showTasks());
     if (hasMemory) tabs.set("Memory", () => this.showMemory());
     tabs.set("Quality", () => this.showQuality());
@@ -105,7 +116,7 @@ class Panel {
     if (bar) this.showBar(bar);
     else if (range) {
       const heading = element("h2", `${timeText(range[1] - range[0])} from ${timeText(range[0])} on`);
-      const columns = callColumns(false, this.view.profile.quality["event cost ns"]);
+      const columns = callColumns(false, this.view.profile.quality["event cost ns"], this.view.profile.samplePeriod);
       this.content.replaceChildren(heading, makeTable(columns, sumOfRange(this.view.profile, range), (row) => this.find(row[1])));
     } else {
       this.content.replaceChildren(element("p", "Click on a bar, or drag on the ruler to select a stretch of time.", { class: "faint" }));
@@ -121,6 +132,10 @@ class Panel {
       ["Begins at", timeText(track.start[bar])],
       ["In", track.title],
     ];
+    if (profile.samplePeriod > 0) {
+      facts[0][0] = "Sampled for";
+      facts[2] = ["Samples", "of one slice of time, laid side by side: how long, not when"];
+    }
     if (name) facts.unshift(["Kind", `${profile.kinds[name[1]][0]}: ${profile.kinds[name[1]][2]}`]);
     else facts.unshift(["Kind", `calls of at most ${timeText(profile.longestMerged)}, which share one bar`]);
     if (name && name.length > 2) facts.push(["Function", name[4]], ["File", `${name[2]}, line ${name[3]}`]);
@@ -150,6 +165,18 @@ class Panel {
       { title: "Redispatches", of: (row) => row[2], text: numberText },
       { title: "Own time", of: (row) => row[3], text: timeText, share: true, sorted: true },
     ], this.view.profile.keys));
+  }
+
+  // Of a sampled profile: [label, line, own time, own CPU time, total time].
+  showLines() {
+    const lines = this.view.profile.lines.filter((line) => this.view.isWhole || this.view.isFoundLabel(line[0]));
+    this.content.replaceChildren(makeTable([
+      { title: "Function", of: (line) => line[0] },
+      { title: "Line", of: (line) => line[1], text: numberText },
+      { title: "CPU", of: (line) => line[3], text: timeText, share: true, sorted: true },
+      { title: "Own time", of: (line) => line[2], text: timeText, share: true },
+      { title: "Total time", of: (line) => line[4], text: timeText, share: true },
+    ], lines, (line) => this.find(line[0])));
   }
 
   tasks() {
@@ -190,12 +217,13 @@ class Panel {
 
   showQuality() {
     const { profile } = this.view;
+    const terms = profile.samplePeriod > 0 ? { ...kQualityTerms, ...kSampleTerms } : kQualityTerms;
     const list = element("dl", "", { class: "facts" });
     const add = (key, value) => list.append(element("dt", key), element("dd", typeof value === "number" ? numberText(value) : typeof value === "string" ? value : JSON.stringify(value)));
     add("process", `${profile.process} (${profile.processId})`);
     add("began", new Date(profile.begin).toISOString());
     for (const [key, value] of Object.entries(profile.quality)) {
-      const meaning = kQualityTerms[key];
+      const meaning = terms[key];
       add(key, meaning ? `${typeof value === "number" ? numberText(value) : value}: ${meaning}` : value);
     }
     add("spans merged for this page", profile.merged);

@@ -74,9 +74,11 @@ function makeTable(columns, rows, onRow) {
 
 // Of rows as the head of the data has them: [kind, label, calls, total, own, longest, memory, own memory,
 // own CPU time], the last of which sums of a stretch of time lack.
-// `eventCost` is what storing one event takes, in nanoseconds, and a call is two.
-function callColumns(hasMemory, eventCost) {
-  const columns = [
+// `eventCost` is what storing one event takes, in nanoseconds, and a call is two. Rows of a sampled
+// profile are no calls: `samplePeriod` is the time between two samples, 0 of others.
+function callColumns(hasMemory, eventCost, samplePeriod = 0) {
+  const ofCalls = ["Calls", "Total each", "Longest", "Profiler's part"];
+  let columns = [
     { title: "Name", of: (row) => row[1] },
     { title: "Calls", of: (row) => row[2], text: numberText },
     { title: "Own time", of: (row) => row[4], text: timeText, share: true, sorted: true },
@@ -87,6 +89,10 @@ function callColumns(hasMemory, eventCost) {
     { title: "Longest", of: (row) => row[5], text: timeText },
     { title: "Profiler's part", of: (row) => 2 * row[2] * eventCost, text: timeText },
   ];
+  if (samplePeriod > 0) {
+    columns = columns.filter((column) => !ofCalls.includes(column.title));
+    columns.push({ title: "Samples", of: (row) => Math.round(row[3] / samplePeriod), text: numberText });
+  }
   if (hasMemory) {
     columns.push({ title: "Own memory", of: (row) => row[7], text: bytesText });
     columns.push({ title: "Memory", of: (row) => row[6], text: bytesText });

@@ -255,6 +255,12 @@ def __dir__() -> list[str]:
 if _C.configure(_hooks.hooks):
     _atexit.register(_C.close)
 
+# A socket that the environment names, at which the process is asked for profiles.
+if "OPYARD_PROFILE_SOCKET" in _environ:
+    from ._profile.listener import begin_by_environment as _listen_for_profilers
+
+    _listen_for_profilers()
+
 # Plugins that the environment names; last, since they may use all of the package.
 if "OPYARD_LIBRARIES" in _environ:
     from ._core.ops import load_environment_libraries as _load_environment_libraries

@@ -13,6 +13,7 @@ from ._core import late as _late
 from ._profile.classes import show_instances
 from ._profile.flight import active_recorder, flight_recorder
 from ._profile.observe import active_observers, observe
+from ._profile.sampling import active_sample, sample
 from ._profile.schedule import ProfilerAction, schedule
 from ._profile.scopes import RecordScope
 from ._profile.session import (
@@ -32,10 +33,12 @@ __all__ = [
     "active",
     "active_observers",
     "active_recorder",
+    "active_sample",
     "flight_recorder",
     "observe",
     "profile",
     "record_function",
+    "sample",
     "schedule",
     "show_instances",
     "stop_active",

@@ -46,6 +46,8 @@ class CodeKeys {
   // Takes an index of the interpreter, the same for ever. Throws PythonErrorSet, as the others do.
   void prepare();
 
+  Py_ssize_t index() const noexcept { return index_; }
+
   CodeWord find(PyObject* code) noexcept { return {code_word_unchecked(code, index_)}; }
   // Key 0 if there is no memory for one.
   CodeWord require(PyObject* code) noexcept {

@@ -18,6 +18,7 @@
 #include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/stream.h"
+#include "sampler/sampler_module.h"
 #include "tracer/border.h"
 #include "tracer/collections.h"
 #include "tracer/greenlets.h"
@@ -488,7 +489,9 @@ int execute(PyObject* module) {
     state->tracer = std::make_unique<Tracer>();
     state->tracer->codes.prepare();
     state->tracer->callables.hide(module_functions);
-    if (PyModule_AddFunctions(module, observer_functions) < 0) throw PythonErrorSet();
+    for (PyMethodDef* const functions : {observer_functions, sampler_functions}) {
+      if (PyModule_AddFunctions(module, functions) < 0) throw PythonErrorSet();
+    }
     state->tracer->on_collection = checked_new(PyCFunction_New(&collection_callback, nullptr));
     state->tracer->hooks = make_hooks(module, *state->tracer);
     state->profile_type = make_profile_type(module);

@@ -150,15 +150,22 @@ PyObject* folded(PyObject* self, PyObject*) {
   });
 }
 
-// name_thread(ident, native id, name), before the profile is looked at.
+// name_thread(ident, native id, name), before the profile is looked at, or of a sampled one.
 PyObject* name_thread(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     unsigned long long ident = 0;
     long long native_id = 0;
     PyObject* name = nullptr;
     if (PyArg_ParseTuple(args, "KLU", &ident, &native_id, &name) == 0) throw PythonErrorSet();
-    contents_of(self).capture.thread_names.push_back(
-        {std::uint64_t(ident), std::int64_t(native_id), text_of(name)});
+    ProfileContents& contents = contents_of(self);
+    if (contents.profile == nullptr) {
+      contents.capture.thread_names.push_back(
+          {std::uint64_t(ident), std::int64_t(native_id), text_of(name)});
+      Py_RETURN_NONE;
+    }
+    for (profiler::Track& track : contents.profile->tracks) {
+      if (native_id != 0 && track.native_id == native_id) track.name = text_of(name);
+    }
     Py_RETURN_NONE;
   });
 }
@@ -323,6 +330,26 @@ PyObject* averages(PyObject* self, PyObject* args) {
     }
     return list;
   });
+}
+
+// lines() -> [(key, line, self, self_thread_time, total)], of a sampled profile
+PyObject* lines(PyObject* self, PyObject*) {
+  return enter_tracer([&]() -> PyObject* {
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::SampledLine& line : profile_of(self).sampled_lines) {
+      append_to(list, Py_BuildValue("IiLLL", unsigned(line.key), int(line.line),
+                                    static_cast<long long>(line.self),
+                                    static_cast<long long>(line.self_thread_time),
+                                    static_cast<long long>(line.total)));
+    }
+    return list;
+  });
+}
+
+// sample_period() -> nanoseconds; 0 if it is not a sampled profile
+PyObject* sample_period(PyObject* self, PyObject*) {
+  return enter_tracer(
+      [&]() -> PyObject* { return PyLong_FromLongLong(profile_of(self).sample_period_ns); });
 }
 
 // keys() -> [(dispatch key, calls, redispatches, self ns)]
@@ -497,6 +524,8 @@ PyMethodDef profile_methods[] = {
      "call_tree() -> [(parent, label, count, self ns, CPU ns)]"},
     {"parents", parents, METH_O, "parents(track) -> bytes of 32-bit numbers"},
     {"averages", averages, METH_VARARGS, "averages(stack, shapes, keys, lines) -> [row]"},
+    {"lines", lines, METH_NOARGS, "lines() -> [(key, line, self, self_thread_time, total)]"},
+    {"sample_period", sample_period, METH_NOARGS, "sample_period() -> nanoseconds, or 0"},
     {"keys", keys, METH_NOARGS, "keys() -> [(dispatch key, calls, redispatches, self)]"},
     {"arguments", arguments, METH_VARARGS,
      "arguments(track, index) -> (sizes, types, strides, values, addresses) or None"},
@@ -537,6 +566,13 @@ PyObject* make_profile(PyTypeObject* type, profiler::Capture capture) {
   if (object == nullptr) throw PythonErrorSet();
   object->contents = contents.release();
   return reinterpret_cast<PyObject*>(object);
+}
+
+PyObject* make_profile(PyTypeObject* type, profiler::Profile profile) {
+  auto made = std::make_unique<profiler::Profile>(std::move(profile));
+  PyObject* const object = make_profile(type, profiler::Capture());
+  contents_of(object).profile = std::move(made);
+  return object;
 }
 
 PyObject* recovered_profile(PyTypeObject* type, const std::string& folder) {

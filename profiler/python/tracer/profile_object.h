@@ -18,6 +18,7 @@ namespace opyard::python {
 PyTypeObject* make_profile_type(PyObject* module);
 // What was captured becomes a profile when it is first looked at. Throws PythonErrorSet.
 PyObject* make_profile(PyTypeObject* type, profiler::Capture capture);
+PyObject* make_profile(PyTypeObject* type, profiler::Profile profile);
 // Of what processes have written to a folder. Throws PythonErrorSet, and what files.h raises.
 PyObject* recovered_profile(PyTypeObject* type, const std::string& folder);
 

@@ -70,6 +70,7 @@ class Head {
     append_quoted(out_, options_.process_name);
     number("processId", options_.process_id);
     number("duration", profile_.duration);
+    number("samplePeriod", profile_.sample_period_ns);
     number("begin", profile_.unix_begin_ns / 1'000'000);
     out_ += ", \"quality\": " + quality_json(profile_) + ", \"metadata\": {";
     first_ = true;
@@ -84,6 +85,7 @@ class Head {
     write_tracks();
     write_shown(whole_);
     write_keys();
+    write_lines();
     write_memory();
     if (folded_ != nullptr) write_folded();
     out_ += "}";
@@ -238,6 +240,25 @@ class Head {
       out_ += "[";
       append_quoted(out_, to_string(row.key));
       append_all(row.calls, row.redispatches, row.self);
+      out_ += "]";
+    }
+    out_ += "]";
+  }
+
+  // [label, line, own time, own CPU time, total time] of a sampled profile, the largest CPU time
+  // first.
+  void write_lines() {
+    std::vector<SampledLine> lines = profile_.sampled_lines;
+    std::stable_sort(lines.begin(), lines.end(), [](const SampledLine& a, const SampledLine& b) {
+      return a.self_thread_time > b.self_thread_time;
+    });
+    if (lines.size() > kMostRows) lines.resize(kMostRows);
+    begin_list("lines");
+    for (const SampledLine& line : lines) {
+      next();
+      out_ += "[";
+      append_quoted(out_, labels_.label(line.key));
+      append_all(line.line, line.self, line.self_thread_time, line.total);
       out_ += "]";
     }
     out_ += "]";

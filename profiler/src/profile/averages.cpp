@@ -175,6 +175,7 @@ std::vector<AverageRow> average(const Profile& profile, const Grouping& grouping
   }
   for (AverageRow& row : rows.rows) {  // a nanosecond may be rounded away
     row.self_thread_time = std::clamp<std::int64_t>(row.self_thread_time, 0, row.self);
+    if (profile.sample_period_ns > 0) row.count = sample_count(profile, row.total);
   }
   return std::move(rows.rows);
 }

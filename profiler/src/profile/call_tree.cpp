@@ -54,6 +54,9 @@ std::vector<CallNode> call_tree(const Profile& profile) {
   for (const Track& track : profile.tracks) {
     if (!track.is_derived) tree.add(track);
   }
+  if (profile.sample_period_ns > 0) {
+    for (CallNode& node : tree.nodes) node.count = sample_count(profile, node.self);
+  }
   return std::move(tree.nodes);
 }
 

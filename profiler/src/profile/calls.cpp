@@ -54,6 +54,9 @@ std::vector<CallRow> calls(const Profile& profile) {
   for (const Track& track : profile.tracks) {
     if (!track.is_derived) all.add(track);
   }
+  if (profile.sample_period_ns > 0) {
+    for (CallRow& row : all.rows) row.count = row.outermost = sample_count(profile, row.total);
+  }
   return std::move(all.rows);
 }
 

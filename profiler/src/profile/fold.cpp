@@ -147,6 +147,8 @@ Profile fold(const Profile& profile, const FoldRules& rules) {
   folded.unix_begin_ns = profile.unix_begin_ns;
   folded.monotonic_begin_ns = profile.monotonic_begin_ns;
   folded.ns_per_tick = profile.ns_per_tick;
+  folded.sample_period_ns = profile.sample_period_ns;
+  folded.sampled_lines = profile.sampled_lines;
   KeyFacts facts(rules);
   for (const Track& track : profile.tracks) {
     folded.tracks.push_back(track.is_derived ? track : fold_track(track, facts));

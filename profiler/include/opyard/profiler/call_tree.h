@@ -15,7 +15,7 @@ namespace opyard::profiler {
 struct CallNode {
   std::uint32_t parent;  // earlier in the list; of the root 0
   std::uint32_t key;     // 0 for the root alone
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  // of calls; of a sampled profile, of samples in the stack itself
   std::int64_t self = 0;         // nanoseconds
   std::int64_t thread_time = 0;  // of them, with a processor; the rest waited
 };

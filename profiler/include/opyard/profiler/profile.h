@@ -106,6 +106,15 @@ struct ProcessOfProfile {
   std::string name;
 };
 
+// Time that was sampled at a line of a function.
+struct SampledLine {
+  std::uint32_t key;
+  std::int32_t line;
+  std::int64_t self;  // nanoseconds, as the next
+  std::int64_t self_thread_time;
+  std::int64_t total;  // with that of what it called
+};
+
 struct Profile {
   std::vector<Track> tracks;
   std::vector<ProcessOfProfile> processes;  // further ones
@@ -114,6 +123,10 @@ struct Profile {
   std::uint64_t unix_begin_ns = 0;
   std::uint64_t monotonic_begin_ns = 0;
   double ns_per_tick = 1;
+  // Of a sampled profile, see profiler/samples.h: the time between two samples. A span is then a
+  // stack, and no call.
+  std::int64_t sample_period_ns = 0;
+  std::vector<SampledLine> sampled_lines;  // in the order of keys and lines
 
   std::uint64_t span_count() const noexcept {
     std::uint64_t count = 0;
@@ -121,6 +134,13 @@ struct Profile {
     return count;
   }
 };
+
+// How many samples a time is, of a sampled profile: one at least, if it is not 0.
+inline std::uint64_t sample_count(const Profile& profile, std::int64_t ns) noexcept {
+  const std::int64_t period = profile.sample_period_ns;
+  const std::int64_t count = (ns + period / 2) / period;
+  return std::uint64_t(count == 0 && ns > 0 ? 1 : count);
+}
 
 // Throws std::bad_alloc, and nothing else.
 OPYARD_API Profile replay(const Capture& capture);

@@ -31,6 +31,8 @@ def format_memory(count: int) -> str:
 class Average:
     """A row: one function, operator or range. Times are microseconds, memory is in bytes.
 
+    `count` is of calls; of a sampled profile, of samples in which the row was on the stack.
+
     `cpu_time_total`, `self_cpu_time_total` and `longest` are times of the clock, named as PyTorch
     names them. `thread_time_total` and `self_thread_time_total` are CPU time: the part of them in
     which the thread had a processor. In the rest of them it waited.
@@ -211,7 +213,8 @@ class Averages(list):
         self._profile = profile
         self._costs: Costs | None = None  # what calls cost, if the table corrects for that
         steps: Average | None = None
-        per_span = span_cost(profile)
+        self._period = profile.sample_period()  # nanoseconds, of a sampled profile
+        per_span = 0.0 if self._period else span_cost(profile)
         for row in profile.averages(stack, shapes, keys, lines):
             average = Average(row)
             average.profiler_time_total = average.count * per_span
@@ -275,7 +278,7 @@ class Averages(list):
         `fold=False` each function has its row, as in the list.
         """
         shown = self._folded() if fold else self
-        shown._costs = None if torch_names else call_costs()
+        shown._costs = None if torch_names or self._period else call_costs()
         rows = shown._choose(sort_by, row_limit, top_level_events_only)
         columns = shown._columns(max_name_column_width, max_src_column_width, torch_names)
         cells = [[text(row) for _, text in columns] for row in rows]
@@ -291,7 +294,7 @@ class Averages(list):
         from html import escape
 
         shown = self._folded() if fold else self
-        shown._costs = call_costs()
+        shown._costs = None if self._period else call_costs()
         columns = shown._columns(-1, -1)
         left = [name in _TEXTS for name, _ in columns]
 
@@ -329,6 +332,8 @@ class Averages(list):
 
     def _notes(self, shown: Averages, torch_names: bool = False) -> list[str]:
         """What is below the table of the rows that are shown."""
+        if self._period:
+            return self._notes_of_samples(shown)
         lines = []
         folded = sum(row.count for row in self) - sum(row.count for row in shown)
         if folded:
@@ -348,6 +353,17 @@ class Averages(list):
         cpu = sum(row.self_thread_time_total for row in shown)
         return [*lines, f"Self time total: {total}, of which CPU: {format_time(cpu)}"]
 
+    def _notes_of_samples(self, shown: Averages) -> list[str]:
+        quality = json.loads(self._profile.quality())
+        lines = [
+            f"Sampled every {format_time(self._period / 1000)}: {quality['events']:,} stacks, "
+            f"{quality['lost']:,} more were torn and left out"
+        ]
+        lines += [text for text in quality if text.startswith("100 Hz with the GIL")]
+        total = format_time(shown.total_average_self())
+        cpu = format_time(sum(row.self_thread_time_total for row in shown))
+        return [*lines, f"Self time total: {total}, of which CPU: {cpu}"]
+
     def _columns(
         self, name_width: int, source_width: int, torch_names: bool = False
     ) -> list[tuple[str, Callable[[Average], str]]]:
@@ -362,9 +378,11 @@ class Averages(list):
             ("Total", lambda row: format_time(row.cpu_time_total)),
             ("Total avg", lambda row: format_time(row.cpu_time)),
         ]
+        if self._period:
+            columns = [column for column in columns if column[0] != "Total avg"]
         if (costs := self._costs) is not None:
             columns.insert(4, ("Corrected", lambda row: format_time(row.corrected_time(costs))))
-        if torch_names:
+        if torch_names and not self._period:
             columns[1:] = [
                 ("Self CPU %", columns[1][1]),
                 ("Self CPU", columns[2][1]),
@@ -377,7 +395,7 @@ class Averages(list):
                 ("CPU Mem", lambda row: format_memory(row.cpu_memory_usage)),
                 ("Self CPU Mem", lambda row: format_memory(row.self_cpu_memory_usage)),
             ]
-        columns.append(("# of Calls", lambda row: str(row.count)))
+        columns.append(("# of Samples" if self._period else "# of Calls", lambda row: str(row.count)))
         if self._has_keys:
             columns.append(("Dispatch Key", lambda row: row.dispatch_key))
         if self._has_lines:

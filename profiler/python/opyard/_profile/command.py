@@ -21,6 +21,7 @@ from .. import _tracer
 from .children import Following
 from .exports import FORMATS, export, format_of
 from .results import Results, name_files
+from .sampled_run import SampledRun, read_rate, spell_out_rate
 from .session import profile, read_patterns
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _USAGE = """\
 python -m opyard.profiler [options] SCRIPT [argument ...]
        python -m opyard.profiler [options] -m MODULE [argument ...]
+       python -m opyard.profiler attach PID [--sample [HZ] | --trace] [--seconds N]
        python -m opyard.profiler diff AFTER BEFORE
        python -m opyard.profiler recover FOLDER [-o FILE] [-f FORMAT]"""
 
@@ -37,8 +39,10 @@ _EXAMPLES = """\
 examples:
   python -m opyard.profiler program.py                        a table on the error output
   python -m opyard.profiler -o profile.html program.py        a page for any browser
+  python -m opyard.profiler --sample -o profile.html program.py   for long runs, at 1,000 Hz
   python -m opyard.profiler -o trace.json.gz -m package.tool  a trace for https://ui.perfetto.dev
   python -m opyard.profiler --include mine --min-duration 100 -o slow.html program.py
+  python -m opyard.profiler attach 4711 --seconds 30 -o profile.html
   python -m opyard.profiler diff after.html before.html -o diff.svg
   python -m opyard.profiler recover profile.html.capture -o profile.html"""
 
@@ -65,6 +69,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     _add_output(parser)
+    add(
+        "--sample",
+        type=read_rate,
+        metavar="HZ",
+        help="sample the stacks of all threads HZ times a second (1000 if no number is given) "
+        "instead of capturing each call, which costs a long run next to nothing; as in --sample "
+        "500 program.py",
+    )
     add(
         "--include",
         action="append",
@@ -153,12 +165,29 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 def _read_arguments(given: list[str]) -> argparse.Namespace:
     parser = _parser()
-    options = parser.parse_args(given)
+    options = parser.parse_args(spell_out_rate(given, parser))
     options.program = options.module or options.script
+    if options.sample is not None and (unused := _for_calls(options)):
+        parser.error(f"{unused} is for captured calls: leave it, or --sample, out")
     if not options.program:
         parser.error("name a script, or -m and a module")
     _choose_format(parser, options)
     return options
+
+
+def _for_calls(options: argparse.Namespace) -> str | None:
+    """An option that was given and that samples know nothing of."""
+    given = {
+        "--include": options.include,
+        "--exclude": options.exclude,
+        "--max-depth": options.max_depth,
+        "--min-duration": options.min_duration,
+        "--lines": options.lines,
+        "--no-c-calls": options.no_c_calls,
+        "--record-shapes": options.record_shapes,
+        "--profile-memory": options.profile_memory,
+    }
+    return next((name for name, value in given.items() if value), None)
 
 
 def _choose_format(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -303,7 +332,7 @@ def _write(results: Results, options: argparse.Namespace, output: str | None) ->
     if output is None:
         averages = results.key_averages()
         fold = not options.no_fold
-        sys.stderr.write(averages.table(sort_by="self_cpu_time_total", row_limit=40, fold=fold))
+        sys.stderr.write(averages.table(sort_by=results._sort_by, row_limit=40, fold=fold))
     else:
         export(results._profile, results._metadata, output, options.format)
         _say_written(output, options.format)
@@ -394,7 +423,7 @@ def _compile(script: str) -> CodeType:
         raise SystemExit(2) from None  # as Python ends
 
 
-def _run_script(run: _Run, script: str) -> None:
+def _run_script(run: _Run | SampledRun, script: str) -> None:
     if _holds_modules(script):
         sys.path[0] = os.path.join(os.getcwd(), script)  # as Python names it
         return _run_module(run, "__main__", alter_argv=False)
@@ -413,7 +442,7 @@ def _run_script(run: _Run, script: str) -> None:
     exec(code, main.__dict__)
 
 
-def _run_module(run: _Run, module: str, *, alter_argv: bool = True) -> None:
+def _run_module(run: _Run | SampledRun, module: str, *, alter_argv: bool = True) -> None:
     import runpy
 
     _new_main()
@@ -461,8 +490,12 @@ def main(given: list[str]) -> None:
         return compare_files(given[1:])
     if given[:1] == ["recover"]:
         return _recover(given[1:])
+    if given[:1] == ["attach"]:
+        from .attach import attach
+
+        return attach(given[1:])
     options = _read_arguments(given)
-    run = _Run(options)
+    run = _Run(options) if options.sample is None else SampledRun(options, _write)
     atexit.register(run.finish)
     sys.argv[:] = options.program
     try:

@@ -60,6 +60,7 @@ class Results:
     """The events of a capture."""
 
     _warns = True  # of what is wrong with it, on first use
+    _sort_by = "self_cpu_time_total"  # of tables that nobody asked to sort
 
     def __init__(self, *, stack: bool, lines: bool, memory: bool) -> None:
         self._has_stack, self._has_lines, self._has_memory = stack, lines, memory
@@ -220,5 +221,5 @@ class Results:
             return "<p>a profile that has captured nothing yet</p>"
         from .exports import frame_of
 
-        table = self.key_averages().html_table(sort_by="self_cpu_time_total", row_limit=20)
+        table = self.key_averages().html_table(sort_by=self._sort_by, row_limit=20)
         return frame_of(self._profile, self._metadata) + table

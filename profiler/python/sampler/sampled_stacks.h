@@ -1,0 +1,74 @@
+// sampler/sampled_stacks.h: threads of an interpreter, and their stacks, read by copies.
+//
+// [Torn] The thread goes on while it is read. A stack is whole if each frame is of a code object,
+// at an instruction of it, and if each is inside the one that it says called it; else it is read
+// again, kTries times in all, and then given up.
+//
+// Threads: one at a time, without the GIL. Depends on: sampler/sampled_codes.h,
+// opyard/profiler/samples.h.
+#pragma once
+
+#include "opyard/detail/python/python.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "opyard/profiler/samples.h"
+#include "sampler/own_memory.h"
+#include "sampler/sampled_codes.h"
+
+namespace opyard::python {
+
+// What a thread state says.
+struct SampledThread {
+  Address state = 0;
+  Address next = 0;
+  std::uint64_t ident = 0;
+  std::int64_t native_id = 0;
+};
+
+class SampledStacks {
+ public:
+  enum class Result { Whole, Torn, Gone };
+
+  // `interpreter` outlives this. Throws std::bad_alloc, as the others do.
+  SampledStacks(PyInterpreterState* interpreter, Py_ssize_t word_index);
+
+  // The state of the thread that began last; 0 if it cannot be read.
+  Address first_thread() const noexcept;
+  // All threads, the latest first; false if the list changed meanwhile too often to be read.
+  bool find_threads(std::vector<SampledThread>& threads) const;
+  // The stack of a thread, outermost first. Gone: its state is another one's, or nobody's.
+  Result read(const SampledThread& thread, std::vector<profiler::SampledFrame>& stack);
+  // The state that holds the GIL; 0 if none does, or if there is none.
+  Address gil_holder() const noexcept;
+
+ private:
+  struct Frame {
+    Address address;
+    Address code;
+    Address instruction;
+  };
+
+  Result read_once(const SampledThread& thread);
+  bool read_frames(Address frame);
+  bool read_names(std::vector<profiler::SampledFrame>& stack);
+  bool find_in_chunk(Address frame, std::size_t size, const unsigned char*& found) const noexcept;
+
+  const Address interpreter_;
+  const Address gil_holder_;
+  const Address gil_locked_;
+  SampledCodes codes_;
+  std::vector<unsigned char> chunk_;  // a copy of the piece of the stack in use
+  Address chunk_begin_ = 0;
+  std::size_t chunk_copied_ = 0;
+  std::vector<Frame> frames_;  // innermost first
+  std::vector<CodeCopy> copies_;
+};
+
+// The kernel's number of a thread of pthreads, which CPython does not keep before 3.11: where the
+// C library has it is looked for once, in this thread.
+std::int64_t native_id_of_pthread(std::uint64_t ident) noexcept;
+
+}  // namespace opyard::python
