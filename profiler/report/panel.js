@@ -21,8 +21,10 @@ const kSampleTerms = {
   "events": "stacks that were sampled",
   "lost": "stacks that changed while they were read; their time counts as that of the next sample",
   "sample period ns": "nanoseconds from one sample to the next",
+  "sample period asked for ns": "it is longer if samples came late, or if they took too much CPU time and so became rarer",
   "rounds of samples": "times that the threads were looked at",
   "rounds in which the GIL was held": "of them, those that found a thread with the lock of the interpreter",
+  "CPU time of the sampler ns": "nanoseconds of CPU time that sampling took",
   "rounds that came too late": "samples that were not taken, since the sampler got no processor in time",
 };
 

@@ -63,12 +63,12 @@ const struct opyard_layout opyard_python_layout = {
 #if PY_VERSION_HEX >= 0x030B0000
     .thread_native_id = offsetof(PyThreadState, native_thread_id),
     .thread_chunk = offsetof(PyThreadState, datastack_chunk),
+    .thread_top = offsetof(PyThreadState, datastack_top),
+    .thread_limit = offsetof(PyThreadState, datastack_limit),
     .thread_size = END_OF(PyThreadState, datastack_limit),
     .frame_owner = offsetof(Frame, owner),
     .first_owner_without_code = 3,
     .frame_size = offsetof(Frame, localsplus),
-    .chunk_size = offsetof(_PyStackChunk, size),
-    .chunk_head = offsetof(_PyStackChunk, data),
 #else
     .thread_native_id = OPYARD_NO_OFFSET,
     .thread_chunk = OPYARD_NO_OFFSET,

@@ -26,6 +26,8 @@ struct opyard_layout {
   size_t thread_frame;     /* the innermost frame, or what names it: see frame_holder */
   size_t frame_holder;     /* in what thread_frame names, where the frame is; or none */
   size_t thread_chunk;     /* the piece of the stack in use; or none */
+  size_t thread_top;       /* where the next frame would begin in it */
+  size_t thread_limit;     /* where it ends */
   /* Of a frame. */
   size_t frame_size; /* as thread_size */
   size_t frame_code, frame_previous;
@@ -34,7 +36,6 @@ struct opyard_layout {
   size_t frame_owner;               /* a byte; or none */
   unsigned first_owner_without_code; /* owners from here on are no functions */
   uintptr_t code_mask;              /* bits of frame_code that are the address */
-  size_t chunk_size, chunk_head;    /* of a piece of the stack: its bytes; where frames begin */
   /* Of a code object. */
   size_t code_size; /* bytes from its begin that have all of the following; at most OPYARD_CODE_BYTES */
   size_t code_text, code_qualified, code_file, code_first_line, code_lines, code_extra;

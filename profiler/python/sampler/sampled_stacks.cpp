@@ -20,6 +20,8 @@ constexpr int kTries = 3;
 constexpr std::size_t kDeepest = 4096;
 constexpr std::size_t kMostThreads = 20'000;
 constexpr std::size_t kMostChunk = std::size_t{64} << 10;
+// What is copied beyond the last frame that is known: calls go on meanwhile.
+constexpr std::size_t kBehindTop = 256;
 constexpr std::size_t kThreadBytes = 1024;
 constexpr std::size_t kFrameBytes = 160;
 
@@ -63,22 +65,25 @@ SampledStacks::SampledStacks(PyInterpreterState* interpreter, Py_ssize_t word_in
   native_id_of_pthread(pthread_self());
 }
 
-Address SampledStacks::first_thread() const noexcept {
-  Address first = 0;
-  return read_value(interpreter_ + kLayout.interpreter_threads, first) ? first : 0;
-}
-
-Address SampledStacks::gil_holder() const noexcept {
-  Address holder = 0;
+InterpreterFacts SampledStacks::facts() const noexcept {
+  InterpreterFacts facts;
   int locked = 0;
-  if (gil_holder_ == 0 || !read_value(gil_locked_, locked) || locked != 1) return 0;
-  return read_value(gil_holder_, holder) ? holder : 0;
+  const iovec to[3] = {{&facts.first_thread, sizeof(Address)},
+                       {&locked, sizeof locked},
+                       {&facts.gil_holder, sizeof(Address)}};
+  const iovec from[3] = {
+      {reinterpret_cast<void*>(interpreter_ + kLayout.interpreter_threads), sizeof(Address)},
+      {reinterpret_cast<void*>(gil_locked_), sizeof locked},
+      {reinterpret_cast<void*>(gil_holder_), sizeof(Address)}};
+  read_pieces(to, from, gil_holder_ == 0 ? 1 : 3);
+  if (locked != 1) facts.gil_holder = 0;
+  return facts;
 }
 
 bool SampledStacks::find_threads(std::vector<SampledThread>& threads) const {
   threads.clear();
   ThreadCopy copy;
-  for (Address at = first_thread(); at != 0;) {
+  for (Address at = facts().first_thread; at != 0;) {
     if (threads.size() == kMostThreads || !read_thread(at, copy)) return false;
     if (copy.at<Address>(kLayout.thread_interpreter) != interpreter_) return false;
     const std::uint64_t ident = copy.at<unsigned long>(kLayout.thread_ident);
@@ -96,41 +101,75 @@ bool SampledStacks::find_in_chunk(Address frame, std::size_t size,
   return true;
 }
 
-// The thread state, what names its frame and the piece of its stack, by one call if the last stack
-// was in the same piece: so what is read is of one moment, nearly.
-SampledStacks::Result SampledStacks::read_once(const SampledThread& thread) {
+// Reads the frame that is named there and the piece of the stack.
+bool SampledStacks::read_place(const StackPlace& place, Address& frame) {
+  frame = place.frame;
+  chunk_begin_ = place.chunk;
+  chunk_copied_ = 0;
+  iovec to[2];
+  iovec from[2];
+  std::size_t count = 0;
+  if (kLayout.frame_holder != OPYARD_NO_OFFSET) {
+    to[count] = {&frame, sizeof frame};
+    from[count++] = {reinterpret_cast<void*>(place.frame + kLayout.frame_holder), sizeof frame};
+  }
+  if (place.chunk != 0) {
+    if (chunk_.size() < place.used) chunk_.resize(place.used);
+    to[count] = {chunk_.data(), place.used};
+    from[count++] = {reinterpret_cast<void*>(place.chunk), place.used};
+  }
+  if (read_pieces(to, from, count) != count) return false;
+  chunk_copied_ = place.chunk == 0 ? 0 : place.used;
+  return true;
+}
+
+// The thread state, what names its frame and the piece of its stack by one call, if the last stack
+// was at the same place: so what is read is of one moment, nearly.
+SampledStacks::Result SampledStacks::read_once(const SampledThread& thread, StackPlace& place) {
   frames_.clear();
   ThreadCopy copy;
-  if (!read_thread(thread.state, copy)) return Result::Gone;
+  Address frame = 0;
+  bool is_read = false;
+  if (place.frame != 0 && kLayout.frame_holder != OPYARD_NO_OFFSET && place.chunk != 0) {
+    if (chunk_.size() < place.used) chunk_.resize(place.used);
+    const iovec to[3] = {{copy.bytes, kLayout.thread_size},
+                         {&frame, sizeof frame},
+                         {chunk_.data(), place.used}};
+    const iovec from[3] = {
+        {reinterpret_cast<void*>(thread.state), kLayout.thread_size},
+        {reinterpret_cast<void*>(place.frame + kLayout.frame_holder), sizeof frame},
+        {reinterpret_cast<void*>(place.chunk), place.used}};
+    const std::size_t read = read_pieces(to, from, 3);
+    if (read == 0) return Result::Gone;
+    is_read = read == 3;
+  } else if (!read_thread(thread.state, copy)) {
+    return Result::Gone;
+  }
   if (copy.at<Address>(kLayout.thread_interpreter) != interpreter_ ||
       copy.at<unsigned long>(kLayout.thread_ident) != thread.ident) {
     return Result::Gone;
   }
-  chunk_copied_ = 0;
-  Address frame = copy.at<Address>(kLayout.thread_frame);
-  if (frame == 0) return Result::Whole;
-  const Address chunk =
-      kLayout.thread_chunk == OPYARD_NO_OFFSET ? 0 : copy.at<Address>(kLayout.thread_chunk);
-  if (chunk != 0) {
-    std::size_t size = 0;
-    if (!read_value(chunk + kLayout.chunk_size, size)) return Result::Torn;
-    size = std::min(size, kMostChunk);
-    if (chunk_.size() < size) chunk_.resize(size);
-    // The frame's holder is on the thread's own stack.
-    Address holder[1] = {};
-    const bool has_holder = kLayout.frame_holder != OPYARD_NO_OFFSET;
-    const iovec to[2] = {{holder, sizeof holder}, {chunk_.data(), size}};
-    const iovec from[2] = {
-        {reinterpret_cast<void*>(frame + (has_holder ? kLayout.frame_holder : 0)), sizeof holder},
-        {reinterpret_cast<void*>(chunk), size}};
-    const std::size_t skipped = has_holder ? 0 : 1;
-    if (read_pieces(to + skipped, from + skipped, 2 - skipped) != 2 - skipped) return Result::Torn;
-    if (has_holder) frame = holder[0];
-    chunk_begin_ = chunk;
-    chunk_copied_ = size;
-  } else if (kLayout.frame_holder != OPYARD_NO_OFFSET) {
-    if (!read_value(frame + kLayout.frame_holder, frame)) return Result::Torn;
+  StackPlace now{copy.at<Address>(kLayout.thread_frame), 0, 0};
+  if (now.frame == 0) return Result::Whole;
+  if (kLayout.thread_chunk != OPYARD_NO_OFFSET) {
+    now.chunk = copy.at<Address>(kLayout.thread_chunk);
+    const Address limit = copy.at<Address>(kLayout.thread_limit);
+    const Address top = std::min(copy.at<Address>(kLayout.thread_top) + kBehindTop, limit);
+    if (now.chunk != 0 && top > now.chunk) {
+      now.used = std::min<std::size_t>(top - now.chunk, kMostChunk);
+    } else {
+      now.chunk = 0;
+    }
   }
+  const bool is_same = is_read && now.frame == place.frame && now.chunk == place.chunk;
+  if (is_same) {
+    chunk_begin_ = place.chunk;
+    chunk_copied_ = place.used;
+  } else if (!read_place(now, frame)) {
+    place = StackPlace();
+    return Result::Torn;
+  }
+  place = now;
   return read_frames(frame) ? Result::Whole : Result::Torn;
 }
 
@@ -165,20 +204,27 @@ bool SampledStacks::read_frames(Address frame) {
 }
 
 bool SampledStacks::read_names(std::vector<profiler::SampledFrame>& stack) {
-  copies_.resize(frames_.size());
-  for (std::size_t begin = 0; begin < frames_.size(); begin += kMostPieces) {
-    const std::size_t count = std::min(frames_.size() - begin, kMostPieces);
+  // A recursion has one code object in many frames.
+  codes_read_.clear();
+  copy_of_.clear();
+  for (const Frame& frame : frames_) {
+    if (codes_read_.empty() || codes_read_.back() != frame.code) codes_read_.push_back(frame.code);
+    copy_of_.push_back(std::uint32_t(codes_read_.size() - 1));
+  }
+  copies_.resize(codes_read_.size());
+  for (std::size_t begin = 0; begin < codes_read_.size(); begin += kMostPieces) {
+    const std::size_t count = std::min(codes_read_.size() - begin, kMostPieces);
     iovec to[kMostPieces];
     iovec from[kMostPieces];
     for (std::size_t n = 0; n < count; ++n) {
       to[n] = {copies_[begin + n].bytes, kLayout.code_size};
-      from[n] = {reinterpret_cast<void*>(frames_[begin + n].code), kLayout.code_size};
+      from[n] = {reinterpret_cast<void*>(codes_read_[begin + n]), kLayout.code_size};
     }
     if (read_pieces(to, from, count) != count) return false;
   }
   constexpr std::intptr_t kUnit = 2;
   for (std::size_t n = frames_.size(); n-- > 0;) {
-    const SampledCode* const code = codes_.find(frames_[n].code, copies_[n]);
+    const SampledCode* const code = codes_.find(frames_[n].code, copies_[copy_of_[n]]);
     if (code == nullptr) return false;
     // In front of the first instruction a function that has just been called is.
     std::intptr_t at = 0;
@@ -195,11 +241,11 @@ bool SampledStacks::read_names(std::vector<profiler::SampledFrame>& stack) {
   return true;
 }
 
-SampledStacks::Result SampledStacks::read(const SampledThread& thread,
+SampledStacks::Result SampledStacks::read(const SampledThread& thread, StackPlace& place,
                                           std::vector<profiler::SampledFrame>& stack) {
   for (int n = 0; n < kTries; ++n) {
     stack.clear();
-    const Result result = read_once(thread);
+    const Result result = read_once(thread, place);
     if (result == Result::Gone) return result;
     if (result == Result::Whole && read_names(stack)) return Result::Whole;
   }

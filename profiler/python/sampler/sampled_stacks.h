@@ -28,6 +28,19 @@ struct SampledThread {
   std::int64_t native_id = 0;
 };
 
+// Where a thread's frames were when it was read last: they may be there again.
+struct StackPlace {
+  Address frame = 0;  // as the thread state says it
+  Address chunk = 0;
+  std::size_t used = 0;  // bytes of the piece
+};
+
+// Of an interpreter, at one moment.
+struct InterpreterFacts {
+  Address first_thread = 0;  // that began last; 0 if it cannot be read
+  Address gil_holder = 0;    // 0 if no thread holds the GIL, or if there is none
+};
+
 class SampledStacks {
  public:
   enum class Result { Whole, Torn, Gone };
@@ -35,14 +48,12 @@ class SampledStacks {
   // `interpreter` outlives this. Throws std::bad_alloc, as the others do.
   SampledStacks(PyInterpreterState* interpreter, Py_ssize_t word_index);
 
-  // The state of the thread that began last; 0 if it cannot be read.
-  Address first_thread() const noexcept;
+  InterpreterFacts facts() const noexcept;
   // All threads, the latest first; false if the list changed meanwhile too often to be read.
   bool find_threads(std::vector<SampledThread>& threads) const;
   // The stack of a thread, outermost first. Gone: its state is another one's, or nobody's.
-  Result read(const SampledThread& thread, std::vector<profiler::SampledFrame>& stack);
-  // The state that holds the GIL; 0 if none does, or if there is none.
-  Address gil_holder() const noexcept;
+  Result read(const SampledThread& thread, StackPlace& place,
+              std::vector<profiler::SampledFrame>& stack);
 
  private:
   struct Frame {
@@ -51,7 +62,8 @@ class SampledStacks {
     Address instruction;
   };
 
-  Result read_once(const SampledThread& thread);
+  Result read_once(const SampledThread& thread, StackPlace& place);
+  bool read_place(const StackPlace& place, Address& frame);
   bool read_frames(Address frame);
   bool read_names(std::vector<profiler::SampledFrame>& stack);
   bool find_in_chunk(Address frame, std::size_t size, const unsigned char*& found) const noexcept;
@@ -64,7 +76,9 @@ class SampledStacks {
   Address chunk_begin_ = 0;
   std::size_t chunk_copied_ = 0;
   std::vector<Frame> frames_;  // innermost first
+  std::vector<Address> codes_read_;
   std::vector<CodeCopy> copies_;
+  std::vector<std::uint32_t> copy_of_;  // of each frame, its number
 };
 
 // The kernel's number of a thread of pthreads, which CPython does not keep before 3.11: where the

@@ -3,6 +3,10 @@
 // [Times] A thread's CPU clock says how long it had a processor since its last sample. That, and as
 // much of the clock's time, belongs to the stack that is found now; if it waited before, to the
 // stack that it had then. So waits and work stay apart, however seldom it is looked after.
+//
+// [Cost] A sample may take kMostOwnCost of CPU time, its wake-up with it: 3 % at 1,000 a second. If
+// they take more, because there are many threads or the machine is slow to wake one, they become
+// rarer in that proportion, and the profile says how often they were.
 #include "sampler/sampler.h"
 
 #include <pthread.h>
@@ -28,25 +32,27 @@ constexpr std::uint32_t kMostSkipped = 16;
 constexpr std::size_t kThreadsOfOneSkip = 8;
 constexpr std::uint32_t kListEvery = 16;  // samples between two looks at all threads
 
-std::int64_t now_ns() noexcept {
+constexpr std::int64_t kMostOwnCost = 28'000;
+constexpr std::uint64_t kRoundsOfCost = 32;
+
+std::int64_t clock_ns(clockid_t clock) noexcept {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (clock_gettime(clock, &now) != 0) return -1;
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
+std::int64_t now_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 
 // The CPU time of a thread of this process by the kernel's number; -1 if there is none.
 std::int64_t cpu_time_of(std::int64_t native_id) noexcept {
   if (native_id <= 0) return -1;
   // As pthread_getcpuclockid() makes it, which would look into the thread's memory.
-  const auto clock = clockid_t(~std::uint32_t(native_id) << 3 | 6);
-  timespec time;
-  if (clock_gettime(clock, &time) != 0) return -1;
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  return clock_ns(clockid_t(~std::uint32_t(native_id) << 3 | 6));
 }
 
 // A thread, and its last sample.
 struct Watched {
   SampledThread thread;
+  StackPlace place;
   std::uint32_t root = 0;
   std::uint32_t node = 0;
   std::vector<SampledFrame> stack;
@@ -61,6 +67,7 @@ class Sampler {
  public:
   Sampler(const SamplerOptions& options, Py_ssize_t word_index)
       : options_(options),
+        period_(options.period_ns),
         interpreter_(PyInterpreterState_Get()),
         tree_(options.bounds, options.period_ns),
         stacks_(interpreter_, word_index) {}
@@ -90,12 +97,14 @@ class Sampler {
  private:
   static void* run(void* self) noexcept;
   void loop();
-  void list_threads(std::int64_t now);
+  void bound_cost();
+  void list_threads(std::int64_t now, Address first);
   void look_at(Watched& watched, std::int64_t now, Address holder);
   void end_thread_of(Watched& watched, std::int64_t now);
   Watched& watch(const SampledThread& thread, std::int64_t now);
 
   const SamplerOptions options_;
+  std::int64_t period_;  // from one sample to the next, see [Cost]
   PyInterpreterState* const interpreter_;
   SampleTree tree_;
   SampledStacks stacks_;
@@ -112,6 +121,8 @@ class Sampler {
   std::uint64_t lists_lost_ = 0;
   std::uint64_t rounds_ = 0;
   std::uint64_t gil_held_ = 0;
+  std::int64_t own_cpu_ = 0;  // what the thread took itself
+  std::int64_t measured_cpu_ = 0;
   bool lacked_memory_ = false;
 };
 
@@ -130,8 +141,7 @@ Watched& Sampler::watch(const SampledThread& thread, std::int64_t now) {
   return found;
 }
 
-void Sampler::list_threads(std::int64_t now) {
-  const Address first = stacks_.first_thread();
+void Sampler::list_threads(std::int64_t now, Address first) {
   if (first == first_ && until_list_-- != 0) return;
   until_list_ = kListEvery;
   if (!stacks_.find_threads(listed_)) {
@@ -160,7 +170,7 @@ void Sampler::look_at(Watched& watched, std::int64_t now, Address holder) {
     watched.skip = watched.skipped;
     return;
   }
-  switch (stacks_.read(watched.thread, stack_)) {
+  switch (stacks_.read(watched.thread, watched.place, stack_)) {
     case SampledStacks::Result::Gone:
       until_list_ = 0;
       return;
@@ -185,11 +195,11 @@ void Sampler::look_at(Watched& watched, std::int64_t now, Address holder) {
 
 void Sampler::sample() {
   const std::int64_t now = now_ns();
-  const Address holder = stacks_.gil_holder();
+  const InterpreterFacts facts = stacks_.facts();
   ++rounds_;
-  if (holder != 0) ++gil_held_;
-  list_threads(now);
-  for (auto& [state, watched] : watched_) look_at(watched, now, holder);
+  if (facts.gil_holder != 0) ++gil_held_;
+  list_threads(now, facts.first_thread);
+  for (auto& [state, watched] : watched_) look_at(watched, now, facts.gil_holder);
 }
 
 void Sampler::sample_known(const std::vector<KnownStack>& stacks) {
@@ -212,19 +222,30 @@ void Sampler::sample_known(const std::vector<KnownStack>& stacks) {
   std::erase_if(watched_, [](const auto& one) { return !one.second.is_listed; });
 }
 
+// See [Cost].
+void Sampler::bound_cost() {
+  own_cpu_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  if (rounds_ % kRoundsOfCost != 0) return;
+  const std::int64_t each = (own_cpu_ - measured_cpu_) / std::int64_t(kRoundsOfCost);
+  measured_cpu_ = own_cpu_;
+  const double factor = std::max(1.0, double(each) / double(kMostOwnCost));
+  period_ = std::int64_t(double(options_.period_ns) * factor);
+}
+
 void Sampler::loop() {
   std::int64_t next = now_ns();
   while (!is_stopping_.load(std::memory_order_relaxed)) {
-    next += options_.period_ns;
+    next += period_;
     const std::int64_t now = now_ns();
-    if (now > next + options_.period_ns) {  // samples that are missed are not made up for
-      late_ += std::uint64_t((now - next) / options_.period_ns);
+    if (now > next + period_) {  // samples that are missed are not made up for
+      late_ += std::uint64_t((now - next) / period_);
       next = now;
     }
     const timespec until{next / 1'000'000'000, next % 1'000'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
     const std::lock_guard lock(mutex);
     sample();
+    bound_cost();
   }
 }
 
@@ -241,12 +262,19 @@ void* Sampler::run(void* self) noexcept {
 
 profiler::Profile Sampler::finish() {
   profiler::Profile profile = tree_.finish(now_ns());
+  // As it was: samples were late, or became rarer.
+  if (rounds_ > 0) {
+    profile.sample_period_ns =
+        std::max(options_.period_ns, profile.duration / std::int64_t(rounds_));
+  }
   profile.quality.lost = torn_;
   const std::pair<const char*, std::uint64_t> notes[] = {
-      {"sample period ns", std::uint64_t(options_.period_ns)},
+      {"sample period ns", std::uint64_t(profile.sample_period_ns)},
+      {"sample period asked for ns", std::uint64_t(options_.period_ns)},
       {"rounds of samples", rounds_},
       {"rounds in which the GIL was held", gil_held_},
       {"rounds that came too late", late_},
+      {"CPU time of the sampler ns", std::uint64_t(own_cpu_)},
       {"lists of threads that were torn", lists_lost_},
       {"the sampler ran out of memory", lacked_memory_ ? 1 : 0},
       {"samples were taken with the GIL", options_.with_gil ? 1 : 0}};

@@ -45,7 +45,8 @@ bool reads_as_python_does(CodeKeys& codes) {
                                   [&](const SampledThread& one) { return one.ident == own; });
   if (found == threads.end() || found->native_id != std::int64_t(gettid())) return false;
   std::vector<profiler::SampledFrame> read;
-  if (stacks.read(*found, read) != SampledStacks::Result::Whole) return false;
+  StackPlace place;
+  if (stacks.read(*found, place, read) != SampledStacks::Result::Whole) return false;
   auto* const frame = PyThreadState_GetFrame(PyThreadState_Get());
   return read == stack_of_frame(codes, frame);
 }

@@ -360,6 +360,8 @@ class Averages(list):
             f"{quality['lost']:,} more were torn and left out"
         ]
         lines += [text for text in quality if text.startswith("100 Hz with the GIL")]
+        if own := quality.get("CPU time of the sampler ns"):
+            lines.append(f"CPU time of the sampler: {format_time(own / 1000)}")
         total = format_time(shown.total_average_self())
         cpu = format_time(sum(row.self_thread_time_total for row in shown))
         return [*lines, f"Self time total: {total}, of which CPU: {cpu}"]
