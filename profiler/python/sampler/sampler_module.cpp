@@ -126,6 +126,10 @@ PyObject* stop_sampling(PyObject* module, PyObject*) {
 PyObject* is_sampling(PyObject*, PyObject*) { return PyBool_FromLong(has_sampler() ? 1 : 0); }
 PyObject* sampler_bytes(PyObject*, PyObject*) { return PyLong_FromSize_t(bytes_of_sampler()); }
 
+PyObject* is_main_interpreter(PyObject*, PyObject*) {
+  return PyBool_FromLong(PyInterpreterState_Get() == PyInterpreterState_Main() ? 1 : 0);
+}
+
 }  // namespace
 
 PyMethodDef sampler_functions[] = {
@@ -136,6 +140,7 @@ PyMethodDef sampler_functions[] = {
     {"stop_sampling", stop_sampling, METH_NOARGS, "stop_sampling() -> Profile"},
     {"is_sampling", is_sampling, METH_NOARGS, "is_sampling() -> bool"},
     {"sampler_bytes", sampler_bytes, METH_NOARGS, "sampler_bytes() -> int"},
+    {"is_main_interpreter", is_main_interpreter, METH_NOARGS, "is_main_interpreter() -> bool"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace opyard::python

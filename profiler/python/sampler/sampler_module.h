@@ -8,7 +8,8 @@
 namespace opyard::python {
 
 // why_unreadable() -> str, start_sampling(period_ns, slices, with_gil, index),
-// sample_now(frames), sampler_bytes(), is_sampling()
+// sample_now(frames), sampler_bytes(), is_sampling(),
+// is_main_interpreter()
 extern PyMethodDef sampler_functions[];
 
 }  // namespace opyard::python

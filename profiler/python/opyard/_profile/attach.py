@@ -115,6 +115,12 @@ def _environment_of(process: int) -> dict[str, str]:
         _fail(f"there is no process {process}; it may have ended, or run in another container")
     except PermissionError:
         user = os.stat(f"/proc/{process}").st_uid
+        if user == os.geteuid():
+            _fail(
+                f"the system does not let this process look into process {process}, though they "
+                "are of one user: one of them runs with other rights, or in a container that "
+                "forbids it; run the command as root, or inside that container"
+            )
         _fail(
             f"process {process} is of user {user}, and this is user {os.geteuid()}: run the "
             "command as that user, or as root"

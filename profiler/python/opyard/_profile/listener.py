@@ -68,11 +68,12 @@ class Listener:
         """Takes the place of a socket at which nobody listens any more, and of no other file."""
         import errno
         import socket
+        import stat
 
         try:
             self.socket.bind(self.path)
         except OSError as error:
-            if error.errno != errno.EADDRINUSE:
+            if error.errno != errno.EADDRINUSE or not stat.S_ISSOCK(os.lstat(self.path).st_mode):
                 raise
             with socket.socket(socket.AF_UNIX) as probe:
                 if probe.connect_ex(self.path) != errno.ECONNREFUSED:
@@ -206,9 +207,10 @@ def begin(path: str) -> None:
 
 
 def begin_by_environment() -> None:
-    """At the import of the package."""
+    """At the import of the package. Not in a program with more rights than who started it."""
     value = os.environ.get(VARIABLE, "")
-    if value:
+    has_own_rights = os.getuid() == os.geteuid() and os.getgid() == os.getegid()
+    if value and has_own_rights and _tracer.is_main_interpreter():
         begin(path_in(value, os.getpid()))
 
 

@@ -51,7 +51,11 @@ def read_rate(text: str) -> float:
     import argparse
 
     try:
-        return require_hz(float(text))
+        hz = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of samples a second") from None
+    try:
+        return require_hz(hz)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
