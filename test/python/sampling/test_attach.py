@@ -241,7 +241,7 @@ def test_a_process_of_another_user(start, tmp_path):
         from opyard._profile import attach
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
         try:
-            attach.attach(["{process.number}"])
+            attach._environment_of({process.number})
         except SystemExit as error:
             print(error)
     """

@@ -114,7 +114,7 @@ class sample(Results):
     none. Tables, exports and pages are those of a profile: a row's count is its number of samples,
     and its times are those between them. `hz` is from 1 to 10,000. Where the system forbids to
     read stacks from outside, `hz` is at most 100, with the GIL, and data_quality() says so. Samples
-    become rarer if one takes more than 28 microseconds of CPU time, with many threads say: at 1,000
+    become rarer if one takes more than 22 microseconds of CPU time, with many threads say: at 1,000
     a second they take at most 3 % of a processor.
     """
 
