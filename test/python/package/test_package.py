@@ -89,8 +89,8 @@ PUBLIC = {
     """,
     "opyard.profiler": """
         ProfilerAction ProfilerActivity RecordScope active active_observers
-        active_recorder flight_recorder observe profile record_function
-        schedule show_instances stop_active tensorboard_trace_handler watch_future
+        active_recorder active_sample flight_recorder observe profile record_function
+        sample schedule show_instances stop_active tensorboard_trace_handler watch_future
     """,
     "opyard.library": """
         CFunction CustomOpDef EffectType Library OpCheckError c_prototype composite custom_op define

@@ -295,6 +295,13 @@ def observed():
     return told
 
 
+def sampled():
+    with opyard.profiler.sample(hz=5000) as prof:
+        sum(range(20_000))
+    prof.key_averages().table()
+    prof.line_averages()
+
+
 def profiled():
     with opyard.profiler.profile() as prof, opyard.profiler.record_function("part"):
         ops.op(X)
