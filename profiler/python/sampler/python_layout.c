@@ -1,4 +1,7 @@
 /* sampler/python_layout.c: the table of CPython versions for the sampler. */
+/* What CPython's own headers do is CPython's. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 #define Py_BUILD_CORE 1
 #include <Python.h> /* first: it sets feature macros that the C library's headers look at */
 
@@ -14,6 +17,8 @@
 #include <internal/pycore_frame.h>
 #endif
 #endif
+
+#pragma GCC diagnostic pop
 
 #include "sampler/python_layout.h"
 
