@@ -1,9 +1,9 @@
-/* sampler/python_layout.c: the table of CPython versions for the sampler. */
-/* What CPython's own headers do is CPython's. */
+// sampler/python_layout.c: the table of CPython versions for the sampler.
+// What CPython's own headers do is CPython's.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #define Py_BUILD_CORE 1
-#include <Python.h> /* first: it sets feature macros that the C library's headers look at */
+#include <Python.h>  // first: it sets feature macros that the C library's headers look at
 
 #include <frameobject.h>
 #if PY_VERSION_HEX >= 0x030E0000
@@ -45,7 +45,7 @@ const struct opyard_layout opyard_python_layout = {
 #endif
     .code_mask = ~(uintptr_t)0
 #if PY_VERSION_HEX >= 0x030E0000
-                 & ~(uintptr_t)7 /* a tagged reference */
+                 & ~(uintptr_t)7  // a tagged reference
 #endif
     ,
 #if PY_VERSION_HEX >= 0x030D0000
@@ -101,7 +101,8 @@ const struct opyard_layout opyard_python_layout = {
 };
 
 #if PY_VERSION_HEX >= 0x030B0000
-_Static_assert(offsetof(PyCodeObject, co_code_adaptive) <= OPYARD_CODE_BYTES, "raise OPYARD_CODE_BYTES");
+_Static_assert(offsetof(PyCodeObject, co_code_adaptive) <= OPYARD_CODE_BYTES,
+               "raise OPYARD_CODE_BYTES");
 #else
 _Static_assert(sizeof(PyCodeObject) <= OPYARD_CODE_BYTES, "raise OPYARD_CODE_BYTES");
 #endif
@@ -110,8 +111,7 @@ struct opyard_gil_place opyard_find_gil(const void* interpreter) {
   struct opyard_gil_place place = {NULL, NULL};
 #ifndef Py_GIL_DISABLED
 #if PY_VERSION_HEX >= 0x030C0000
-  const struct _gil_runtime_state* const gil =
-      ((const PyInterpreterState*)interpreter)->ceval.gil;
+  const struct _gil_runtime_state* const gil = ((const PyInterpreterState*)interpreter)->ceval.gil;
 #else
   const struct _gil_runtime_state* const gil = &_PyRuntime.ceval.gil;
   (void)interpreter;

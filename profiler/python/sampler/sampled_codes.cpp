@@ -127,9 +127,9 @@ void for_each_location(const std::vector<unsigned char>& table, std::int32_t lin
 }  // namespace
 
 std::int32_t SampledCode::line_at(std::size_t offset) const noexcept {
-  const auto after = std::upper_bound(
-      lines.begin(), lines.end(), offset,
-      [](std::size_t wanted, const Lines& one) { return wanted < one.begin; });
+  const auto after =
+      std::upper_bound(lines.begin(), lines.end(), offset,
+                       [](std::size_t wanted, const Lines& one) { return wanted < one.begin; });
   return after == lines.begin() ? 0 : (after - 1)->line;
 }
 

@@ -1,7 +1,7 @@
 // sampler/sampled_codes.h: names and lines of code objects, read by copies.
 //
-// A code object is known by its address, and taken for another one as soon as its names, its line or
-// its tables are others: then it was freed, and a new one is there. No reference is held.
+// A code object is known by its address, and taken for another one as soon as its names, its line
+// or its tables are others: then it was freed, and a new one is there. No reference is held.
 //
 // Threads: one at a time, without the GIL. Depends on: sampler/own_memory.h,
 // opyard/profiler/names.h.

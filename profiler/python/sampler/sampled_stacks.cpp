@@ -29,8 +29,7 @@ using ThreadCopy = CopyOf<kThreadBytes>;
 using FrameCopy = CopyOf<kFrameBytes>;
 
 bool read_thread(Address state, ThreadCopy& copy) noexcept {
-  return kLayout.thread_size <= kThreadBytes &&
-         read_memory(state, copy.bytes, kLayout.thread_size);
+  return kLayout.thread_size <= kThreadBytes && read_memory(state, copy.bytes, kLayout.thread_size);
 }
 
 std::int64_t native_id_in(const ThreadCopy& copy, std::uint64_t ident) noexcept {
@@ -132,9 +131,8 @@ SampledStacks::Result SampledStacks::read_once(const SampledThread& thread, Stac
   bool is_read = false;
   if (place.frame != 0 && kLayout.frame_holder != OPYARD_NO_OFFSET && place.chunk != 0) {
     if (chunk_.size() < place.used) chunk_.resize(place.used);
-    const iovec to[3] = {{copy.bytes, kLayout.thread_size},
-                         {&frame, sizeof frame},
-                         {chunk_.data(), place.used}};
+    const iovec to[3] = {
+        {copy.bytes, kLayout.thread_size}, {&frame, sizeof frame}, {chunk_.data(), place.used}};
     const iovec from[3] = {
         {reinterpret_cast<void*>(thread.state), kLayout.thread_size},
         {reinterpret_cast<void*>(place.frame + kLayout.frame_holder), sizeof frame},

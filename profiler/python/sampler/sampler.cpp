@@ -5,8 +5,9 @@
 // stack that it had then. So waits and work stay apart, however seldom it is looked after.
 //
 // [Cost] A sample may take kMostOwnCost of CPU time, its wake-up with it: 2.2 % at 1,000 a second,
-// and some more for what it takes from the caches of the program. If they take more, because there are many threads or the machine is slow to wake one, they become
-// rarer in that proportion, and the profile says how often they were.
+// and some more for what it takes from the caches of the program. If they take more, because there
+// are many threads or the machine is slow to wake one, they become rarer in that proportion, and
+// the profile says how often they were.
 #include "sampler/sampler.h"
 
 #include <pthread.h>

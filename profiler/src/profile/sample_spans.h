@@ -1,8 +1,8 @@
 // profiler/profile/sample_spans.h: spans of sampled stacks.
 //
-// A slice of time becomes spans that nest as its stacks do. The times of a thread in a slice are laid
-// one behind the other: a span is as long as what was sampled in it, its children come first and
-// its own time last. So a bar says how long, within its slice, and not when.
+// A slice of time becomes spans that nest as its stacks do. The times of a thread in a slice are
+// laid one behind the other: a span is as long as what was sampled in it, its children come first
+// and its own time last. So a bar says how long, within its slice, and not when.
 //
 // Depends on: profiler/profile.h.
 #pragma once

@@ -149,8 +149,7 @@ void SampleTree::end_slice(std::int64_t now) {
   touched_.clear();
   if (!slice.entries.empty()) slices_.push_back(std::move(slice));
   slice_begin_ = now;
-  while (slices_.size() > 1 &&
-         (slices_.size() > bounds_.slices || entries_ > bounds_.entries)) {
+  while (slices_.size() > 1 && (slices_.size() > bounds_.slices || entries_ > bounds_.entries)) {
     merge_slices();
   }
 }

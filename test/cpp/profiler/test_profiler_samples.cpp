@@ -1,4 +1,4 @@
-// test/cpp/profiler/test_profiler_samples.cpp: samples fold into a tree of bounded size, and become spans.
+// test/cpp/profiler/test_profiler_samples.cpp: samples fold into a bounded tree, and become spans.
 // Suspect profiler/src/profile/samples.cpp, and sample_spans.h beside it.
 #include <gtest/gtest.h>
 

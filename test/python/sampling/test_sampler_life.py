@@ -210,7 +210,9 @@ FORBID = """
 
 
 def test_X40_where_reading_memory_is_forbidden_it_samples_with_the_gil_and_says_so():
-    program = FORBID.format() + """
+    program = (
+        FORBID.format()
+        + """
     import time
     from opyard import profiler
     def spin():
@@ -224,6 +226,7 @@ def test_X40_where_reading_memory_is_forbidden_it_samples_with_the_gil_and_says_
     print([text for text in prof.data_quality() if "with the GIL" in text])
     print("100 Hz with the GIL" in prof.key_averages().table())
     """
+    )
     ended = run(program)
     if ended.stdout.startswith("no filters here"):
         pytest.skip("this system has no seccomp")

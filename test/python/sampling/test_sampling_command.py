@@ -76,16 +76,19 @@ def test_X40_a_program_that_fails_or_forks_ends_as_without(program):
 
 
 def test_a_program_that_is_not_there_has_no_profile(program):
-    code, out, err = profiled(program, "--sample", "-m", "progam")
+    code, out, err = profiled(program, "--sample", "-m", "no_such_program")
     assert (code, out) == (1, "")
-    assert "No module named progam" in err and "# of Samples" not in err
+    assert "No module named no_such_program" in err and "# of Samples" not in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--sample", "0.1", "program.py"], "hz is from 1 to 10000 samples a second, not 0.1"),
-        (["--sample=fast", "program.py"], "argument --sample: 'fast' is no number of samples a second"),
+        (
+            ["--sample=fast", "program.py"],
+            "argument --sample: 'fast' is no number of samples a second",
+        ),
         (
             ["--sample", "--max-depth", "3", "program.py"],
             "--max-depth is for captured calls: leave it, or --sample, out",

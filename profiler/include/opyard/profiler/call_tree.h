@@ -13,9 +13,9 @@ namespace opyard::profiler {
 
 // Spans of one key that were called by the same stack.
 struct CallNode {
-  std::uint32_t parent;  // earlier in the list; of the root 0
-  std::uint32_t key;     // 0 for the root alone
-  std::uint64_t count = 0;  // of calls; of a sampled profile, of samples in the stack itself
+  std::uint32_t parent;          // earlier in the list; of the root 0
+  std::uint32_t key;             // 0 for the root alone
+  std::uint64_t count = 0;       // of calls; of a sampled profile, of samples in the stack itself
   std::int64_t self = 0;         // nanoseconds
   std::int64_t thread_time = 0;  // of them, with a processor; the rest waited
 };

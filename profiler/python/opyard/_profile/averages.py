@@ -397,7 +397,8 @@ class Averages(list):
                 ("CPU Mem", lambda row: format_memory(row.cpu_memory_usage)),
                 ("Self CPU Mem", lambda row: format_memory(row.self_cpu_memory_usage)),
             ]
-        columns.append(("# of Samples" if self._period else "# of Calls", lambda row: str(row.count)))
+        counts = "# of Samples" if self._period else "# of Calls"
+        columns.append((counts, lambda row: str(row.count)))
         if self._has_keys:
             columns.append(("Dispatch Key", lambda row: row.dispatch_key))
         if self._has_lines:

@@ -22,7 +22,6 @@ from .results import Results, name_files, name_threads
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
-    from typing import Any
 
 MOST_HZ = 10_000
 _HZ_WITH_GIL = 100
@@ -170,7 +169,8 @@ class sample(Results):
         name_threads(captured)
         name_files(captured)
         if self.why_with_gil:
-            captured.note(f"100 Hz with the GIL, as stacks are not readable: {self.why_with_gil}", 1)
+            text = f"100 Hz with the GIL, as stacks are not readable: {self.why_with_gil}"
+            captured.note(text, 1)
         self._profile = captured
 
     def __enter__(self) -> sample:
