@@ -176,7 +176,7 @@ def test_a_request_that_makes_no_sense_is_answered(start, tmp_path, request_):
 
 
 def test_a_program_that_ends_meanwhile(start, tmp_path):
-    program = PROGRAM.replace("while True", "end = time.time() + 1\n    while time.time() < end")
+    program = PROGRAM.replace("while True", "end = time.time() + 4\n    while time.time() < end")
     process = start(program, OPYARD_PROFILE_SOCKET=str(tmp_path / "socket"))
     code, _, err = attach(process.number, "--seconds", 60)
     assert code == 1

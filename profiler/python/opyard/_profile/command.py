@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--sample",
         type=read_rate,
-        metavar="HZ",
+        metavar="[HZ]",
         help="sample the stacks of all threads HZ times a second (1000 if no number is given) "
         "instead of capturing each call, which costs a long run next to nothing; as in --sample "
         "500 program.py",
