@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         nn,
         optim,
         profiler,
+        remote,
         schema,
         testing,
     )
@@ -157,6 +158,7 @@ __all__ = [
     "rand",
     "randn",
     "register_error",
+    "remote",
     "save",
     "schema",
     "set_grad_enabled",
@@ -221,6 +223,7 @@ _SUBMODULES = frozenset(
         "nn",
         "optim",
         "profiler",
+        "remote",
         "schema",
         "testing",
         "torch",

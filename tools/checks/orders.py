@@ -9,13 +9,15 @@ LAYERS = [
     "models",
     "autograd",
     "profiler",
+    "remote",
     "kernels",
     "publish",
     "pyfallback",
 ]
 # What they have of Python, in <layer>/python: above the plugin, of which it sees what is public.
 SLICES = [
-    f"{layer}/python" for layer in ("jit", "models", "autograd", "profiler", "kernels", "publish")
+    f"{layer}/python"
+    for layer in ("jit", "models", "autograd", "profiler", "kernels", "remote", "publish")
 ]
 PLACES = LAYERS + SLICES
 # What a layer may do without the ones between.
@@ -90,6 +92,7 @@ PACKAGE_ROOMS = [
     "_files",
     "_jit",
     "_profile",
+    "_remote",
     "_publish",
     "_torch",
     "_jax",
@@ -104,6 +107,7 @@ PACKAGE_SLICES = [
     "models/python",
     "jit/python",
     "profiler/python",
+    "remote/python",
     "publish/python",
 ]
 # What is run from a shell, which is above all modules that people import.

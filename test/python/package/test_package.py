@@ -23,11 +23,15 @@ PUBLIC = {
         enable_grad eye float16 float32 float64 from_dlpack from_numpy full futures
         get_num_threads gpu_trace inference_mode int16 int32 int64 int8 is_grad_enabled jit
         library load load_library loaded_libraries manual_seed memory nn no_grad ones ops
-        optim profiler rand randn register_error save schema set_grad_enabled
+        optim profiler rand randn register_error remote save schema set_grad_enabled
         set_num_threads set_warn_always stack tensor testing uint8 uint16 uint32 uint64
         unload_library where zeros
     """,
     "opyard.torch": "Adopted Published adopt publish",
+    "opyard.remote": """
+        Origin Ref RemoteError RemoteTraceback Session SessionClosed WorkerLost all_reduce put rank
+        session size
+    """,
     "opyard.jax": "Published publish",
     "opyard.array_api": """
         __array_api_version__ __array_namespace_info__ abs acos acosh add all any arange argmax

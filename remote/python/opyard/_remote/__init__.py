@@ -1,0 +1,1 @@
+"""Sessions over engines of distributed work: calls, maps, references and training on workers."""

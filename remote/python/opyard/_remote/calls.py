@@ -1,0 +1,184 @@
+"""Requests to workers: numbering, sending, answers, time limits, and the end of a worker.
+
+A `Connection` is what a session has of one worker. Its lock covers the numbering and the sending of
+a message, so that messages leave in the order of their numbers; the engine's threads take it for a
+moment when an answer comes. Futures are completed under no lock: what waits for them may do as it
+likes.
+"""
+
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .._C import Future
+from . import failures, pickling, wire
+from .link import Link, Packet
+from .references import Ref
+from .things import Table
+
+
+def label_of(function: Any) -> str:
+    """What a call is called in messages and tables."""
+    name = getattr(function, "name", None)
+    if callable(name):  # of an operator
+        try:
+            return str(name())
+        except TypeError:
+            pass
+    for attribute in ("__qualname__", "__name__"):
+        name = getattr(function, attribute, None)
+        if isinstance(name, str):
+            return name
+    return type(function).__name__
+
+
+class Request:
+    """A message to a worker that waits for its answer."""
+
+    __slots__ = ("__weakref__", "defined", "future", "label", "limit", "refs", "sent_at", "size")
+
+    def __init__(self, label: str, limit: "float | None") -> None:
+        self.future: Future = Future()
+        self.label = label
+        self.limit = limit
+        self.refs: list[Ref] = []  # what it was given lives until it is answered
+        self.defined: list[str] = []
+        self.sent_at = 0.0
+        self.size = 0
+
+
+class Statistics:
+    """What a session has seen of a worker."""
+
+    def __init__(self) -> None:
+        self.calls = self.errors = 0
+        self.bytes_out = self.bytes_in = 0
+        self.busy = self.waited = 0.0  # seconds: what the worker says, and until the answer
+
+
+class Connection:
+    """One worker, as its session sees it."""
+
+    def __init__(
+        self, number: int, send: "Callable[[int, wire.Frames], None]", keeps: bool
+    ) -> None:
+        self.number = number
+        self.statistics = Statistics()
+        self.ended: failures.WorkerLost | None = None
+        self.is_ready = False
+        self._send = send
+        self._lock = threading.Lock()
+        self._link: Link[wire.Frames] = Link(keeps=keeps)
+        self._waiting: dict[int, Request] = {}
+        self._known: set[str] = set()
+        self._drops: list[int] = []
+
+    @property
+    def load(self) -> int:
+        """How many requests it has not answered."""
+        return len(self._waiting)
+
+    def waits_to_drop(self) -> bool:
+        return bool(self._drops)
+
+    def drop(self, number: int) -> None:
+        """Tells the worker, with the next message, that no one needs a value."""
+        with self._lock:
+            self._drops.append(number)
+
+    def request(
+        self,
+        kind: str,
+        body: tuple,
+        request: Request,
+        *,
+        check: "Callable[[Ref], None]",
+        keep: "int | None" = None,
+        position: "int | None" = None,
+    ) -> Request:
+        """Sends a message. Raises what pickling it raises, and WorkerLost."""
+        # Not under the lock, since pickling runs what it finds. What is known was sent before.
+        packed, pickler = pickling.pack(body, known=self._known, check=check)
+        request.refs, request.defined = pickler.refs, pickler.defined
+        with self._lock:
+            if self.ended is not None:
+                raise self.ended
+            drops, self._drops = self._drops, []
+            header = pickle.dumps((kind, drops, keep, request.label, position), 5)
+            packet = self._link.outgoing([header, *packed])
+            frames = [wire.envelope(packet.number, packet.applied), header, *packed]
+            request.sent_at = time.monotonic()
+            request.size = wire.total(frames)
+            self._waiting[packet.number] = request
+            try:
+                self._send(self.number, frames)
+            except BaseException:
+                # It has a number and was not sent: the link would wait for it for ever.
+                del self._waiting[packet.number]
+                self._link.withdraw(packet.number)
+                self._drops += drops
+                raise
+            self._known.update(pickler.defined)
+            self.statistics.calls += 1
+            self.statistics.bytes_out += request.size
+        return request
+
+    def tell(self, message: tuple) -> None:
+        """Sends a message without a number, which may be lost."""
+        frames, _ = pickling.pack(message)
+        if self.ended is None:
+            self._send(self.number, [wire.envelope(0, 0), *frames])
+
+    def receive(self, frames: wire.Frames) -> "list[tuple[Request, wire.Frames]]":
+        """What a message answers. The engine's threads call it."""
+        number, applied = wire.read_envelope(frames[0])
+        with self._lock:
+            self.statistics.bytes_in += wire.total(frames)
+            message = frames[1:] if number else None
+            before = self._link.applied
+            due = self._link.incoming(Packet(number, applied, message))
+            found = []
+            for each in due:
+                before += 1
+                # An answer has the number of its request; see Worker.run().
+                request = self._waiting.pop(before, None)
+                if request is not None:
+                    found.append((request, each))
+        return found
+
+    def send_again(self, after: float) -> None:
+        """Sends what was not answered in so many seconds again, over an engine that loses."""
+        with self._lock:
+            if self.ended is not None:
+                return
+            late = time.monotonic() - after
+            for packet in self._link.again():
+                request = self._waiting.get(packet.number)
+                if request is not None and request.sent_at < late and packet.message is not None:
+                    request.sent_at = time.monotonic()
+                    envelope = wire.envelope(packet.number, packet.applied)
+                    self._send(self.number, [envelope, *packet.message])
+
+    def forget(self, defined: "list[str]") -> None:
+        """The worker could not read a message, so it may not know what was defined in it."""
+        with self._lock:
+            self._known.difference_update(defined)
+
+    def end(self, lost: failures.WorkerLost) -> "list[Request]":
+        """Takes no more. Gives the requests that will not be answered."""
+        with self._lock:
+            self.ended = lost
+            waiting = list(self._waiting.values())
+            self._waiting.clear()
+        return waiting
+
+
+def read(frames: wire.Frames, ref: "Callable[[int, int], Ref]") -> "tuple[float, str, Any]":
+    """How long a worker took for an answer, what it is, and the value."""
+    return pickling.unpack(frames, table=Table(pickling.loads), ref=ref)
+
+
+def read_changes(frame: wire.Frame) -> "list[tuple[int, int, int]]":
+    return pickle.loads(frame)

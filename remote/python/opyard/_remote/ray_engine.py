@@ -1,0 +1,258 @@
+"""Workers that are actors of Ray: the engine "ray".
+
+An actor is a worker; its method `handle` takes the frames of a message and gives those of the
+answer, and `deliver` takes what another worker sends. Only calls of actors and Ray's own store are
+used: frames above some 100 KB are put there by Ray itself, and read from it without a copy by a
+worker of the same machine. Such memory is read-only.
+
+Actors are begun again by Ray, `restarts` times; one that was is a new worker of the session.
+"""
+
+import asyncio
+import itertools
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pickle import PickleBuffer
+from typing import Any
+
+from . import wire
+from .engines import Ended, Joined, Receive
+
+_SMALL = 4096  # bytes that are copied into the message rather than counted as a buffer
+
+
+class Actor:
+    """What runs in a process of Ray."""
+
+    def __init__(self) -> None:
+        from .worker import Worker
+
+        self._peers: dict[int, Any] = {}
+        self._worker = Worker(self._send_to_peer)
+        self._thread = threading.Thread(
+            target=self._worker.run, name="opyard-remote-worker", daemon=True
+        )
+        self._thread.start()
+
+    def _send_to_peer(self, number: int, frames: wire.Frames) -> None:
+        self._peers[number].deliver.remote(*_carried(frames))
+
+    async def handle(self, *frames: Any) -> "list[Any]":
+        """The answer to a message of the driver."""
+        loop = asyncio.get_running_loop()
+        answered = loop.create_future()
+
+        def answer(made: wire.Frames) -> None:
+            loop.call_soon_threadsafe(_set, answered, _carried(made))
+
+        read = [memoryview(each) for each in frames]
+        if wire.read_envelope(read[0])[0] == 0:
+            self._worker.receive(read, answer)
+            return []
+        self._worker.receive(read, answer)
+        return await answered
+
+    async def deliver(self, *frames: Any) -> None:
+        # Not on the loop's thread: packing what another worker asked for may take a while.
+        read = [memoryview(each) for each in frames]
+        await asyncio.get_running_loop().run_in_executor(None, self._worker.deliver, read)
+
+    async def set_peers(self, numbers: "list[int]", actors: "list[Any]") -> int:
+        """Which workers there are. Gives the number of this process."""
+        self._peers = dict(zip(numbers, actors, strict=True))
+        return os.getpid()
+
+
+def _set(answered: "asyncio.Future", frames: "list[Any]") -> None:
+    if not answered.done():
+        answered.set_result(frames)
+
+
+def _carried(frames: wire.Frames) -> "list[Any]":
+    """Frames as Ray pickles them without a copy."""
+    return [bytes(each) if wire.size_of(each) < _SMALL else PickleBuffer(each) for each in frames]
+
+
+class RayEngine:
+    """The engine "ray"."""
+
+    name = "ray"
+    loses = False
+
+    def __init__(
+        self,
+        address: "str | None",
+        *,
+        timeout: float = 120.0,
+        restarts: int = 0,
+        num_cpus: float = 1,
+        object_store_memory: "int | None" = None,
+        init: Any = None,
+        actor: Any = None,
+    ) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise ImportError(
+                f'session: the engine "ray" is not installed here ({error}): pip install ray, or '
+                'use "pipes" for workers of this machine'
+            ) from error
+        self._ray = ray
+        self._address = address
+        self._timeout = timeout
+        self._restarts = restarts
+        self._store = object_store_memory
+        self._init = dict(init or {})
+        self._options = {
+            "num_cpus": num_cpus,
+            "max_restarts": restarts,
+            "max_task_retries": 0,
+            "max_concurrency": 1000,
+            **dict(actor or {}),
+        }
+        self._receive: Receive | None = None
+        self._lock = threading.Lock()
+        self._actors: dict[int, Any] = {}  # by number; one that was begun again has two
+        self._alive: set[int] = set()
+        self._pids: dict[int, int] = {}
+        self._numbers = itertools.count()
+        self._owns_cluster = False
+        self._closing = threading.Event()
+
+    def on_message(self, receive: Receive) -> None:
+        self._receive = receive
+
+    def start(self, workers: int) -> "Sequence[int]":
+        ray = self._ray
+        if not ray.is_initialized():
+            self._begin(workers)
+            self._owns_cluster = True
+        remote = ray.remote(Actor).options(**self._options)
+        numbers = [next(self._numbers) for _ in range(workers)]
+        self._actors = {number: remote.remote() for number in numbers}
+        self._alive = set(numbers)
+        try:
+            pids = ray.get(self._tell_peers(), timeout=self._timeout)
+        except ray.exceptions.GetTimeoutError:
+            raise RuntimeError(
+                f"session: Ray has not begun {workers} workers of {self._options['num_cpus']} CPUs "
+                f"each in {self._timeout:g} s; it has {ray.cluster_resources().get('CPU', 0):g} "
+                "CPUs in all: ask for fewer workers, give num_cpus=, or a longer start_timeout="
+            ) from None
+        except ray.exceptions.RayError as error:
+            raise RuntimeError(
+                f"session: Ray could not begin the workers; if they cannot import opyard, install "
+                f"it where they run: {error}"
+            ) from error
+        self._pids = dict(zip(numbers, pids, strict=True))
+        return numbers
+
+    def _begin(self, workers: int) -> None:
+        options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+        if self._address is None:
+            options["num_cpus"] = workers * max(1, int(self._options["num_cpus"]))
+            options["include_dashboard"] = False
+            if self._store is not None:
+                options["object_store_memory"] = self._store
+        else:
+            options["address"] = self._address
+        try:
+            self._ray.init(**{**options, **self._init})
+        except Exception as error:
+            where = f"the cluster at {self._address}" if self._address else "a cluster here"
+            raise RuntimeError(f"session: Ray could not reach or begin {where}: {error}") from error
+
+    def _tell_peers(self) -> "list[Any]":
+        with self._lock:
+            numbers = sorted(self._alive)
+            actors = [self._actors[each] for each in numbers]
+        return [each.set_peers.remote(numbers, actors) for each in actors]
+
+    def process_ids(self) -> "list[int]":
+        """Of the workers that live, by number."""
+        return [pid for _, pid in sorted(self._pids.items())]
+
+    def send(self, worker: int, frames: wire.Frames) -> None:
+        is_told = wire.read_envelope(frames[0])[0] == 0
+        with self._lock:
+            if worker not in self._alive:
+                return
+        try:
+            answer = self._actors[worker].handle.remote(*_carried(frames))
+        except self._ray.exceptions.RayActorError as error:
+            self._end(worker, error)
+            return
+        except (self._ray.exceptions.ObjectStoreFullError, OSError) as error:
+            raise MemoryError(
+                f"a message of {wire.total(frames):,} bytes does not fit into Ray's store "
+                f"({error}); send less at a time, or give object_store_memory= a larger one"
+            ) from error
+        if not is_told:
+            answer.future().add_done_callback(lambda done: self._answered(worker, done))
+
+    def _answered(self, worker: int, done: Any) -> None:
+        if self._closing.is_set():
+            return
+        error = done.exception()
+        if error is None:
+            assert self._receive is not None
+            frames = [memoryview(each) for each in done.result()]
+            if frames:
+                self._receive(worker, frames)
+        else:
+            # Ray says so of each message that was on its way; the first one counts.
+            self._end(worker, error)
+
+    def _end(self, worker: int, error: BaseException) -> None:
+        with self._lock:
+            if worker not in self._alive:
+                return
+            self._alive.discard(worker)
+            self._pids.pop(worker, None)
+        if not isinstance(error, self._ray.exceptions.RayActorError):
+            # A message failed on its way: what came of it is not known, so the worker is given up.
+            self._ray.kill(self._actors[worker], no_restart=True)
+        assert self._receive is not None
+        lines = [line.strip() for line in str(error).splitlines()]
+        why = next((each for each in reversed(lines) if each), type(error).__name__)
+        self._receive(worker, Ended(f"ended, as Ray says: {why}"))
+        if self._restarts and isinstance(error, self._ray.exceptions.RayActorError):
+            threading.Thread(target=self._rejoin, args=(worker,), daemon=True).start()
+
+    def _rejoin(self, worker: int) -> None:
+        """Waits until Ray has begun an actor again."""
+        actor = self._actors[worker]
+        deadline = time.monotonic() + self._timeout
+        while time.monotonic() < deadline and not self._closing.wait(0.1):
+            try:
+                pid = self._ray.get(actor.set_peers.remote([], []), timeout=self._timeout)
+                break
+            except self._ray.exceptions.ActorDiedError:
+                return  # for good
+            except Exception:
+                continue
+        else:
+            return
+        with self._lock:
+            number = next(self._numbers)
+            self._actors[number] = actor
+            self._alive.add(number)
+            self._pids[number] = pid
+        self._tell_peers()
+        assert self._receive is not None
+        self._receive(number, Joined())
+
+    def close(self) -> None:
+        self._closing.set()
+        if not self._ray.is_initialized():
+            return
+        for actor in {id(each): each for each in self._actors.values()}.values():
+            try:
+                self._ray.kill(actor, no_restart=True)
+            except Exception:
+                continue  # it has ended
+        self._actors.clear()
+        if self._owns_cluster:
+            self._ray.shutdown()
