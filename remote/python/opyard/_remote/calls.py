@@ -27,7 +27,7 @@ def label_of(function: Any) -> str:
             return str(name())
         except TypeError:
             pass
-    for attribute in ("__qualname__", "__name__"):
+    for attribute in ("qualified_name", "__qualname__", "__name__"):
         name = getattr(function, attribute, None)
         if isinstance(name, str):
             return name
@@ -37,7 +37,7 @@ def label_of(function: Any) -> str:
 class Request:
     """A message to a worker that waits for its answer."""
 
-    __slots__ = ("__weakref__", "defined", "future", "label", "limit", "refs", "sent_at", "size")
+    __slots__ = ("__weakref__", "asked", "defined", "future", "label", "limit", "refs", "sent_at", "size")
 
     def __init__(self, label: str, limit: "float | None") -> None:
         self.future: Future = Future()
@@ -45,7 +45,7 @@ class Request:
         self.limit = limit
         self.refs: list[Ref] = []  # what it was given lives until it is answered
         self.defined: list[str] = []
-        self.sent_at = 0.0
+        self.sent_at = self.asked = 0.0  # and for how long it was asked for
         self.size = 0
 
 
@@ -154,12 +154,20 @@ class Connection:
             if self.ended is not None:
                 return
             late = time.monotonic() - after
-            for packet in self._link.again():
-                request = self._waiting.get(packet.number)
-                if request is not None and request.sent_at < late and packet.message is not None:
-                    request.sent_at = time.monotonic()
-                    envelope = wire.envelope(packet.number, packet.applied)
+            again = {packet.number: packet for packet in self._link.again()}
+            is_asked = False
+            for number, request in self._waiting.items():
+                if request.sent_at + request.asked > late:
+                    continue
+                request.asked += after
+                packet = again.get(number)
+                if packet is not None and packet.message is not None:
+                    envelope = wire.envelope(number, packet.applied)
                     self._send(self.number, [envelope, *packet.message])
+                elif not is_asked:
+                    # It was applied, or is: the answer may be what was lost.
+                    is_asked = True
+                    self._send(self.number, [wire.envelope(0, self._link.applied)])
 
     def forget(self, defined: "list[str]") -> None:
         """The worker could not read a message, so it may not know what was defined in it."""

@@ -39,6 +39,8 @@ class WorkerLost(RuntimeError):
     """A worker ended before it had answered."""
 
     worker: int = -1
+    how: str = "has ended"
+    """As in "was killed by SIGKILL"."""
 
 
 class SessionClosed(RuntimeError):
@@ -101,5 +103,5 @@ def lost(worker: int, how: str, running: str = "") -> WorkerLost:
             "have run: call it again, or with repeat=True if running it twice does no harm"
         )
     error = WorkerLost(said)
-    error.worker = worker
+    error.worker, error.how = worker, how
     return error

@@ -65,11 +65,16 @@ def needs(*, send_plugins: bool) -> "dict[str, Any]":
     """What the driver has that a call may need."""
     libraries = []
     for path in _loaded_libraries():
-        content = None
-        if send_plugins:
+        try:
             with open(path, "rb") as file:
                 content = file.read()
-        libraries.append((path, _digest(path), content))
+        except OSError as error:
+            raise RuntimeError(
+                f"session: the library {path}, which this process has loaded, cannot be read any "
+                f"more ({error}), so workers cannot be asked for it; unload it or put it back"
+            ) from error
+        digest = hashlib.sha256(content).hexdigest()
+        libraries.append((path, digest, content if send_plugins else None))
     return {
         "python": _python(),
         "opyard": __version__,

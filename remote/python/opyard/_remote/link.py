@@ -89,7 +89,3 @@ class Link(Generic[_T]):
     def again(self) -> "list[Packet[_T]]":
         """What has to be sent again, lowest number first."""
         return [Packet(n, self._applied, message) for n, message in self._kept.items()]
-
-    def kept(self, number: int) -> "_T | None":
-        """A message that was sent and is kept."""
-        return self._kept.get(number)

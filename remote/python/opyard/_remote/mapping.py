@@ -101,9 +101,12 @@ class Mapping:
                     position=shard.position,
                 )
                 break
-            except failures.WorkerLost:
+            except failures.WorkerLost as error:
                 if not self._session.workers:
-                    raise
+                    raise failures.WorkerLost(
+                        f"map: shard {shard.position} of {self._label} was not run, since all "
+                        "workers of this session have ended; open another session"
+                    ) from (shard.future.exception() if shard.future else error)
         shard.future = request.future
         request.future.add_done_callback(lambda _: self._put(shard))
 
@@ -130,7 +133,7 @@ class Mapping:
         if shard.lost >= WORKERS_A_SHARD:
             raise failures.WorkerLost(
                 f"map: shard {shard.position} of {self._label} has ended {shard.lost} workers, "
-                f"at last: {error}"
+                f"the last of which {error.how}"
             ) from error
         return True
 

@@ -41,11 +41,16 @@ class PipeEngine:
     """The engine "pipes"."""
 
     name = "pipes"
-    loses = False
 
     def __init__(
-        self, *, timeout: float = 60.0, python: "str | None" = None, env: Any = None
+        self,
+        *,
+        timeout: float = 60.0,
+        python: "str | None" = None,
+        env: Any = None,
+        loses: bool = False,
     ) -> None:
+        self.loses = loses  # for a double in tests; a pipe does not
         self._timeout = timeout
         self._python = python or sys.executable
         self._env = dict(env or {})
@@ -91,6 +96,7 @@ class PipeEngine:
         ours, theirs = socket.socketpair()
         alive, lifeline = os.pipe()
         arguments = [str(theirs.fileno()), str(alive), ",".join(_say(*each) for each in peers)]
+        arguments += ["keeps"] if self.loses else []
         code = "from opyard._remote.pipe_worker import main; main()"
         path = [each or os.getcwd() for each in sys.path]
         try:

@@ -41,7 +41,7 @@ def _read_peer(channel: Channel, worker: Worker) -> None:
 
 
 def main() -> None:
-    driver, lifeline, peers = sys.argv[1:]
+    driver, lifeline, peers, *keeps = sys.argv[1:]
     sys.argv[1:] = []
     _end_with(int(lifeline))
     channels = {}
@@ -55,7 +55,7 @@ def main() -> None:
         except Closed:
             pass
 
-    worker = Worker(send)
+    worker = Worker(send, keeps=bool(keeps))
     for channel in channels.values():
         threading.Thread(target=_read_peer, args=(channel, worker), daemon=True).start()
     ours = Channel(socket.socket(fileno=int(driver)))

@@ -96,7 +96,7 @@ class Session:
                 ) from None
             except failures.WorkerLost as lost:
                 raise RuntimeError(
-                    f"session: {lost} while it started; what it wrote to the standard error says "
+                    f"session: worker {number} {lost.how} while it started; what it wrote to the standard error says "
                     "why, such as that it cannot import opyard"
                 ) from lost
         if any(found.values()):
@@ -135,6 +135,7 @@ class Session:
             lost = failures.lost(connection.number, "is of a session that has ended")
             for request in connection.end(lost):
                 _fail(request.future, closed)
+                request.future.exception()  # seen: who closes a session knows
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self.workers)} workers"
@@ -205,7 +206,7 @@ class Session:
 
         def pass_on(done: Future) -> None:
             error = done.exception()
-            if isinstance(error, failures.WorkerLost) and self.workers and not made.done():
+            if isinstance(error, failures.WorkerLost) and not made.done():
                 try:
                     self._call_until(made, described, args, kwargs, label, None, limit)
                 except BaseException as another:
@@ -360,7 +361,7 @@ class Session:
         return self._wait_for_all(requests)
 
     def _wait_for_all(self, requests: "list[Request]") -> "list[Any]":
-        """Results in order. Of several exceptions that of a lost worker, since it is the cause."""
+        """Results in order. Of several exceptions that of the worker which ended: it is the cause."""
         errors = []
         for request in requests:
             try:
@@ -371,7 +372,8 @@ class Session:
                 errors.append(error)
         if errors:
             lost = [each for each in errors if isinstance(each, failures.WorkerLost)]
-            raise (lost or errors)[0]
+            first = [each for each in lost if not hasattr(each, "remote")]
+            raise (first or lost or errors)[0]
         return [request.future.value() for request in requests]
 
     # Values that stay.

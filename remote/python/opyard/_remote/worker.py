@@ -77,14 +77,14 @@ class Worker:
             if number:
                 self._replies[number] = reply
             due = self._link.incoming(Packet(number, applied, frames if number else None))
-            again = self._link.kept(number)
+            again = [each for each in self._link.again() if number in (0, each.number)]
             known = self._link.applied
         for each in due:
             self._due.put(each)
-        if again is not None:
-            reply([wire.envelope(number, known), *again])
-        elif not due and number:
-            reply([wire.envelope(0, known)])
+        for packet in again:
+            self._reply(reply, packet)
+        if not again and not due:
+            reply([wire.envelope(0, known)])  # it was here before, and is being applied
 
     def deliver(self, frames: wire.Frames) -> None:
         """A message of another worker."""
