@@ -10,6 +10,7 @@ A worker that its nanny begins again gets another actor, and is a new worker of 
 import asyncio
 import itertools
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -23,9 +24,10 @@ _SMALL = 4096  # bytes that are copied into the message rather than counted as a
 class Actor:
     """What runs in a worker of Dask."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: "list[str]") -> None:
         from .worker import Worker
 
+        sys.path += [each for each in path if each not in sys.path]
         self._peers: dict[int, Any] = {}
         self._worker = Worker(self._send_to_peer)
         self._thread = threading.Thread(
@@ -143,7 +145,7 @@ class DaskEngine:
                 "n_workers": workers,
                 "threads_per_worker": 1,
                 "processes": True,
-                "dashboard_address": None,
+                "dashboard_address": ":0",
                 **self._cluster_options,
             }
             self._cluster = self._distributed.LocalCluster(**options)
@@ -160,8 +162,9 @@ class DaskEngine:
 
     def _place(self, place: str) -> int:
         """Begins an actor at a worker's address."""
+        path = list(sys.path) if self._address is None else []
         future = self._client.submit(
-            Actor, actor=True, workers=[place], allow_other_workers=False, pure=False
+            Actor, path, actor=True, workers=[place], allow_other_workers=False, pure=False
         )
         actor = future.result(timeout=self._timeout)
         with self._client.as_current():

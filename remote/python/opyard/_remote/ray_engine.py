@@ -11,6 +11,7 @@ Actors are begun again by Ray, `restarts` times; one that was is a new worker of
 import asyncio
 import itertools
 import os
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -26,9 +27,10 @@ _SMALL = 4096  # bytes that are copied into the message rather than counted as a
 class Actor:
     """What runs in a process of Ray."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: "list[str]") -> None:
         from .worker import Worker
 
+        sys.path += [each for each in path if each not in sys.path]
         self._peers: dict[int, Any] = {}
         self._worker = Worker(self._send_to_peer)
         self._thread = threading.Thread(
@@ -131,7 +133,8 @@ class RayEngine:
             self._owns_cluster = True
         remote = ray.remote(Actor).options(**self._options)
         numbers = [next(self._numbers) for _ in range(workers)]
-        self._actors = {number: remote.remote() for number in numbers}
+        path = list(sys.path) if self._owns_cluster and self._address is None else []
+        self._actors = {number: remote.remote(path) for number in numbers}
         self._alive = set(numbers)
         try:
             pids = ray.get(self._tell_peers(), timeout=self._timeout)

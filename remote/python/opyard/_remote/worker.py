@@ -49,6 +49,7 @@ class Worker:
         self.number = -1  # the driver says it
         self.counts = Counts()
         self._send = send
+        self._keeps = keeps  # what the carrier may lose
         self._lock = threading.Lock()  # of the link and of the replies
         self._link: Link[wire.Frames] = Link(keeps=keeps)
         self._replies: dict[int, Reply] = {}
@@ -83,7 +84,7 @@ class Worker:
             self._due.put(each)
         for packet in again:
             self._reply(reply, packet)
-        if not again and not due:
+        if self._keeps and not again and not due:
             reply([wire.envelope(0, known)])  # it was here before, and is being applied
 
     def deliver(self, frames: wire.Frames) -> None:
