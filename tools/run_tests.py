@@ -5,6 +5,7 @@
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
     python-3.X      test/python on each CPython found; pytest's XML
     citizens        test/python/publish, where the frameworks are that operators are published into
+    remote          test/python/remote, where Ray and Dask are
     consumer        test/consumer against the installed wheel; pytest's XML
     headers         compiles each public header alone
     instructions    what each hot path costs, under callgrind, against what is written down
@@ -214,28 +215,37 @@ def consumer() -> Tally:
     return judge(tally, code == 0)
 
 
-def citizens() -> Tally:
-    """A framework that is missing is a failure here, not a reason to skip."""
+def apart(name: str, venv_name: str, folder: str, variable: str) -> Tally:
+    """A folder of tests in an environment that has what they need: what is missing there is a
+    failure, not a reason to skip."""
     environment = {
         "OPYARD_BUILD": str(BUILD / "main"),
-        "OPYARD_FRAMEWORKS": "required",
+        variable: "required",
         "PYTHONPATH": str(BUILD / "main/pyfallback"),
     }
-    xml = RESULTS / "pytest-citizens.xml"
+    xml = RESULTS / f"pytest-{name}.xml"
     xml.unlink(missing_ok=True)
-    say("== citizens")
-    if not Path(venv("frameworks")).exists():
-        tally = Tally("citizens")
-        tally.fail("build/venv-frameworks is not there: tools/setup --frameworks makes it")
+    say(f"== {name}")
+    if not Path(venv(venv_name)).exists():
+        tally = Tally(name)
+        tally.fail(f"build/venv-{venv_name} is not there: tools/setup --frameworks makes it")
         return judge(tally, False)
-    command = [venv("frameworks"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += [f"--junitxml={xml}", "--show-capture=no", str(ROOT / "test/python/publish")]
+    command = [venv(venv_name), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [f"--junitxml={xml}", "--show-capture=no", str(ROOT / folder)]
     code, seconds, _ = execute(command, environment, shown=True)
-    tally = Tally("citizens", seconds=seconds)
+    tally = Tally(name, seconds=seconds)
     tally.read([xml] if xml.exists() else [])
     if tally.skipped:
         tally.fail("tests were skipped, and all that they need is installed")
     return judge(tally, code == 0)
+
+
+def citizens() -> Tally:
+    return apart("citizens", "frameworks", "test/python/publish", "OPYARD_FRAMEWORKS")
+
+
+def remote() -> Tally:
+    return apart("remote", "remote", "test/python/remote", "OPYARD_ENGINES")
 
 
 def headers() -> Tally:
@@ -287,6 +297,7 @@ def suites_by_name() -> dict[str, tuple[str, Suite]]:
         found[f"python-{version}"] = ("main", lambda version=version: python(version))
     return found | {
         "citizens": ("main", citizens),
+        "remote": ("main", remote),
         "headers": ("main", headers),
         "consumer": ("wheel", consumer),
         "instructions": ("main", instructions),
@@ -312,7 +323,7 @@ def build_commands(quick: bool = False) -> dict[str, list[str]]:
 
 
 # Suites of one process each as a rule: those of a row run two at once.
-TWO_AT_ONCE = (r"python-3\.\d+t?|citizens|consumer", r"(whole-)?python-[at]san")
+TWO_AT_ONCE = (r"python-3\.\d+t?|citizens|remote|consumer", r"(whole-)?python-[at]san")
 
 
 def run(names: list[str], quick: bool) -> list[Tally]:

@@ -71,6 +71,7 @@ NAVIGATION = {
         "guides/wheels",
         "guides/stubs",
         "guides/publishing",
+        "guides/remote",
         "guides/extensions",
         "guides/embedding",
         "guides/*",

@@ -1,4 +1,4 @@
-"""test_calls.py: calls and maps over pipes (K13): what travels, what comes back, and in which order.
+"""test_calls.py: calls and maps over pipes (K13): what travels, and what comes back.
 
 Suspect remote/python/opyard/_remote/session.py, things.py, by_value.py and mapping.py.
 """

@@ -74,10 +74,15 @@ def test_a_map_repeats_the_shards_of_a_worker_that_ended(tmp_path):
 
 def test_a_shard_that_ends_workers_is_given_up():
     with opyard.remote.session(workers=4) as s:
-        with pytest.raises(WorkerLost, match=r"shard 0 of .*<lambda> has ended 3 workers, the last of which was killed by SIGKILL"):
+        with pytest.raises(
+            WorkerLost,
+            match=r"shard 0 of .*<lambda> has ended 3 workers, the last of which was killed by",
+        ):
             list(s.map(lambda _: functions.end(), [0]))
         assert len(s.workers) == 1
-        with pytest.raises(WorkerLost, match="shard 0 of .*<lambda> was not run, since all workers"):
+        with pytest.raises(
+            WorkerLost, match="shard 0 of .*<lambda> was not run, since all workers"
+        ):
             list(s.map(lambda _: functions.end(), [0]))
 
 

@@ -38,7 +38,7 @@ class LossyEngine(PipeEngine):
                 elif what < 0.4:
                     messages = [message, message]
                 elif what < 0.6:  # it comes behind the next one
-                    messages, self._held[key] = [], self._held.pop(key, []) + [message]
+                    messages, self._held[key] = [], [*self._held.pop(key, []), message]
                 else:
                     messages += self._held.pop(key, [])
         for each in messages:
@@ -46,7 +46,9 @@ class LossyEngine(PipeEngine):
 
     def send(self, worker, frames):
         frames = [bytes(each) for each in frames]
-        self._treat(("to", worker), frames, lambda each: super(LossyEngine, self).send(worker, each))
+        self._treat(
+            ("to", worker), frames, lambda each: super(LossyEngine, self).send(worker, each)
+        )
 
     def on_message(self, receive):
         def treat(worker, event):

@@ -44,9 +44,14 @@ def test_K14_a_result_stays_on_its_worker_and_goes_on_from_there(pipes):
 
 def test_K14_only_the_owner_has_the_value_itself(pipes):
     ref = pipes.put(opyard.ones(3), worker=0)
-    with pytest.raises(RuntimeError, match="local_value\\(\\) is for its owner, and this is the dr"):
+    with pytest.raises(
+        RuntimeError, match="local_value\\(\\) is for its owner, and this is the dr"
+    ):
         ref.local_value()
-    assert pipes.call(lambda refs: refs[0].local_value().add_(1).tolist(), [ref], worker=0) == [2.0] * 3
+    assert (
+        pipes.call(lambda refs: refs[0].local_value().add_(1).tolist(), [ref], worker=0)
+        == [2.0] * 3
+    )
     assert ref.to_here().tolist() == [2.0] * 3
     with pytest.raises(RuntimeError, match="is for its owner, and this is worker 1"):
         pipes.call(lambda refs: refs[0].local_value(), [ref], worker=1)

@@ -37,7 +37,17 @@ def label_of(function: Any) -> str:
 class Request:
     """A message to a worker that waits for its answer."""
 
-    __slots__ = ("__weakref__", "asked", "defined", "future", "label", "limit", "refs", "sent_at", "size")
+    __slots__ = (
+        "__weakref__",
+        "asked",
+        "defined",
+        "future",
+        "label",
+        "limit",
+        "refs",
+        "sent_at",
+        "size",
+    )
 
     def __init__(self, label: str, limit: "float | None") -> None:
         self.future: Future = Future()
@@ -79,6 +89,12 @@ class Connection:
     def load(self) -> int:
         """How many requests it has not answered."""
         return len(self._waiting)
+
+    @property
+    def known(self) -> "set[str]":
+        """The hashes of what the worker has."""
+        with self._lock:
+            return set(self._known)
 
     def waits_to_drop(self) -> bool:
         return bool(self._drops)

@@ -220,6 +220,7 @@ class RayEngine:
         assert self._receive is not None
         lines = [line.strip() for line in str(error).splitlines()]
         why = next((each for each in reversed(lines) if each), type(error).__name__)
+        why = why.partition(" Some common causes include")[0].rstrip(".")
         self._receive(worker, Ended(f"ended, as Ray says: {why}"))
         if self._restarts and isinstance(error, self._ray.exceptions.RayActorError):
             threading.Thread(target=self._rejoin, args=(worker,), daemon=True).start()

@@ -18,6 +18,7 @@ from typing import Any
 
 from .._C import Future
 from . import calls, engines, failures, lacks, pickling, wire
+from . import table as tables
 from .calls import Connection, Request, label_of
 from .clock import Clock
 from .mapping import Mapping
@@ -96,8 +97,8 @@ class Session:
                 ) from None
             except failures.WorkerLost as lost:
                 raise RuntimeError(
-                    f"session: worker {number} {lost.how} while it started; what it wrote to the standard error says "
-                    "why, such as that it cannot import opyard"
+                    f"session: worker {number} {lost.how} while it started; what it wrote "
+                    "to the standard error says why, such as that it cannot import opyard"
                 ) from lost
         if any(found.values()):
             raise RuntimeError(lacks.refusal(self._engine.name, found))
@@ -361,7 +362,7 @@ class Session:
         return self._wait_for_all(requests)
 
     def _wait_for_all(self, requests: "list[Request]") -> "list[Any]":
-        """Results in order. Of several exceptions that of the worker which ended: it is the cause."""
+        """Results in order. Of several exceptions that of a worker which ended is the cause."""
         errors = []
         for request in requests:
             try:
@@ -375,6 +376,17 @@ class Session:
             first = [each for each in lost if not hasattr(each, "remote")]
             raise (first or lost or errors)[0]
         return [request.future.value() for request in requests]
+
+    def table(self) -> str:
+        """A line for each worker: calls, errors, bytes, how long calls ran there and took here."""
+        with self._lock:
+            return tables.table(list(self._connections.values()))
+
+    def explain(self, function: "Callable[..., Any]") -> str:
+        """How something that is called travels, which workers have it, and what it writes into."""
+        with self._lock:
+            known = {n: each.known for n, each in self._connections.items() if each.is_ready}
+        return tables.explain(function, known)
 
     # Values that stay.
 
