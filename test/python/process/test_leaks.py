@@ -65,6 +65,8 @@ from leak_steps import (
     python_ops,
     quiet,
     registered,
+    remote_calls,
+    remote_values,
     reported,
     sampled,
     saved,
@@ -439,13 +441,26 @@ SCENARIOS = {
     "testing.CallLog": t.CallLog,
     "testing.FileCheck": lambda: t.FileCheck().check("a").run("a b"),
     "testing.LoggingMode": lambda: in_mode(t.LoggingMode(), lambda: ops.op(X)),
+    # workers
+    "remote.session": lambda: fails(ValueError, opyard.remote.session, "nowhere"),
+    "remote.Session": remote_calls,
+    "remote.Ref": remote_values,
+    "remote.put": lambda: fails(RuntimeError, opyard.remote.put, 1),
+    "remote.rank": lambda: fails(RuntimeError, opyard.remote.rank),
+    "remote.size": lambda: fails(RuntimeError, opyard.remote.size),
+    "remote.all_reduce": lambda: fails(RuntimeError, opyard.remote.all_reduce, []),
+    "remote.WorkerLost": lambda: opyard.remote.WorkerLost("it ended"),
+    "remote.SessionClosed": lambda: opyard.remote.SessionClosed("it was closed"),
+    "remote.RemoteError": lambda: opyard.remote.RemoteError("of a class that is not here"),
+    "remote.RemoteTraceback": lambda: str(opyard.remote.RemoteTraceback("lines")),
+    "remote.Origin": lambda: opyard.remote.Origin(0, "f", None, "ValueError", "no", "lines"),
 }  # fmt: skip
 
 MODULES = {
     "opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t,
     "gpu_trace": opyard.gpu_trace, "jit": opyard.jit, "profiler": opyard.profiler,
     "autograd": opyard.autograd, "memory": opyard.memory,
-    "nn": opyard.nn, "optim": opyard.optim,
+    "nn": opyard.nn, "optim": opyard.optim, "remote": opyard.remote,
 }  # fmt: skip
 # Neither is a function: constants and submodules.
 PLAIN = {

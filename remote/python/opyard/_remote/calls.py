@@ -40,6 +40,7 @@ class Request:
     __slots__ = (
         "__weakref__",
         "asked",
+        "deadline",
         "defined",
         "future",
         "label",
@@ -53,6 +54,7 @@ class Request:
         self.future: Future = Future()
         self.label = label
         self.limit = limit
+        self.deadline = float("inf")
         self.refs: list[Ref] = []  # what it was given lives until it is answered
         self.defined: list[str] = []
         self.sent_at = self.asked = 0.0  # and for how long it was asked for
@@ -184,6 +186,12 @@ class Connection:
                     # It was applied, or is: the answer may be what was lost.
                     is_asked = True
                     self._send(self.number, [wire.envelope(0, self._link.applied)])
+
+    def late(self, now: float) -> "list[Request]":
+        """The requests whose time is up, and that no one was told of yet."""
+        with self._lock:
+            waiting = list(self._waiting.values())
+        return [each for each in waiting if each.deadline <= now and not each.future.done()]
 
     def forget(self, defined: "list[str]") -> None:
         """The worker could not read a message, so it may not know what was defined in it."""

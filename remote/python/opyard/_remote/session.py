@@ -25,6 +25,7 @@ from .mapping import Mapping
 from .references import DRIVER, Counts, Holders, Ref
 
 _TICK = 0.25  # seconds: how long a value that no one needs stays if nothing else is sent
+_SOON = 4.0  # seconds: what ends sooner is ended to the moment, and not at the next tick
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
@@ -283,22 +284,13 @@ class Session:
             raise failures.lost(ref.owner, f"has ended, and with it the value of {ref!r}")
 
     def _limit(self, request: Request, worker: int) -> None:
+        """Ends a request when its time is up: soon ones by the clock, others at a tick."""
         if request.limit is None or self._clock is None:
             return
-        limit, reference = request.limit, weakref.ref(request)
-
-        def expire() -> None:
-            late = reference()
-            if late is not None and not late.future.done():
-                _fail(
-                    late.future,
-                    TimeoutError(
-                        f"{late.label} on worker {worker} gave no result in {limit:g} s; it may "
-                        "still run there, and what follows on that worker waits for it"
-                    ),
-                )
-
-        self._clock.at(time.monotonic() + limit, expire)
+        request.deadline = time.monotonic() + request.limit
+        if request.limit < _SOON:
+            late = weakref.ref(request)
+            self._clock.at(request.deadline, lambda: _expire(late(), worker))
 
     def map(
         self,
@@ -557,7 +549,10 @@ class Session:
         self._settle()
         with self._lock:
             connections = [each for each in self._connections.values() if each.is_ready]
+        now = time.monotonic()
         for each in connections:
+            for request in each.late(now):
+                _expire(request, each.number)
             try:
                 if each.waits_to_drop():
                     each.request("drop", (), Request("drops", None), check=self._check)
@@ -565,6 +560,17 @@ class Session:
                     each.send_again(self._retry)
             except failures.WorkerLost:
                 pass
+
+
+def _expire(request: "Request | None", worker: int) -> None:
+    if request is not None and not request.future.done():
+        _fail(
+            request.future,
+            TimeoutError(
+                f"{request.label} on worker {worker} gave no result in {request.limit:g} s; it may "
+                "still run there, and what follows on that worker waits for it"
+            ),
+        )
 
 
 def _fail(future: Future, error: BaseException) -> None:
