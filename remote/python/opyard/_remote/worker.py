@@ -63,8 +63,6 @@ class Worker:
         self._own = itertools.count(-1, -1)  # numbers of values that calls here keep
         self.mailbox = Mailbox()
         self.group: Group | None = None
-        self._profile: Any = None
-        _current.append(self)
 
     # What the engine calls.
 
@@ -111,6 +109,13 @@ class Worker:
 
     def run(self) -> None:
         """Applies messages until close()."""
+        _current.append(self)
+        try:
+            self._apply_all()
+        finally:
+            _current.remove(self)
+
+    def _apply_all(self) -> None:
         while (frames := self._due.get()) is not None:
             answer = self._apply(frames[1:])
             with self._lock:
@@ -189,20 +194,6 @@ class Worker:
 
     def _on_drop(self) -> None:
         """The drops that came with it were the message."""
-
-    def _on_clock(self) -> int:
-        return time.monotonic_ns()
-
-    def _on_profile(self, on: bool, options: "dict[str, Any]") -> Any:
-        from .._profile.session import profile
-
-        if on:
-            self._profile = profile(**options)
-            self._profile.__enter__()
-            return None
-        ended, self._profile = self._profile, None
-        ended.__exit__(None, None, None)
-        return ended.chrome_trace() if hasattr(ended, "chrome_trace") else None
 
     def _control(self, message: tuple) -> None:
         """A message without a number, which does no harm if it is lost or comes twice."""
