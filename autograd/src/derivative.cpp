@@ -161,6 +161,25 @@ jit::ParsedFormula parse(const Operator& op, const Formula& formula,
 
 }  // namespace
 
+namespace {
+
+std::string name_of(const Source& source, const Schema& schema) {
+  switch (source.kind) {
+    case Source::Kind::Argument:
+      return schema.arguments[source.index].name;
+    case Source::Kind::Result:
+      return schema.results.size() == 1 ? "result" : "result" + std::to_string(source.index);
+    case Source::Kind::OtherSizes:
+      return schema.arguments[source.index].name + "_sizes";
+    case Source::Kind::Gradient:
+    case Source::Kind::Answer:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
 FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     : code_of(op.schema().arguments.size(), kNoFormula), name(backward_name(op)) {
   const Schema& schema = op.schema();
@@ -182,6 +201,7 @@ FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     fail(ErrorKind::BadGraph, fmt::format("{} has {} formulas, and at most 64 are taken",
                                           to_string(op.name()), codes.size()));
   }
+  for (const Source& source : sources) source_names.push_back(name_of(source, schema));
   used_by.resize(sources.size(), 0);
   for (std::size_t i = 0; i < codes.size(); ++i) {
     for (const std::size_t input : codes[i].inputs) used_by[input] |= std::uint64_t{1} << i;

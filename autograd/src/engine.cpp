@@ -26,6 +26,7 @@
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
+#include "opyard/autograd/saved_hooks.h"
 #include "opyard/interpreter/error_class.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/interpreter/interruption.h"
@@ -111,6 +112,7 @@ struct RunState {
 
   std::vector<Root> roots;
   const Run& run;
+  std::uint64_t number = 0;  // once someone asks: see run_number()
   const Anomaly mode = anomaly();
   PointerMap<Function, std::uint32_t> numbers;
   std::vector<Task> tasks;
@@ -118,6 +120,11 @@ struct RunState {
   std::vector<WantedGradient> wanted;  // by task
   Gradients wanted_results;
   std::vector<std::function<void()>> at_end;
+
+  bool runs(const Function& function) const {
+    const std::uint32_t* const found = numbers.find(const_cast<Function*>(&function));
+    return found != nullptr && (tasks[*found].needed || tasks[*found].is_wanted);
+  }
 
   Gradients go() {
     wanted_results.resize(run.inputs.size());
@@ -368,12 +375,14 @@ Gradients run_here(std::vector<Root> roots, const Run& run) {
 // On a thread that begins with an empty stack, and with this thread's context.
 Gradients run_on_fresh_thread(std::vector<Root> roots, const Run& run) {
   const ThreadContext context = ThreadContext::capture();
+  const ThreadSavedHooks hooks = copy_saved_hooks();
   const int waiting_for_fresh = waiting + depth;
   Gradients results;
   std::exception_ptr failure;
   std::thread fresh([&] {
     waiting = waiting_for_fresh;
     const ThreadContextScope scope(context);
+    exchange_saved_hooks(hooks);
     try {
       results = run_here(std::move(roots), run);
     } catch (abi::__forced_unwind&) {
@@ -381,6 +390,7 @@ Gradients run_on_fresh_thread(std::vector<Root> roots, const Run& run) {
     } catch (...) {
       failure = std::current_exception();
     }
+    exchange_saved_hooks({});
   });
   without_gil([&] { fresh.join(); });
   if (failure) std::rethrow_exception(failure);
@@ -411,6 +421,24 @@ void at_end_of_run(std::function<void()> call) {
                "a callback for the end of a backward can be added while one runs on this thread: "
                "from a function, or a hook");
   current_run->at_end.push_back(std::move(call));
+}
+
+bool is_in_run(const Function& function) {
+  OPYARD_CHECK(current_run != nullptr, BadValue,
+               "a function can be in a run while one goes backward on this thread: ask from a "
+               "function, or a hook");
+  return current_run->runs(function);
+}
+
+std::uint64_t run_number() noexcept {
+  static constinit std::atomic<std::uint64_t> last{0};
+  if (current_run == nullptr) return 0;
+  if (current_run->number == 0) current_run->number = last.fetch_add(1) + 1;
+  return current_run->number;
+}
+
+bool run_has_inputs() noexcept {
+  return current_run != nullptr && !current_run->run.inputs.empty();
 }
 
 int run_depth() noexcept { return depth; }

@@ -84,6 +84,14 @@ void SavedValues::refuse() {
       "grad(); give keep_graph=True (retain_graph=True) the first time to run it again");
 }
 
+void SavedValues::refuse_change() {
+  fail_gradient(
+      ErrorKind::BadValue,
+      "Calling register_hooks on a saved tensor after it has been freed, or while a backward reads "
+      "it. Saved values of the graph are freed by backward() and grad(); give keep_graph=True "
+      "(retain_graph=True) to use them afterwards");
+}
+
 void FormulaFunction::save_other_argument(std::uint32_t source, const Value& value) {
   if (is_list_of_tensors(value)) {
     for (const Value& item : value.items_unchecked()) {
@@ -148,6 +156,27 @@ void FormulaFunction::save_results(std::span<const Value> arguments,
       save_answer(i, arguments, results);
     }
   }
+}
+
+void FormulaFunction::pack_saved(SavedHooks& hooks) {
+  saved_.change([&](auto& items) {
+    for (std::size_t i = 0; i < items.size(); ++i) items[i].tensor.pack(hooks);
+  });
+}
+
+Value FormulaFunction::saved_of(std::size_t source) {
+  InlineStack<1> stack;
+  saved_.while_saved([&] { read(source, {}, stack); });
+  return Value(stack.pop());
+}
+
+void FormulaFunction::pack_saved_of(std::size_t source, std::size_t position, SavedHooks& hooks) {
+  saved_.change([&](auto& items) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i].source == source && at++ == position) items[i].tensor.pack(hooks);
+    }
+  });
 }
 
 Value FormulaFunction::gradient_of_result(std::size_t result, const Gradients& gradients) const {

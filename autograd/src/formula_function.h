@@ -79,12 +79,24 @@ class SavedValues {
     has_tensors_ = true;
     return items_.emplace_back(source, tensor, is_result, one_of_list);
   }
+  // Changes tensors that are saved. Raises BadValue if they are given up, or a run reads them now.
+  template <typename Change>
+  void change(const Change& change_items) {
+    if (!has_tensors_) return;
+    if (!take()) refuse_change();
+    struct PutBack {
+      SavedValues& values;
+      ~PutBack() { values.put_back(); }
+    } at_end{*this};
+    change_items(items_);
+  }
   // For Function::show_saved().
   void show(SavedVisitor& visitor) const;
   // Inside of `read`.
   const Few<Item, 2>& items() const noexcept { return items_; }
 
   [[noreturn]] static void refuse();
+  [[noreturn]] static void refuse_change();
 
  private:
   bool take() noexcept {
@@ -150,6 +162,15 @@ class FormulaFunction final : public Function {
   void save_sizes(std::uint32_t source, IntSpan sizes, const Value& result);
   void save_answer(std::uint32_t source, std::span<const Value> arguments,
                    std::span<const Value> results);
+  // At the end of the call.
+  void pack_saved(SavedHooks& hooks);
+
+  const FormulaSet& formulas() const noexcept { return *formulas_; }
+  // What a source is, taken out as a run would: None if it was not needed. Raises BadValue if it
+  // was given up.
+  Value saved_of(std::size_t source);
+  // The same tensors as the hooks make them: of a list the one at `position`.
+  void pack_saved_of(std::size_t source, std::size_t position, SavedHooks& hooks);
 
  private:
   void save_other_argument(std::uint32_t source, const Value& value);

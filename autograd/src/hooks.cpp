@@ -58,6 +58,26 @@ std::uint64_t Hooks::add_first(After hook, Held held) {
                   std::move(held)});
 }
 
+Hooks::Held Hooks::keep(Held held) {
+  const std::lock_guard lock(gradients_lock());
+  for (const Hook& hook : hooks_) {
+    const bool is_known =
+        hook.order == Order::Kept && hook.held->interpreter() == held->interpreter();
+    if (is_known && hook.held->object() != nullptr) return hook.held;
+  }
+  hooks_.push_back(Hook{Order::Kept, 0, 0, {}, {}, {}, held});
+  return held;
+}
+
+Hooks::Held Hooks::find_kept(const void* interpreter) const {
+  const std::lock_guard lock(gradients_lock());
+  for (const Hook& hook : hooks_) {
+    const bool is_kept = hook.order == Order::Kept && hook.held->interpreter() == interpreter;
+    if (is_kept && hook.held->object() != nullptr) return hook.held;
+  }
+  return {};
+}
+
 std::vector<Hooks::Held> Hooks::held() const {
   const std::lock_guard lock(gradients_lock());
   std::vector<Held> all;

@@ -50,6 +50,12 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
                       : "it was saved here:\n" + of.call_site()));
 }
 
+// See saved_tensor.h [Packed]. Owned for good: no one is the only owner of it.
+const Tensor& stand_in() {
+  static const auto* const tensor = new Tensor(Tensor::empty({}));
+  return *tensor;
+}
+
 }  // namespace
 
 Tensor another_tensor(const Tensor& tensor) {
@@ -117,20 +123,71 @@ bool SavedTensor::leads_to_no_function(const Tensor& tensor, const Storage& stor
   return true;
 }
 
+Packed* SavedTensor::find_packed() const noexcept {
+  const bool may_be = tensor_.defined() && version_of(tensor_) != version_;
+  return may_be ? dynamic_cast<Packed*>(history_.function.get()) : nullptr;
+}
+
 const Tensor* SavedTensor::look(const Function& of) const {
-  if (version_of(tensor_) != version_) refuse_changed(of, tensor_, version_);
+  if (version_of(tensor_) != version_) {
+    if (find_packed() != nullptr) return nullptr;
+    refuse_changed(of, tensor_, version_);
+  }
   return !gradients_enabled() || (!is_result_ && !history_) ? &tensor_ : nullptr;
 }
 
 Tensor SavedTensor::take_out(Function& of) const {
   if (!tensor_.defined()) return {};
-  if (const Tensor* const as_it_is = look(of)) return *as_it_is;
+  if (version_of(tensor_) != version_) return unpack(of);
+  if (!gradients_enabled() || (!is_result_ && !history_)) return tensor_;
   // With its history, as a tensor of its own.
   const bool is_of_class = tensor_.keys().has(DispatchKey::Python);
   if (is_of_class && !is_result_) return tensor_;  // it has its history itself
   Tensor out = is_of_class ? another_tensor(tensor_) : on(tensor_.impl()->storage(), tensor_);
   Edge history = is_result_ ? Edge{FunctionPtr::share(&of), result_} : history_;
   set_history(out, std::move(history));
+  return out;
+}
+
+void SavedTensor::pack(SavedHooks& hooks) {
+  if (!tensor_.defined()) return;
+  OPYARD_CHECK_GRADIENT(
+      find_packed() == nullptr, BadValue,
+      "Calling register_hooks on a saved tensor whose hooks have already been set: a hook has "
+      "packed it, and what is packed is given to no other");
+  const bool is_of_class = !is_result_ && tensor_.keys().has(DispatchKey::Python);
+  Edge history = history_ || is_result_ ? history_ : edge_of(tensor_);
+  if (is_of_class && !history) history = edge_of(tensor_);
+  const Tensor given = tensor_;
+  // Of its own storage, too: a second one counts what is written through it for itself.
+  const auto versions = [&] { return version_of(given) + given.impl()->storage()->version(); };
+  const std::uint32_t before = versions();
+  CountedPtr<Packed> packed;
+  {
+    const GradientModeGuard off(GradientMode::NoGradients);
+    packed = hooks.pack(given);
+  }
+  OPYARD_CHECK_GRADIENT(
+      versions() == before, BadValue,
+      "A saved tensor pack hook is modifying its input in place: " + describe(given) +
+          " was written by the hook, and others may share its memory. Write to a clone()");
+  packed->add_edge(std::move(history));
+  history_ = Edge{std::move(packed), 0};
+  tensor_ = stand_in();
+  version_ = version_of(tensor_) + 1;
+}
+
+Tensor SavedTensor::unpack(Function& of) const {
+  // Owned here: a hook may run code that lets go of what was saved.
+  const FunctionPtr held = history_.function;
+  auto* const packed = dynamic_cast<Packed*>(held.get());
+  if (packed == nullptr) refuse_changed(of, tensor_, version_);
+  Tensor data = packed->unpack();
+  Edge history = is_result_ ? Edge{FunctionPtr::share(&of), result_} : packed->edge(0);
+  const bool wants_history = gradients_enabled() && bool(history);
+  if (!data.defined() || (!wants_history && !requires_gradient(data))) return data;
+  Tensor out = detached(data);
+  if (wants_history) set_history(out, std::move(history));
   return out;
 }
 

@@ -14,6 +14,10 @@
 // other tensors on the memory stay as they are: the tensor alone gets a history, of a view of what
 // it was. The base that it notes, and the next write of its memory, go by its geometry of then.
 //
+// [Packing] While hooks of saved tensors are in use, on any thread, calls come to a function that
+// goes the long way and has the hooks of its thread pack what was saved: see saved_hooks.h. What
+// packs nothing is not told of it.
+//
 // [Versions] What the schema says is written, and no kernel counted, is counted around the call.
 #include <fmt/format.h>
 
@@ -27,9 +31,11 @@
 #include "opyard/autograd.h"
 #include "opyard/autograd/pullback.h"
 #include "opyard/detail/autograd/write.h"
+#include "opyard/detail/registry/exchange_tape.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "plain_tape.h"
+#include "saved_hooks.h"
 #include "tell.h"
 
 namespace opyard::autograd {
@@ -161,6 +167,14 @@ struct Call {
     counted.unless_raised([&] { run_below(op, keys, stack); });
   }
 
+  bool needs_gradient() {
+    bool needs = false;
+    each_tensor(plan, arguments(), [&](std::size_t, const Tensor& tensor) {
+      needs = needs || (tensor.defined() && requires_gradient(tensor) && is_differentiable(tensor));
+    });
+    return needs;
+  }
+
   void pass() {
     bool had_history = false;
     if (plan.is_view) {
@@ -212,6 +226,11 @@ class TapedCall {
     if (function_) tell_of_call(*function_);
     call_.run_counted();
     finish();
+  }
+
+  // After it: see [Packing].
+  void pack_saved(SavedHooks& hooks) {
+    if (formula_) formula_->pack_saved(hooks);
   }
 
  private:
@@ -454,13 +473,7 @@ class TapedCall {
                                       Stack& stack, bool may_need) {
   Call call{plan, op, keys, stack};
   if (plan.is_detach) return call.detach();
-  bool needs = false;
-  if (may_need && gradients_enabled()) {
-    each_tensor(plan, call.arguments(), [&](std::size_t, const Tensor& tensor) {
-      needs = needs || (tensor.defined() && requires_gradient(tensor) && is_differentiable(tensor));
-    });
-  }
-  if (!needs) return call.pass();
+  if (!may_need || !gradients_enabled() || !call.needs_gradient()) return call.pass();
   TapedCall(call).run();
 }
 
@@ -485,13 +498,43 @@ void tape_call(TapedOperator& taped, const Operator& op, DispatchKeySet keys, St
   tape_by_new_plan(taped, op, keys, stack);
 }
 
+// See [Packing].
+void tape_call_and_pack(TapedOperator& taped, const Operator& op, DispatchKeySet keys,
+                        Stack& stack) {
+  const SavedHooksPtr hooks = gradients_enabled() ? current_saved_hooks() : SavedHooksPtr();
+  if (!hooks) return tape_call(taped, op, keys, stack);
+  CountedPtr<Plan> own;
+  const Plan& plan = plan_of(taped, op, own);
+  Call call{plan, op, keys, stack};
+  if (plan.is_detach) return call.detach();
+  if (!call.needs_gradient()) return call.pass();
+  TapedCall taping(call);
+  taping.run();
+  taping.pack_saved(*hooks);
+  const auto tell = [&](const Value& value) {
+    if (value.is_tensor() && value.tensor_unchecked().defined()) hooks->gave(value.to_tensor());
+  };
+  for (const Value& result : call.results()) {
+    if (!result.is_list()) {
+      tell(result);
+    } else {
+      for (const Value& item : result.items_unchecked()) tell(item);
+    }
+  }
+}
+
+constexpr TapeFunctions kTape{&tape_call};
+constexpr TapeFunctions kPackingTape{&tape_call_and_pack};
+
 }  // namespace
+
+void pack_while_taping(bool packs) { exchange_tape(packs ? kPackingTape : kTape); }
 
 void arm() {
   if (detail::tape_armed.load(std::memory_order_acquire)) return;
   join_graphs();
   answer_tensors();
-  arm_tape({&tape_call});
+  arm_tape(kTape);
 }
 
 }  // namespace opyard::autograd

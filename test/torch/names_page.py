@@ -32,10 +32,16 @@ DIFFERS = {
     },
     "torch.nn.init": {"all": "other random numbers"},
     "torch.nn.utils": {},
-    "torch.optim": {"optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`"},
+    "torch.optim": {
+        "optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`; the rate is a number",
+    },
     "torch.optim.lr_scheduler": {"schedules": "`step()` has no epoch but with warm restarts"},
     "torch.optim.swa_utils": {"AveragedModel": "no `device`"},
     "torch.autograd": {},
+    "torch.autograd.graph": {
+        "GradientEdge": "no `ownership_token`; the node keeps the graph",
+        "save_on_cpu": "no `pin_memory`",
+    },
 }
 
 

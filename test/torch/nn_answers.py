@@ -1,4 +1,4 @@
-"""PyTorch's answers for nn_cases.txt and schedule_cases.txt of test/python/gradients, put there.
+"""PyTorch's answers for nn_cases.txt, schedule_cases.txt and optim_cases.txt of test/python.
 
     python test/torch/nn_answers.py
 
@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT / "test/python"))
 
 import torch  # noqa: E402
 from nn_cases import TABLE, Case, Schedule, Torch, digest  # noqa: E402
+from optim_cases import TABLE as OPTIMIZERS  # noqa: E402
+from optim_cases import Library, OptimCase  # noqa: E402
 
 
 def main():
@@ -39,6 +41,19 @@ def main():
             line = f"{schedule.text} | {schedule.said} | {answer:.12g}"
         lines.append(line)
     table.write_text("\n".join(lines) + "\n")
+    write_optimizers()
+
+
+def write_optimizers():
+    lines = []
+    for line in OPTIMIZERS.read_text().splitlines():
+        if line and line[0] != "#":
+            case = OptimCase(line)
+            answers, _ = case.run(Library(torch))
+            said = ", ".join(f"{answer:.16g}" for answer in answers)
+            line = f"{case.text} | {case.steps} | {said}"
+        lines.append(line)
+    OPTIMIZERS.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

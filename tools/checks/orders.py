@@ -86,6 +86,7 @@ PACKAGE_ROOMS = [
     "_dispatch",
     "_autograd",
     "_nn",
+    "_optim",
     "_library",
     "_numpy",
     "_plugins",

@@ -38,6 +38,12 @@ class PythonFunction final : public Function {
   }
   std::string name() const override { return name_; }
   HeldObject* held_object() noexcept override { return &backward_; }
+  // In the interpreter that it is of; else null.
+  PyObject* backward(const PythonTable& known) const noexcept {
+    return backward_.interpreter() == known.interpreter
+               ? static_cast<PyObject*>(backward_.object())
+               : nullptr;
+  }
   // What was saved is freed by the context, which belongs to the function in Python. No code of
   // Python runs here: an interrupt would come out of it, and nothing can be raised.
   void release_saved() noexcept override {
@@ -267,6 +273,25 @@ void take_replacements(const PythonTable& own, const py::object& result, const c
   }
 }
 
+// What the engine calls of a function that is Python's; None for others.
+py::object backward_of(const SharedFunction& self) {
+  const auto* const known = dynamic_cast<const PythonFunction*>(self.function.get());
+  PyObject* const backward = known == nullptr ? nullptr : known->backward(table());
+  return backward == nullptr ? py::none() : py::reinterpret_borrow<py::object>(backward);
+}
+
+// A dict for whatever a user notes at a function, which keeps it.
+py::object metadata_of(const SharedFunction& self) {
+  Hooks& hooks = self.function->hooks();
+  const void* const interpreter = table().interpreter;
+  if (const Hooks::Held kept = hooks.find_kept(interpreter)) {
+    return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(kept->object()));
+  }
+  py::dict fresh;
+  const auto kept = hooks.keep(std::make_shared<Held>(table(), fresh.ptr()));
+  return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(kept->object()));
+}
+
 // Functions of Python that see gradients of a function.
 std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
   auto held = std::make_shared<Held>(table(), hook.ptr());
@@ -310,32 +335,23 @@ bool remove_hook(const FunctionOfHook& self, std::uint64_t number) {
   return hooks != nullptr && hooks->remove(number);
 }
 
-std::unique_ptr<SavedTensor> save(const py::object& tensor, bool is_result, std::uint32_t input) {
-  std::unique_ptr<SavedTensor> saved;
+// Of the run that this thread is inside of. A function that has died is in none.
+bool is_in_this_run(const FunctionOfHook& self) {
+  bool is_in = false;
   guarded_call([&] {
-    saved = std::make_unique<SavedTensor>(optional_tensor(table(), tensor.ptr()), is_result);
-    saved->set_result(input);
+    const FunctionPtr function = self.function.lock();
+    is_in = function && is_in_run(*function);
     return Py_NewRef(Py_None);
   });
-  return saved;
-}
-// Without a function as seen from outside of its run: results come out without history.
-py::object take_out(const SavedTensor& self, const py::object& function) {
-  return guarded_call([&] {
-    if (!function.is_none()) {
-      const auto& known = function.cast<const SharedFunction&>();
-      return to_object_or_none(table(), self.take_out(*known.function));
-    }
-    const GradientModeGuard off(GradientMode::NoGradients);
-    const FunctionPtr dummy = make_dummy();
-    return to_object_or_none(table(), self.take_out(*dummy));
-  });
+  return is_in;
 }
 
 }  // namespace
 
 void add_functions(py::module_& module) {
-  py::class_<FunctionOfHook>(module, "FunctionOfHook").def("remove", &remove_hook);
+  py::class_<FunctionOfHook>(module, "FunctionOfHook")
+      .def("remove", &remove_hook)
+      .def("is_in_run", &is_in_this_run);
   py::class_<SharedFunction>(module, "Function", py::custom_type_setup(&set_function_slots),
                              "A function of a graph of gradients.")
       .def("name", [](const SharedFunction& self) { return self.function->name(); })
@@ -346,6 +362,8 @@ void add_functions(py::module_& module) {
           "num_inputs", [](const SharedFunction& self) { return self.function->input_count(); })
       .def_property_readonly("call_site",
                              [](const SharedFunction& self) { return self.function->call_site(); })
+      .def_property_readonly("backward", &backward_of)
+      .def_property_readonly("metadata", &metadata_of)
       .def("__call__", &call_function)
       .def("_register_prehook", &add_prehook)
       .def("_register_hook", &add_posthook, py::arg("hook"), py::arg("first") = false)
@@ -364,18 +382,15 @@ void add_functions(py::module_& module) {
       .def("__hash__", [](const SharedFunction& self) {
         return std::hash<const void*>()(self.function.get());
       });
-  py::class_<SavedTensor>(module, "SavedTensor", py::custom_type_setup(&set_saved_slots))
-      .def("take_out", &take_out);
   py::class_<RegisteredDerivative>(module, "RegisteredDerivative")
       // As the parts of a Library have them.
       .def("reset", &RegisteredDerivative::undo)
       .def("begin_reload", [](RegisteredDerivative&) {})
       .def("end_reload", [](RegisteredDerivative&) {});
-  for (const char* name : {"Function", "FunctionOfHook", "SavedTensor", "RegisteredDerivative"}) {
+  for (const char* name : {"Function", "FunctionOfHook", "RegisteredDerivative"}) {
     python::refuse_new(module.attr(name), "taping a call makes them");
     python::refuse_pickling(module.attr(name));
   }
-  module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false, py::arg("input") = 0);
   module.def("make_function", &make_python_function);
   module.def("set_history", &give_history);
   module.def("begin_write", &begin_write_of);

@@ -101,6 +101,7 @@ PyObject* to_tuple(const PythonTable& known, const autograd::Gradients& gradient
 void add_tensors(py::module_& module);
 void add_functions(py::module_& module);
 void add_runs(py::module_& module);
+void add_saved(py::module_& module);
 void add_pullbacks(py::module_& module);
 void add_staged(py::module_& module);
 void add_call_keys(py::module_& module);

@@ -121,6 +121,9 @@ PyMethodDef mode_functions[] = {
 void add_runs(py::module_& module) {
   module.def("backward", &run_backward);
   module.def("grad_of", &run_grad);
+  module.def("run_number", [] { return run_number(); });
+  module.def("run_has_inputs", [] { return run_has_inputs(); });
+  module.def("run_depth", [] { return run_depth(); });
   module.def("queue_callback", &queue_callback, py::arg("function"));
   if (PyModule_AddFunctions(module.ptr(), mode_functions) < 0) throw py::error_already_set();
   module.def("arm", [] { arm(); });

@@ -93,6 +93,35 @@ py::object increment_version_of(const py::object& tensor) {
   });
 }
 
+// A tensor that stands for an edge where a run begins or ends: its history is the edge, and it has
+// the sizes and the dtype of the gradient there, and memory for one element.
+py::object tensor_at(const SharedFunction& function, std::uint32_t input) {
+  return guarded_call([&] {
+    OPYARD_CHECK(input < function.function->input_count(), BadValue,
+                 function.function->name() + " has " +
+                     std::to_string(function.function->input_count()) +
+                     " inputs, and the edge leads to input " + std::to_string(input));
+    const Expected& expected = function.function->input(input);
+    const Tensor one = Tensor::empty({}, expected.dtype, expected.device);
+    const DimVector strides(expected.sizes.size(), 0);
+    const Tensor stand_in(make_counted<TensorImpl>(one.impl()->storage(), expected.dtype,
+                                                   expected.sizes, strides, 0, one.keys()));
+    set_history(stand_in, Edge{function.function, input});
+    return to_object(table(), stand_in);
+  });
+}
+
+// Where the gradient of a tensor goes: a function, and the number of its input; None if nowhere.
+py::object edge_of_tensor(const py::object& tensor) {
+  Edge edge;
+  guarded_call([&] {
+    edge = edge_of(tensor_of(tensor));
+    return Py_NewRef(Py_None);
+  });
+  if (!edge) return py::none();
+  return py::make_tuple(object_of(edge.function), edge.input);
+}
+
 py::object detached_of(const py::object& tensor) {
   return guarded_call([&] { return to_object(table(), detached(tensor_of(tensor))); });
 }
@@ -111,6 +140,8 @@ void add_tensors(py::module_& module) {
   module.def("retains_grad", &get_retains);
   module.def("add_tensor_hook", &add_tensor_hook);
   module.def("detached", &detached_of);
+  module.def("tensor_at", &tensor_at);
+  module.def("edge_of", &edge_of_tensor);
   module.def("increment_version", &increment_version_of);
   module.def("another_tensor", &another_tensor_of);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "opyard/detail/registry/exchange_tape.h"
 #include "opyard/detail/registry/formula_check.h"
 #include "opyard/registry/registry.h"
 #include "registry/gradient_slot.h"
@@ -76,6 +77,12 @@ void check_derivative(const OperatorName& name, const CountedPtr<const Derivativ
 }  // namespace detail
 
 void arm_tape(const TapeFunctions& functions) { Registry::instance().arm(functions); }
+
+void exchange_tape(const TapeFunctions& functions) {
+  OPYARD_CHECK(detail::tape_armed.load(std::memory_order_acquire), BadValue,
+               "exchange_tape: no tape is armed that could be replaced; call arm_tape() first");
+  tape_functions.store(&functions, std::memory_order_release);
+}
 
 void Registry::arm(const TapeFunctions& functions) {
   const std::lock_guard lock(state_->mutex);

@@ -94,11 +94,37 @@ namespace {
 
 constexpr MaybeGenerator kOfProcess;
 
+// Complex numbers as their parts, which `fill` makes: of a variance of one half each if `is_halved`.
+template <typename Fill>
+Tensor filled(const char* op, Fill fill, Tensor result, const MaybeGenerator& generator,
+              bool is_halved) {
+  if (!is_complex(result.dtype())) return fill(op, std::move(result), generator);
+  DimVector sizes(result.sizes());
+  sizes.push_back(2);
+  const bool is_double = result.dtype() == DType::ComplexDouble;
+  const DType part = is_double ? DType::Float64 : DType::Float32;
+  const Tensor parts = fill(op, Tensor::empty(sizes, part, result.device()), generator);
+  if (is_meta(parts)) return result;
+  const std::int64_t count = parts.numel();
+  const double scale = is_halved ? 0.70710678118654752440 : 1;
+  if (is_double) {
+    auto* const to = reinterpret_cast<double*>(bytes_of(result));
+    const double* const from = elements_of<double>(parts);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * scale;
+  } else {
+    auto* const to = reinterpret_cast<float*>(bytes_of(result));
+    const float* const from = elements_of<float>(parts);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = float(double(from[i]) * scale);
+  }
+  return result;
+}
+
 Tensor rand_from(IntSpan size, const MaybeGenerator& generator, MaybeDType dtype,
                  MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::rand";
   const DType wanted = dtype.value_or(kDefaultFloat);
-  return with_uniform(kOp, empty_for(kOp, size, wanted, layout, device, pin_memory), generator);
+  return filled(kOp, &with_uniform, empty_for(kOp, size, wanted, layout, device, pin_memory),
+                generator, false);
 }
 Tensor rand(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
             MaybeBool pin_memory) {
@@ -108,7 +134,8 @@ Tensor randn_from(IntSpan size, const MaybeGenerator& generator, MaybeDType dtyp
                   MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::randn";
   const DType wanted = dtype.value_or(kDefaultFloat);
-  return with_normal(kOp, empty_for(kOp, size, wanted, layout, device, pin_memory), generator);
+  return filled(kOp, &with_normal, empty_for(kOp, size, wanted, layout, device, pin_memory),
+                generator, true);
 }
 Tensor randn(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
              MaybeBool pin_memory) {
@@ -173,23 +200,24 @@ Tensor randperm(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevic
   return randperm_from(n, kOfProcess, dtype, layout, device, pin_memory);
 }
 
-// rand_like and randn_like: `fill` is with_uniform or with_normal.
+// rand_like and randn_like: `fill` is with_uniform or with_normal, which is halved.
 template <typename Fill>
-Tensor noise_like(const char* op, Fill fill, const Tensor& self, const MaybeGenerator& generator,
-                  MaybeDType dtype, MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
+Tensor noise_like(const char* op, Fill fill, bool is_halved, const Tensor& self,
+                  const MaybeGenerator& generator, MaybeDType dtype, MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
                   MaybeFormat memory_format) {
   require_defined(op, "self", self);
   require_row_major(op, memory_format);
   const DType wanted = dtype.value_or(self.dtype());
   if (has_symbolic_sizes(self)) return uniform_like(op, self, wanted, generator);
-  return fill(
-      op, empty_for(op, self.sizes(), wanted, layout, device.value_or(self.device()), pin_memory),
-      generator);
+  return filled(
+      op, fill,
+      empty_for(op, self.sizes(), wanted, layout, device.value_or(self.device()), pin_memory),
+      generator, is_halved);
 }
 Tensor rand_like_from(const Tensor& self, const MaybeGenerator& generator, MaybeDType dtype,
                       MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
                       MaybeFormat memory_format) {
-  return noise_like("aten::rand_like", &with_uniform, self, generator, dtype, layout, device,
+  return noise_like("aten::rand_like", &with_uniform, false, self, generator, dtype, layout, device,
                     pin_memory, memory_format);
 }
 Tensor rand_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
@@ -199,7 +227,7 @@ Tensor rand_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Maybe
 Tensor randn_like_from(const Tensor& self, const MaybeGenerator& generator, MaybeDType dtype,
                        MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
                        MaybeFormat memory_format) {
-  return noise_like("aten::randn_like", &with_normal, self, generator, dtype, layout, device,
+  return noise_like("aten::randn_like", &with_normal, true, self, generator, dtype, layout, device,
                     pin_memory, memory_format);
 }
 Tensor randn_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,

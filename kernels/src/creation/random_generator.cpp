@@ -135,7 +135,7 @@ AnyGenerator new_generator(std::optional<Device> device) {
 // Two words, the lowest byte first.
 constexpr std::int64_t kStateBytes = 16;
 
-Tensor generator_state(const AnyGenerator& generator) {
+Tensor generator_state(const MaybeGenerator& generator) {
   const Place place = require_own("opyard::generator_state", generator).place();
   const Tensor state = Tensor::empty(std::array{kStateBytes}, DType::UInt8);
   std::byte* to = bytes_of(state);
@@ -144,7 +144,8 @@ Tensor generator_state(const AnyGenerator& generator) {
   }
   return state;
 }
-void set_generator_state(const AnyGenerator& generator, const Tensor& state) {
+// None is the process's.
+void set_generator_state(const MaybeGenerator& generator, const Tensor& state) {
   constexpr const char* kOp = "opyard::set_generator_state";
   PhiloxGenerator& own = require_own(kOp, generator);
   require_cpu(kOp, "state", state);
@@ -197,8 +198,8 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
   m.def("generator_identity(Generator g) -> int", [](const AnyGenerator& g) {
     return std::int64_t(reinterpret_cast<std::uintptr_t>(g.get()));
   });
-  m.def("generator_state(Generator g) -> Tensor", &generator_state);
-  m.def("set_generator_state(Generator g, Tensor state) -> ()", &set_generator_state);
+  m.def("generator_state(Generator? g) -> Tensor", &generator_state);
+  m.def("set_generator_state(Generator? g, Tensor state) -> ()", &set_generator_state);
 }
 
 }  // namespace opyard::kernels

@@ -44,6 +44,16 @@ def autocast_key(device_type: str) -> DispatchKey:
     return key
 
 
+def autocast_states() -> "list[tuple[str, bool, _C.dtype | None]]":
+    """The arguments of autocast() by which each device type is as it is on this thread."""
+    include, exclude = _C.local_keys()
+    states = []
+    for device_type, key in _KEYS.items():
+        is_on = include.has(key) and not exclude.has(key)
+        states.append((device_type, is_on, getattr(_chosen, device_type, None)))
+    return states
+
+
 class autocast(_Guard):
     """Switches the autocast layer of a device type on for a with block of this thread, or off.
 

@@ -1,6 +1,6 @@
 """test_optim.py: optimizers take the steps that their formulas say, and keep a state.
 
-Suspect opyard/_nn/optimizer.py, then sgd.py or adam.py. The formulas are written once more here,
+Suspect opyard/_optim/optimizer.py, then sgd.py or adam.py. The formulas are written once more here,
 for one number at a time.
 """
 

@@ -1,7 +1,7 @@
 """test_schedules.py: learning rates of schedules are PyTorch's, and a state goes on where it was.
 
 schedule_cases.txt has the schedules with PyTorch's answers, and where PyTorch is installed each
-rate is compared. Suspect opyard/_nn/schedules.py and cycles.py.
+rate is compared. Suspect opyard/_optim/schedules.py and cycles.py.
 """
 
 import copy

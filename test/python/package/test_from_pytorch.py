@@ -113,7 +113,7 @@ def lists():
     """The modules of the last section, with what it says is the same and what is not here."""
     text = GUIDE.read_text("utf-8").partition("## Every name of")[2]
     found = re.findall(r"^\*\*`(.*?)`\*\*, (\d+) of (\d+)\n\n(.*?)(?=^\*\*|\Z)", text, re.M | re.S)
-    assert len(found) == 7
+    assert len(found) >= 8
     return [(name, int(here), int(of), body) for name, here, of, body in found]
 
 

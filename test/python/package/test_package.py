@@ -51,11 +51,16 @@ PUBLIC = {
         unstack var vecdot where zeros zeros_like
     """,
     "opyard.autograd": """
-        Function FunctionCtx GradcheckError GradientError GradientTypeError Node RemovableHandle
-        add_pullback backward check_formulas check_formulas_at_registration
-        create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck
+        CheckpointError Function FunctionCtx GradcheckError GradientError GradientTypeError Node
+        RemovableHandle add_pullback backward check_formulas check_formulas_at_registration
+        checkpoint checkpoint_sequential
+        create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck graph
         increment_version inference_mode is_grad_enabled is_inference_mode_enabled no_grad
         once_differentiable queue_callback set_grad_enabled
+    """,
+    "opyard.autograd.graph": """
+        GradientEdge Node disable_saved_tensors_hooks get_gradient_edge increment_version
+        register_multi_grad_hook save_on_cpu saved_tensors_hooks
     """,
     "opyard.dispatch": """
         AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd ComputedKernel DispatchKey
@@ -139,7 +144,8 @@ PUBLIC = {
         parameters_to_vector vector_to_parameters
     """,
     "opyard.optim": """
-        Adam AdamW Optimizer SGD lr_scheduler swa_utils
+        ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS NAdam Optimizer RAdam RMSprop
+        Rprop SGD lr_scheduler swa_utils
     """,
     "opyard.optim.lr_scheduler": """
         ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR

@@ -44,6 +44,13 @@ struct Run {
 OPYARD_API Gradients execute(std::vector<Root> roots, const Run& run);
 // Runs at the end of the run that this thread is inside of. Raises BadValue outside of one.
 OPYARD_API void at_end_of_run(std::function<void()> call);
+// Whether the run that this thread is inside of runs a function, or has run it, or captures its
+// gradients. Raises BadValue outside of one.
+OPYARD_API bool is_in_run(const Function& function);
+// The number of the run that this thread is inside of, which no other has; 0 outside of one.
+OPYARD_API std::uint64_t run_number() noexcept;
+// Whether the run that this thread is inside of was given inputs, and accumulates for no one else.
+OPYARD_API bool run_has_inputs() noexcept;
 // How many runs this thread is inside of.
 OPYARD_API int run_depth() noexcept;
 

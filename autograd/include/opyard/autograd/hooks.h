@@ -61,6 +61,10 @@ class OPYARD_API Hooks {
   // place. Hooks stay: they see the gradient of what the tensor was when they were added.
   void move_retaining(std::uint32_t input, Hooks& to, std::uint32_t to_input);
 
+  // Keeps an object as long as the function lives, the first one of each interpreter; gives that.
+  Held keep(Held held);
+  Held find_kept(const void* interpreter) const;
+
   std::vector<Held> held() const;
   // Shows what hooks keep, with the lock held, until `visit` gives another number than 0.
   int visit_held(int (*visit)(const HeldObject& held, void* argument), void* argument) const;
@@ -71,7 +75,7 @@ class OPYARD_API Hooks {
   void run_after(Function& function, Gradients& gradients, const Gradients& given) const;
 
  private:
-  enum class Order : std::uint8_t { OfTensor, Retains, Before, FirstAfter, After };
+  enum class Order : std::uint8_t { OfTensor, Retains, Before, FirstAfter, After, Kept };
   struct Hook {
     Order order;
     std::uint64_t number;

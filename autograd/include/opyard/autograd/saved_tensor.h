@@ -7,9 +7,14 @@
 // Taking it out again raises if the memory was written meanwhile. With gradients on, it comes out
 // with the history that it had.
 //
-// Depends on: autograd/tensor_state.h.
+// [Packed] A hook may have packed it: then `tensor_` is one that stands for all that are packed, at
+// a version that it never has, and `history_` leads to what the hook gave. So only what fails the
+// test of versions looks for it. See autograd/saved_hooks.h.
+//
+// Depends on: autograd/tensor_state.h, autograd/saved_hooks.h.
 #pragma once
 
+#include "opyard/autograd/saved_hooks.h"
 #include "opyard/autograd/tensor_state.h"
 
 namespace opyard::autograd {
@@ -38,8 +43,15 @@ class OPYARD_API SavedTensor {
   const Edge& owned_history() const noexcept { return history_; }
   // `of` is the function that saved it. Raises BadValue.
   Tensor take_out(Function& of) const;
-  // The same without counting it; null if it comes out as a tensor of its own, with a history.
+  // The same without counting it; null if it comes out as a tensor of its own, with a history, or
+  // is packed.
   const Tensor* look(const Function& of) const;
+
+  // Replaces it by what the hooks make of it. Raises BadValue if they have written to it, or if it
+  // is packed already.
+  void pack(SavedHooks& hooks);
+  // See [Packed]; null if it is not.
+  Packed* find_packed() const noexcept;
 
  private:
   // A leaf, or what has no gradient: the common case.
@@ -52,6 +64,7 @@ class OPYARD_API SavedTensor {
            !storage.gradient_state() && (state == nullptr || !state->history);
   }
   void save(const Tensor& tensor);
+  OPYARD_COLD Tensor unpack(Function& of) const;
   // Of an argument; else its history is noted.
   bool leads_to_no_function(const Tensor& tensor, const Storage& storage);
 

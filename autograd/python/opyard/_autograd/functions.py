@@ -23,6 +23,14 @@ from .._core import ops as _ops
 from .._core.late import loaded
 from .._core.parameters import signature_of
 from .errors import GradientError
+from .saved import SavedTensor
+
+
+_FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Give keep_graph=True (retain_graph=True) the first time to run "
+    "it again"
+)
 
 
 class RemovableHandle:
@@ -84,6 +92,49 @@ class Node:
         """Calls hook(results, gradients) after it ran; a tuple that it gives replaces these."""
         return RemovableHandle(self._function, self._function._register_hook(hook))
 
+    @property
+    def metadata(self) -> dict:
+        """A dict for whatever is to be noted at this function, which keeps it."""
+        return self._function.metadata
+
+    @property
+    def saved_tensors(self) -> "tuple[_C.Tensor | None, ...]":
+        """What a Function's save_for_backward() saved. Raises RuntimeError once it was freed."""
+        return self._context().saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> "tuple[SavedTensor, ...]":
+        """The same as SavedTensors, which take hooks."""
+        return self._context()._raw_saved_tensors
+
+    def _context(self) -> "FunctionCtx":
+        backward = self._function.backward
+        if backward is None:
+            raise AttributeError(_without_context(self))
+        return backward._ctx
+
+    def __getattr__(self, name: str) -> Any:
+        """`_saved_self`, `_saved_other`, ...: what it saved, by the names of the call.
+
+        A tensor, a number, or a tuple; None for what was not needed. Raises RuntimeError once it
+        was freed. `_raw_saved_self` is the SavedTensor, which takes hooks.
+        """
+        if name.startswith("__"):  # what is asked of all objects
+            raise AttributeError(name)
+        if name in ("saved_tensors", "_raw_saved_tensors"):  # of the properties
+            raise AttributeError(_without_context(self))
+        for prefix, find in (("_saved_", _saved), ("_raw_saved_", _raw_saved)):
+            if name.startswith(prefix):
+                field = name[len(prefix) :]
+                if field in _gradients.saved_names(self._function):
+                    return find(self._function, field)
+        raise _no_attribute(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = _gradients.saved_names(self._function)
+        raw = [f"_raw_saved_{name}" for name in names]
+        return [*super().__dir__(), *(f"_saved_{name}" for name in names), *raw]
+
     def __call__(self, *gradients: "_C.Tensor | None") -> Any:
         return self._function(*gradients)
 
@@ -95,6 +146,37 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()} object of opyard.autograd>"
+
+
+def _saved(function: "_gradients.Function", field: str) -> Any:
+    value = _gradients.saved_value(function, field)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _raw_saved(function: "_gradients.Function", field: str) -> Any:
+    value = _gradients.saved_value(function, field)
+
+    def at(position: int, tensor: object) -> SavedTensor:
+        if not isinstance(tensor, _C.Tensor):
+            return SavedTensor(None)
+        return SavedTensor(functools.partial(_gradients.pack_saved, function, field, position))
+
+    if isinstance(value, list) and any(isinstance(one, _C.Tensor) for one in value):
+        return tuple(at(position, one) for position, one in enumerate(value))
+    return at(0, value)
+
+
+def _without_context(node: Node) -> str:
+    names = [f"_saved_{name}" for name in _gradients.saved_names(node._function)]
+    said = f"; what it saved are {', '.join(names)}" if names else ""
+    return f"{node.name()} is of no Function in Python and has no saved_tensors{said}"
+
+
+def _no_attribute(node: Node, name: str) -> AttributeError:
+    known = [one for one in dir(node) if not one.startswith("__")]
+    return AttributeError(
+        f"{node.name()} has no attribute '{name}'; it has {', '.join(sorted(known))}"
+    )
 
 
 class FunctionCtx:
@@ -142,16 +224,20 @@ class FunctionCtx:
         """What was saved, or None. Raises ValueError if it was written since, or freed."""
         held = self._saved  # read once: another thread's run may free it
         if held is None:
-            raise RuntimeError(
-                "Trying to backward through the graph a second time (or directly access saved "
-                "tensors after they have already been freed). Give keep_graph=True "
-                "(retain_graph=True) the first time to run it again"
-            )
+            raise RuntimeError(_FREED)
         if self._to_save:
             return tuple(self._to_save)
         running = self._running[-1:]  # at once: another thread's run may end
         function = running[0] if running else None
         return tuple(saved.take_out(function) for saved in held)
+
+    @property
+    def _raw_saved_tensors(self) -> "tuple[SavedTensor, ...]":
+        """What was saved, as SavedTensors, which take hooks."""
+        held = self._saved
+        if held is None:
+            raise RuntimeError(_FREED)
+        return tuple(SavedTensor(None if one.is_none() else one.pack) for one in held)
 
     def _keep(self, outputs: list) -> None:
         """Saves what save_for_backward() was given, now that the outputs are known."""

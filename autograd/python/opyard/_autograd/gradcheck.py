@@ -6,6 +6,7 @@ from typing import Any
 from .. import _C
 from .._core import ops as _ops
 from .._core.keywords import names_keywords
+from .backward_checks import not_repeatable, not_undefined
 from .runs import grad
 
 
@@ -56,7 +57,17 @@ def _like(tensor: "_C.Tensor", values: list) -> "_C.Tensor":
     return _C.tensor(values, dtype=tensor.dtype).reshape(list(tensor.shape))
 
 
-def _numerical(fn: Callable, inputs: list, at: int, eps: float) -> list:
+def _require_shapes(wanted: list, outputs: list, at: int, element: int) -> None:
+    shapes = [list(one.shape) for one in outputs]
+    if shapes != wanted:
+        raise ValueError(
+            f"gradcheck: the function gives outputs of the shapes {wanted}, and of {shapes} once "
+            f"element {element} of input {at} is another number; differences are of outputs whose "
+            "shapes do not depend on values"
+        )
+
+
+def _numerical(fn: Callable, inputs: list, at: int, eps: float, shapes: list) -> list:
     """Columns: for each element of an input how every element of every output changes."""
     tensor = inputs[at]
     values = _flat(tensor)
@@ -67,7 +78,9 @@ def _numerical(fn: Callable, inputs: list, at: int, eps: float) -> list:
             moved = [*values[:i], value + step, *values[i + 1 :]]
             others = list(inputs)
             others[at] = _like(tensor, moved).requires_grad_(tensor.requires_grad)
-            sides.append([v for out in _outputs(fn, others) for v in _flat(out)])
+            moved_outputs = _outputs(fn, others)
+            _require_shapes(shapes, moved_outputs, at, i)
+            sides.append([v for out in moved_outputs for v in _flat(out)])
         columns.append([(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)])
     return columns
 
@@ -81,12 +94,17 @@ def gradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
 ) -> bool:
     """Whether the gradients of a function are those that differences of its values give.
 
     `inputs` are float64 or complex128; those that require a gradient are checked, element by
     element. A complex number counts as two elements, its real and its imaginary part, in inputs and
-    outputs. Raises GradcheckError, or gives False without `raise_exception`.
+    outputs. Two backwards may give gradients that are `nondet_tol` apart. check_undefined_grad has
+    backwards made without gradients of some outputs, and of all, which give none or zeros. Raises
+    GradcheckError, or gives False without `raise_exception`; ValueError if an output has other
+    shapes for other numbers.
     """
     _ops.load_aten()
     given = [inputs] if isinstance(inputs, _C.Tensor) else list(inputs)
@@ -104,6 +122,7 @@ def gradcheck(
             )
     try:
         _compare(*_by_parts(func, given), checked, eps, atol, rtol)
+        _check_backward(func, given, checked, nondet_tol, check_undefined_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -111,11 +130,33 @@ def gradcheck(
     return True
 
 
+def _seeds(outputs: list) -> list:
+    return [_like(one, [0.3 + 0.1 * i for i in range(len(_flat(one)))]) for one in outputs]
+
+
+def _check_backward(
+    func: Callable, given: list, checked: list, tolerance: float, undefined: bool
+) -> None:
+    inputs = [given[i] for i in checked]
+    of_parts, leaves = _by_parts(func, given)
+    outputs = _outputs(of_parts, leaves)
+    wrong = not_repeatable(outputs, [leaves[i] for i in checked], _seeds(outputs), tolerance)
+    if wrong is None and undefined:
+        wrong = not_undefined(lambda: _differentiable(func(*given)), inputs)
+    if wrong is not None:
+        raise GradcheckError(wrong)
+
+
+def _differentiable(given: Any) -> list:
+    return [one for one in _tensors_in(given) if one.requires_grad]
+
+
 def _compare(
     func: Callable, given: list, checked: list, eps: float, atol: float, rtol: float
 ) -> None:
     outputs = _outputs(func, given)
-    numerical = {i: _numerical(func, given, i, eps) for i in checked}
+    shapes = [list(one.shape) for one in outputs]
+    numerical = {i: _numerical(func, given, i, eps, shapes) for i in checked}
     row = 0
     for number, output in enumerate(outputs):
         count = len(_flat(output))
@@ -152,6 +193,8 @@ def gradgradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
 ) -> bool:
     """The same of the gradients themselves: gradcheck of what grad() gives with create_graph."""
     _ops.load_aten()
@@ -159,10 +202,7 @@ def gradgradcheck(
     checked = [i for i, one in enumerate(given) if isinstance(one, _C.Tensor) and one.requires_grad]
     outputs = [one for one in _outputs(func, given) if one.requires_grad]
     if grad_outputs is None:
-        seeds = [
-            _like(one, [0.3 + 0.1 * i for i in range(len(_flat(one)))]).requires_grad_()
-            for one in outputs
-        ]
+        seeds = [one.requires_grad_() for one in _seeds(outputs)]
     else:
         seeds = [_parts(one) for one in _tensors_in(grad_outputs)]
 
@@ -181,4 +221,6 @@ def gradgradcheck(
         atol=atol,
         rtol=rtol,
         raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
     )

@@ -6,7 +6,8 @@ from typing import Any, Literal, overload
 from .. import _C, _gradients
 from .._core import ops as _ops
 from .._core.keywords import names_keywords
-from .errors import GradientTypeError
+from .edges import GradientEdge, stand_in
+from .errors import GradientError, GradientTypeError
 from .modes import is_inference_mode_enabled
 
 # What the engine raises by this name when backwards are nested too deep.
@@ -26,15 +27,34 @@ def _tensors(what: str, given: Any, *, none: bool = False) -> list:
     """A Tensor, or several, as a list. Raises TypeError."""
     if given is None:
         return []
+    if isinstance(given, GradientEdge):
+        return [stand_in(given)]
     if not isinstance(given, _C.Tensor | Iterable):
         kind = type(given).__name__
         raise TypeError(f"{what}: a Tensor or several are wanted, not an object of {kind}")
     items = [given] if isinstance(given, _C.Tensor) else list(given)
-    for item in items:
+    for number, item in enumerate(items):
         if isinstance(item, _C.Tensor) or (none and item is None):
+            continue
+        if isinstance(item, GradientEdge):
+            items[number] = stand_in(item)
             continue
         kind = type(item).__name__
         raise GradientTypeError(f"{what}: a Tensor is wanted, not an object of {kind}")
+    return items
+
+
+def _with_leaves(inputs: Any) -> Any:
+    """The inputs of a backward: an edge has no tensor whose .grad could be set, but for a leaf."""
+    if inputs is None or isinstance(inputs, _C.Tensor) or not isinstance(inputs, Iterable):
+        return inputs
+    items = [inputs] if isinstance(inputs, GradientEdge) else list(inputs)
+    for one in items:
+        if isinstance(one, GradientEdge) and one.node.name() != "AccumulateGrad":
+            raise GradientError(
+                "backward: edges among inputs are those of leaves, to whose grad it adds, and "
+                f"{one.node.name()} has none; grad() gives what arrives there"
+            )
     return items
 
 
@@ -55,6 +75,7 @@ def backward(
     """
     _ops.load_aten()
     keep = _keeps(retain_graph, keep_graph, create_graph)
+    inputs = _with_leaves(inputs)
     if inputs is not None and not (wanted := _tensors("backward: inputs", inputs)):
         raise RuntimeError("'inputs' argument to backward cannot be empty.")
     _gradients.backward(

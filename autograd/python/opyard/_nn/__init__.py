@@ -1,1 +1,1 @@
-"""Neural networks: modules, layers, and optimizers, all on operators of aten."""
+"""Neural networks: modules and layers, all on operators of aten."""

@@ -11,12 +11,39 @@ opyard.optim.swa_utils.
 """
 
 from .._core import late as _late
-from .._nn.adam import Adam, AdamW
-from .._nn.optimizer import Optimizer
-from .._nn.sgd import SGD
+from .._optim.adadelta import Adadelta
+from .._optim.adafactor import Adafactor
+from .._optim.adagrad import Adagrad
+from .._optim.adam import Adam, AdamW
+from .._optim.adamax import Adamax
+from .._optim.asgd import ASGD
+from .._optim.lbfgs import LBFGS
+from .._optim.nadam import NAdam
+from .._optim.optimizer import Optimizer
+from .._optim.radam import RAdam
+from .._optim.rmsprop import RMSprop
+from .._optim.rprop import Rprop
+from .._optim.sgd import SGD
 from . import lr_scheduler, swa_utils
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler", "swa_utils"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "swa_utils",
+]
 
 
 def __dir__() -> list[str]:

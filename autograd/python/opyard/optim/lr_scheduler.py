@@ -7,13 +7,13 @@ for epoch in range(100):
 """
 
 from .._core import late as _late
-from .._nn.cycles import (
+from .._optim.cycles import (
     CosineAnnealingWarmRestarts,
     CyclicLR,
     OneCycleLR,
     ReduceLROnPlateau,
 )
-from .._nn.schedules import (
+from .._optim.schedules import (
     ChainedScheduler,
     ConstantLR,
     CosineAnnealingLR,

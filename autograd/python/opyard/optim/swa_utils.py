@@ -7,8 +7,8 @@ for x, labels in batches:
 """
 
 from .._core import late as _late
-from .._nn.averaging import AveragedModel, get_ema_avg_fn, get_ema_multi_avg_fn, update_bn
-from .._nn.cycles import SWALR
+from .._optim.averaging import AveragedModel, get_ema_avg_fn, get_ema_multi_avg_fn, update_bn
+from .._optim.cycles import SWALR
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "update_bn"]
 

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .keywords import name_arguments_of
+from .._nn.keywords import name_arguments_of
 from .optimizer import Optimizer
-from .sizes import at_least, number
+from .._nn.sizes import at_least, number
 
 
 def checked_optimizer(name: str, optimizer: object) -> Optimizer:

@@ -8,21 +8,23 @@
         x -= 0.1 * x.grad
 
 Formulas of operators are text beside their schemas: Library.derivative(); an operation whose
-backward is Python is a Function. See the guide on gradients.
+backward is Python is a Function. What is saved for a backward is packed and looked at by
+autograd.graph. See the guide on gradients.
 """
 
-from . import _gradients
-from ._autograd.errors import GradientError, GradientTypeError
-from ._autograd.formulas import check_formulas, formulas
-from ._autograd.functions import (
+from .. import _gradients
+from .._autograd.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from .._autograd.errors import GradientError, GradientTypeError
+from .._autograd.formulas import check_formulas, formulas
+from .._autograd.functions import (
     Function,
     FunctionCtx,
     Node,
     RemovableHandle,
     once_differentiable,
 )
-from ._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from ._autograd.modes import (
+from .._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .._autograd.modes import (
     detect_anomaly,
     enable_grad,
     inference_mode,
@@ -31,12 +33,14 @@ from ._autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
-from ._autograd.pullbacks import add_pullback, create_eval
-from ._autograd.runs import backward, grad, increment_version
-from ._core import late as _late
-from ._gradients import check_formulas_at_registration, queue_callback
+from .._autograd.pullbacks import add_pullback, create_eval
+from .._autograd.runs import backward, grad, increment_version
+from .._core import late as _late
+from .._gradients import check_formulas_at_registration, queue_callback
+from . import graph
 
 __all__ = [
+    "CheckpointError",
     "Function",
     "FunctionCtx",
     "GradcheckError",
@@ -48,6 +52,8 @@ __all__ = [
     "backward",
     "check_formulas",
     "check_formulas_at_registration",
+    "checkpoint",
+    "checkpoint_sequential",
     "create_eval",
     "detect_anomaly",
     "enable_grad",
@@ -55,6 +61,7 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "increment_version",
     "inference_mode",
     "is_grad_enabled",

@@ -1,12 +1,12 @@
 """Adam, and AdamW, which decays weights beside the gradient."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from .. import _C
 from .._core.ops import ops
-from .optimizer import Optimizer, check_at_least_zero
+from .optimizer import Optimizer, check_at_least_zero, check_shares
 
 _MEANS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
@@ -37,15 +37,7 @@ class Adam(Optimizer):
 
     def _check(self, group: dict[str, Any]) -> None:
         check_at_least_zero(self, group, "lr", "eps", "weight_decay")
-        betas = group["betas"]
-        refusal = (
-            f"{type(self).__name__}: betas must be two numbers from 0 to below 1, not {betas!r}"
-        )
-        numbers = isinstance(betas, Collection) and all(isinstance(b, (int, float)) for b in betas)
-        if not numbers:
-            raise TypeError(refusal)
-        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(refusal)
+        check_shares(self, group, "betas")
 
     def _update(self, parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]

@@ -7,9 +7,9 @@ from typing import Any
 from .. import _C
 from .._autograd.modes import no_grad
 from .._core.ops import ops
-from .module import Module
-from .normalization import _BatchNorm
-from .sizes import number, truth
+from .._nn.module import Module
+from .._nn.normalization import _BatchNorm
+from .._nn.sizes import number, truth
 
 Average = Callable[[_C.Tensor, _C.Tensor, _C.Tensor], _C.Tensor]
 Averages = Callable[[list[_C.Tensor], list[_C.Tensor], _C.Tensor], Any]

@@ -1,12 +1,13 @@
 """Optimizer: the base class, which changes parameters by their gradients. See opyard.optim."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import _C
 from .._autograd.modes import enable_grad, no_grad
-from .keywords import name_arguments_of
-from .module import Module, drop_gradients
+from .._core.ops import ops
+from .._nn.keywords import name_arguments_of
+from .._nn.module import Module, drop_gradients
 
 # Settings that schedules of learning rates keep in groups.
 _OF_SCHEDULES = {"initial_lr", "swa_lr", "max_lr", "min_lr", "max_momentum", "base_momentum"}
@@ -172,12 +173,18 @@ class Optimizer:
             return given
         if key == "step" and value.ndim == 0:  # PyTorch counts steps in a Tensor
             return int(value.item())
-        if value.shape != parameter.shape:
+        wanted = self._shape_of(key, parameter)
+        if list(value.shape) != wanted:
+            whose = "its parameter has" if wanted == list(parameter.shape) else "it has here"
             raise ValueError(
                 f"{type(self).__name__}: {key} of the state has the shape {list(value.shape)}, "
-                f"but its parameter has {list(parameter.shape)}"
+                f"but {whose} {wanted}"
             )
         return value.detach().clone()
+
+    def _shape_of(self, key: str, parameter: _C.Tensor) -> list[int]:
+        """The shape of an entry of a parameter's state."""
+        return list(parameter.shape)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -221,3 +228,41 @@ def check_at_least_zero(optimizer: Optimizer, group: dict[str, Any], *names: str
             raise ValueError(
                 f"{type(optimizer).__name__}: {name} must be at least 0, not {group[name]!r}"
             )
+
+
+def check_shares(optimizer: Optimizer, group: dict[str, Any], name: str) -> None:
+    """Raises TypeError, ValueError for a setting that is not two numbers from 0 to below 1."""
+    shares = group[name]
+    refusal = (
+        f"{type(optimizer).__name__}: {name} must be two numbers from 0 to below 1, not {shares!r}"
+    )
+    if not isinstance(shares, Collection) or not all(isinstance(b, (int, float)) for b in shares):
+        raise TypeError(refusal)
+    if len(shares) != 2 or not all(0 <= share < 1 for share in shares):
+        raise ValueError(refusal)
+
+
+def directed(parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> _C.Tensor:
+    """The gradient to go down by: up with maximize, and with the share of the parameter that
+    weight_decay adds, unless the weights decay beside it."""
+    if group["maximize"]:
+        gradient = -gradient
+    decay = group["weight_decay"]
+    if decay == 0:
+        return gradient
+    if group.get("decoupled_weight_decay", False):
+        parameter.mul_(1 - group["lr"] * decay)
+        return gradient
+    return gradient.add(parameter, alpha=decay)
+
+
+def pairs(*tensors: Any) -> Iterator[Any]:
+    """Complex tensors as pairs of real numbers, on the same memory; others as they are."""
+    for each in tensors:
+        is_complex = isinstance(each, _C.Tensor) and each.dtype.is_complex
+        yield ops.aten.view_as_real(each) if is_complex else each
+
+
+def one_number(value: float, like: _C.Tensor) -> _C.Tensor:
+    """A tensor of one number, as PyTorch keeps some between steps: of float32, which rounds it."""
+    return ops.aten.full([], value, dtype=_C.float32, device=like.device)

@@ -6,7 +6,7 @@ from typing import Any
 
 from .optimizer import Optimizer
 from .schedules import LRScheduler, checked_optimizer
-from .sizes import at_least, number, truth
+from .._nn.sizes import at_least, number, truth
 
 Rates = float | Sequence[float]
 

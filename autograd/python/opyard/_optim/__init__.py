@@ -1,0 +1,1 @@
+"""Optimizers, schedules of their learning rates, and averages of weights."""

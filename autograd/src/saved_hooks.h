@@ -1,0 +1,13 @@
+// autograd/saved_hooks.h: exchange of the tape's functions while there are hooks of saved tensors.
+//
+// Depends on: opyard/autograd/saved_hooks.h.
+#pragma once
+
+#include "opyard/autograd/saved_hooks.h"
+
+namespace opyard::autograd {
+
+// The tape as long as a thread has hooks, or not; defined with the tape.
+void pack_while_taping(bool packs);
+
+}  // namespace opyard::autograd

@@ -1,0 +1,208 @@
+// kernels/gradients/quantiles.cpp: derivatives of quantiles, of running logarithms of sums, and of
+// covariances, which other libraries compute.
+//
+// [Quantiles] A quantile is a mean, with weights, of two neighbours of the sorted elements, or one
+// of them. Which they are is found again by sorting, and each gets its weight. A line that has a NaN
+// has that for its quantile, and its last element in order, a NaN, gets all. nanquantile() counts
+// what is no NaN; of a line of nothing else the first gets all, as in PyTorch.
+#include <opyard/library.h>
+#include <opyard/registry/found_operator.h>
+
+#include <limits>
+
+#include "common/check.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+
+Tensor flipped(const Tensor& x, std::int64_t dim) {
+  static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> op("aten::flip");
+  return op.call(x, {&dim, 1});
+}
+
+// What follows an element is above its own share: exp(self_i - result_j), for each j from i on. The
+// sums of those are taken as logarithms, of positive and of negative gradients apart.
+Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                             std::int64_t dim) {
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t)> op("aten::logcumsumexp");
+  if (grad.dim() == 0 || grad.numel() == 0) return grad * 1;
+  const double lowest = self.dtype() == DType::Float64
+                            ? std::numeric_limits<double>::lowest()
+                            : double(std::numeric_limits<float>::lowest());
+  const auto part = [&](const Tensor& positive, const Tensor& is_there) {
+    const Tensor size = log(masked(positive, negation(is_there), 1));
+    const Tensor logs = masked(size, negation(is_there), lowest / 4) - result;
+    return exp(flipped(op.call(flipped(logs, dim), dim), dim) + self);
+  };
+  const Tensor signs = detach(grad);
+  return part(grad, signs > 0) - part(-grad, signs < 0);
+}
+
+// ---- see [Quantiles]
+
+
+// The lower and the upper neighbour of a rank, and the weight of the upper one.
+struct Neighbours {
+  Tensor lower, upper, weight;
+};
+Neighbours neighbours_of(const Tensor& ranks, std::string_view interpolation) {
+  static constinit FoundOperator<Tensor(const Tensor&)> floor("aten::floor"), ceil("aten::ceil"),
+      round("aten::round");
+  const auto exactly = [&](const Tensor& rank) { return Neighbours{rank, rank, rank * 0}; };
+  if (interpolation == "lower") return exactly(floor.call(ranks));
+  if (interpolation == "higher") return exactly(ceil.call(ranks));
+  if (interpolation == "nearest") return exactly(round.call(ranks));
+  const Tensor lower = floor.call(ranks), upper = ceil.call(ranks);
+  if (interpolation == "midpoint") return {lower, upper, ranks * 0 + Scalar(0.5)};
+  return {lower, upper, ranks - lower};
+}
+
+// `q` are one or several numbers; the result of several has a dimension for them in front.
+Tensor quantile_backward(const Tensor& grad, const Tensor& self, const Tensor& q,
+                         std::optional<std::int64_t> dim, bool keepdim,
+                         std::string_view interpolation, bool ignore_nan) {
+  constexpr const char* kOp = "opyard::quantile_backward";
+  using Sorted = std::tuple<Tensor, Tensor>;
+  static constinit FoundOperator<Sorted(const Tensor&, std::int64_t, bool)> sort("aten::sort");
+  static constinit FoundOperator<Tensor(const Tensor&)> is_nan("aten::isnan");
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "q", q);
+  const std::int64_t rank = self.dim();
+  const bool is_flat = !dim || rank == 0;
+  const std::int64_t at = is_flat ? 0 : wrap_dim(kOp, *dim, rank);
+  const std::int64_t count_of_q = q.dim() == 0 ? 1 : q.numel();
+
+  // Lines in the last dimension, and the gradients of the quantiles of each there.
+  const Tensor lines = is_flat ? ops::reshape(self, DimVector{self.numel()})
+                               : transpose(self, at, rank - 1);
+  DimVector sizes_of_grad(lines.sizes());
+  sizes_of_grad.back() = count_of_q;
+  Tensor moved;
+  if (is_flat) {
+    moved = ops::reshape(grad, sizes_of_grad);
+  } else {
+    Tensor whole = q.dim() == 0 ? ops::unsqueeze(grad, 0) : grad;
+    if (!keepdim) whole = ops::unsqueeze(whole, at + 1);
+    // [q, …, 1 at `at`, …]: the dimension of 1 gives its place to that of q.
+    whole = transpose(whole, 0, at + 1);
+    whole = squeeze(whole, 0);
+    moved = transpose(whole, at, rank - 1);
+  }
+
+  const Tensor values = detach(lines);
+  const auto [ordered, order] = sort.call(values, -1, false);
+  const std::int64_t length = lines.size(-1);
+  const Tensor numbers = ops::to(ops::reshape(q, DimVector{count_of_q}), DType::Float64);
+  const Tensor nans = ops::sum(ops::to(is_nan.call(values), DType::Float64), DimVector{-1}, true);
+  Tensor ranks;
+  if (ignore_nan) {
+    ranks = ops::clamp(-nans + Scalar(double(length - 1)), Scalar(0.0), std::nullopt) * numbers;
+  } else {
+    const Tensor whole = nans * 0 + numbers * Scalar(double(length - 1));
+    ranks = where(nans > 0, whole * 0 + Scalar(double(length - 1)), whole);
+  }
+  const Neighbours found = neighbours_of(detach(ranks), interpolation);
+  const auto place = [&](const Tensor& each) {
+    return gather(order, -1, ops::to(each, DType::Int64));
+  };
+  const Tensor weight = ops::to(found.weight, grad.dtype());
+  Tensor result = ops::zeros(lines, lines.sizes());
+  result = scatter_add(result, -1, place(found.lower), moved * (Scalar(1.0) - weight));
+  result = scatter_add(result, -1, place(found.upper), moved * weight);
+  return is_flat ? ops::reshape(result, self.sizes()) : transpose(result, at, rank - 1);
+}
+
+Tensor quantile_of_number_backward(const Tensor& grad, const Tensor& self, double q,
+                                   std::optional<std::int64_t> dim, bool keepdim,
+                                   std::string_view interpolation, bool ignore_nan) {
+  require_defined("opyard::quantile_of_number_backward", "self", self);
+  const Tensor number = full(self, {}, Scalar(q), DType::Float64);
+  return quantile_backward(grad, self, number, dim, keepdim, interpolation, ignore_nan);
+}
+
+Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self,
+                        const Tensor& min, const Tensor& max, std::optional<std::int64_t> dim,
+                        bool keepdim) {
+  static constinit FoundOperator<Tensor(const Tensor&, const Tensor&, const Tensor&,
+                                        std::optional<IntSpan>, bool)>
+      op("opyard::extremum_backward");
+  std::optional<IntSpan> dims;
+  const std::int64_t one = dim.value_or(0);
+  if (dim) dims = IntSpan(&one, 1);
+  return op.call(grad_min, self, min, dims, keepdim) + op.call(grad_max, self, max, dims, keepdim);
+}
+
+// The mean that is taken away has no part in it: what is taken from it sums up to nothing.
+Tensor cov_backward(const Tensor& grad, const Tensor& self, std::int64_t correction,
+                    const std::optional<Tensor>& fweights, const std::optional<Tensor>& aweights) {
+  require_defined("opyard::cov_backward", "self", self);
+  const bool is_row = self.dim() < 2;
+  const Tensor rows = is_row ? ops::reshape(self, DimVector{1, self.numel()}) : self;
+  const Tensor of_rows = is_row ? ops::reshape(grad, DimVector{1, 1}) : grad;
+  const auto given = [](const std::optional<Tensor>& x) { return x && x->defined(); };
+  const auto as_row = [&](const Tensor& x) { return ops::to(x, DType::Float64); };
+  Tensor weights = full(rows, DimVector{rows.size(-1)}, Scalar(1.0), DType::Float64);
+  if (given(fweights)) weights = weights * as_row(*fweights);
+  if (given(aweights)) weights = weights * as_row(*aweights);
+  const Tensor total = sum(weights);
+  Tensor lost = total * 0 + Scalar(double(correction));
+  if (given(aweights)) lost = sum(weights * as_row(*aweights)) / total * Scalar(double(correction));
+  const Tensor divisor = ops::clamp(total - lost, Scalar(0.0), std::nullopt);
+  const DType real_dtype = is_complex(self.dtype())
+                               ? (self.dtype() == DType::ComplexDouble ? DType::Float64
+                                                                       : DType::Float32)
+                               : self.dtype();
+  const Tensor share = ops::to(weights, real_dtype);
+  const Tensor mean = sum(rows * share, DimVector{-1}, true) / ops::to(total, real_dtype);
+  const Tensor apart = (rows - mean) * share;
+  const Tensor both = of_rows + conj(transpose(of_rows, 0, 1));
+  const Tensor result = matmul(both, apart) / ops::to(divisor, real_dtype);
+  return ops::reshape(result, self.sizes());
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.derivative("logcumsumexp", {{"self", "logcumsumexp_backward(grad, self, result, dim)"}});
+  m.derivative("quantile", {{"self",
+                             "quantile_backward(grad, self, q, dim, keepdim, interpolation, "
+                             "False)"}});
+  m.derivative("nanquantile", {{"self",
+                                "quantile_backward(grad, self, q, dim, keepdim, interpolation, "
+                                "True)"}});
+  m.derivative("quantile.scalar", {{"self",
+                                    "quantile_of_number_backward(grad, self, q, dim, keepdim, "
+                                    "interpolation, False)"}});
+  m.derivative("nanquantile.scalar", {{"self",
+                                       "quantile_of_number_backward(grad, self, q, dim, keepdim, "
+                                       "interpolation, True)"}});
+  m.derivative("aminmax", {{"self", "aminmax_backward(grad0, grad1, self, result0, result1, dim, "
+                                    "keepdim)"}});
+  m.derivative("cov", {{"self", "cov_backward(grad, self, correction, fweights, aweights)"}});
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("logcumsumexp_backward(Tensor grad, Tensor self, Tensor result, int dim) -> Tensor",
+        &logcumsumexp_backward);
+  m.def(
+      "quantile_backward(Tensor grad, Tensor self, Tensor q, int? dim, bool keepdim, str "
+      "interpolation, bool ignore_nan) -> Tensor",
+      &quantile_backward);
+  m.def(
+      "quantile_of_number_backward(Tensor grad, Tensor self, float q, int? dim, bool keepdim, str "
+      "interpolation, bool ignore_nan) -> Tensor",
+      &quantile_of_number_backward);
+  m.def(
+      "aminmax_backward(Tensor grad_min, Tensor grad_max, Tensor self, Tensor min, Tensor max, int? "
+      "dim, bool keepdim) -> Tensor",
+      &aminmax_backward);
+  m.def(
+      "cov_backward(Tensor grad, Tensor self, int correction, Tensor? fweights, Tensor? aweights) "
+      "-> Tensor",
+      &cov_backward);
+}
+
+}  // namespace opyard::kernels
