@@ -76,6 +76,7 @@ class Panel {
     if (imports.length > 0) tabs.set("Imports", table(imports));
     if (profile.lines.length > 0) tabs.set("Lines", () => this.showLines());
     if (this.tasks().length > 0) tabs.set("Tasks", () => this.showTasks());
+    if (profile.lines.length > 0) tabs.set("Lines", () => this.showLines());
     if (hasMemory) tabs.set("Memory", () => this.showMemory());
     tabs.set("Quality", () => this.showQuality());
     return tabs;
@@ -215,6 +216,31 @@ class Panel {
     const columns = callColumns(true, profile.quality["event cost ns"]).map((column) => ({ ...column, sorted: column.title === "Own memory" }));
     this.content.replaceChildren(devices, element("p", "What took memory and did not give it back, counted from the start of the profile:", { class: "faint" }),
       makeTable(columns, rows, (row) => this.find(row[1])));
+  }
+
+  // In the order of the text, so that no heading sorts them.
+  showLines() {
+    const parts = this.view.profile.lines.map(([name, place, lines]) => {
+      const whole = lines.reduce((sum, [, , time]) => sum + time, 0);
+      const most = lines.reduce((found, [, , time]) => Math.max(found, time), 1);
+      const part = element("section");
+      part.append(element("h2", `${name}: ${timeText(whole)}`), element("p", place, { class: "faint" }));
+      const table = element("table", "", { class: "lines" });
+      const heading = table.createTHead().insertRow();
+      for (const title of ["Source", "Line", "Count", "Time", "Each", "Part"]) heading.append(element("th", title, { scope: "col" }));
+      const body = table.createTBody();
+      for (const [line, count, time, text] of lines) {
+        const row = body.insertRow();
+        row.insertCell().append(element("code", text));
+        const texts = [line, count ? numberText(count) : "", time ? timeText(time) : "", count ? timeText(time / count) : "", time ? `${((100 * time) / whole).toFixed(1)} %` : ""];
+        for (const said of texts) row.insertCell().textContent = said;
+        row.cells[3].className = "share";
+        row.cells[3].style.setProperty("--part", `${(100 * time) / most}%`);
+      }
+      part.append(table);
+      return part;
+    });
+    this.content.replaceChildren(...parts);
   }
 
   showQuality() {

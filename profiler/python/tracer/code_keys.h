@@ -25,10 +25,11 @@ enum class CodeFlag : std::uint64_t {
   AtEntry = std::uint64_t{1} << 37,     // of a frame in tracer/at_entry.h
   Greenlets = std::uint64_t{1} << 39,   // the package's: at its end there may be some
   Known = std::uint64_t{1} << 38,       // has a key: so a word of a new code object is no other's
-  Excluded = std::uint64_t{1} << 40,    // left out by the filter of the profile that is named above
+  Lines = std::uint64_t{1} << 40,       // its lines are timed, see tracer/lines/lines.h
+  Excluded = std::uint64_t{1} << 41,    // left out by the filter of the profile that is named above
 };
-// The filter that decided about the code, from bit 41 on; 0 if none did.
-inline constexpr int kFilterShift = 41;
+// The filter that decided about the code, from bit 42 on; 0 if none did.
+inline constexpr int kFilterShift = 42;
 inline constexpr std::uint64_t kFilterBits = ~std::uint64_t{0} << (kFilterShift - 1);
 
 struct CodeWord {

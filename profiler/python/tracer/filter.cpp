@@ -35,16 +35,18 @@ bool Filter::fits(const Pattern& pattern, const std::string& file) {
   return false;
 }
 
-void Filter::set(std::vector<std::string> include, std::vector<std::string> exclude) {
+void Filter::set(std::vector<std::string> include, std::vector<std::string> exclude,
+                 std::vector<std::string> lines) {
   std::vector<Pattern> included;
   std::vector<Pattern> excluded;
   for (std::string& text : include) included.push_back(read(std::move(text)));
   for (std::string& text : exclude) excluded.push_back(read(std::move(text)));
   include_ = std::move(included);
   exclude_ = std::move(excluded);
+  lines_ = std::move(lines);
   static std::atomic<std::uint32_t> last{0};
-  // Codes keep 23 bits of it.
-  number_ = include_.empty() && exclude_.empty() ? 0 : last.fetch_add(1) % 0x7F'FFFF + 1;
+  // Codes keep 22 bits of it.
+  number_ = !leaves_out_any() && lines_.empty() ? 0 : last.fetch_add(1) % 0x3F'FFFF + 1;
 }
 
 bool Filter::leaves_out_file(std::string_view file) const {
@@ -58,6 +60,29 @@ bool Filter::leaves_out_callable(std::string_view name) const {
   return std::any_of(exclude_.begin(), exclude_.end(), [&](const Pattern& pattern) {
     if (pattern.kind != Pattern::Kind::Module || !name.starts_with(pattern.text)) return false;
     return name.size() == pattern.text.size() || name[pattern.text.size()] == '.';
+  });
+}
+
+bool Filter::chooses_lines(const profiler::Name& name) const {
+  const std::string& function = name.qualified.empty() ? name.text : name.qualified;
+  const auto fits_text = [](const std::string& pattern, const std::string& text) {
+    return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+  };
+  return std::any_of(lines_.begin(), lines_.end(), [&](const std::string& pattern) {
+    if (pattern.find('/') != std::string::npos || pattern.ends_with(".py")) {
+      return fits(read(pattern), name.file);
+    }
+    if (fits_text(pattern, name.text) || fits_text(pattern, function)) return true;
+    for (std::size_t dot = pattern.find('.'); dot != std::string::npos;
+         dot = pattern.find('.', dot + 1)) {
+      const std::string module = pattern.substr(0, dot);
+      const bool is_name = !module.empty() && module.find_first_of("*?[") == std::string::npos;
+      if (is_name && fits_text(pattern.substr(dot + 1), function) &&
+          fits(read(module), name.file)) {
+        return true;
+      }
+    }
+    return false;
   });
 }
 

@@ -84,6 +84,14 @@ Tracer* capturing_tracer = nullptr;
 
 bool wants_python(const profiler::SessionOptions& options) { return options.python; }
 
+// Calls of functions whose lines are timed that are open when that begins.
+void find_open_lines(Tracer& tracer) {
+  if (tracer.lines.chosen().empty()) return;
+  const PauseCollector pause;
+  tracer.lines.find_open_calls(tracer.codes);
+  follow_all_lines(tracer);
+}
+
 void start_python(profiler::Window& window, const profiler::SessionOptions& options) {
   OPYARD_CHECK(holds_gil(), Unsupported,
                "a profile with Python's calls starts on a thread that holds the GIL; take it, or "
@@ -104,19 +112,36 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
     tracer->active = true;
     tracer->choose_path();
     start_hooks(*tracer);
+    for (const auto& [code, function] : tracer->lines.chosen()) start_lines(*tracer, code);
+    find_open_lines(*tracer);
+    if (options.calls.hottest_lines) {
+      tracer->hottest.start(*tracer, {options.calls.libraries, options.calls.own});
+    }
     watch_greenlets();
   } catch (...) {
     PyObject* const exception = take_exception();
     tracer->active = false;
     tracer->interrupted.forget();
     tracer->choose_path();
+    stop_lines(*tracer);
     stop_hooks(*tracer);
+    tracer->lines.forget(tracer->codes);
     if (tracer->collections) forget_collections(tracer->on_collection);
     tracer->at_entry.forget(tracer->codes);
     if (exception != nullptr) restore_exception(exception);
     throw;
   }
   capturing_tracer = tracer;
+}
+
+// Without memory they are not in the profile.
+void report_lines(Tracer& tracer, profiler::SourceReport& report) noexcept {
+  try {
+    tracer.lines.report(report);
+  } catch (const std::bad_alloc&) {
+    report.lines.clear();
+  }
+  tracer.lines.forget(tracer.codes);
 }
 
 // Without memory such calls are open at the profile's end.
@@ -131,6 +156,8 @@ void note_lost_ends(Tracer& tracer, profiler::SourceReport& report) noexcept {
 
 void stop_python(profiler::SourceReport& report) {
   Tracer& tracer = *std::exchange(capturing_tracer, nullptr);
+  tracer.hottest.stop();
+  stop_lines(tracer);
   stop_hooks(tracer);
   forget_greenlets();
   note_lost_ends(tracer, report);
@@ -138,6 +165,7 @@ void stop_python(profiler::SourceReport& report) {
   tracer.interrupted.forget();
   tracer.choose_path();
   if (tracer.collections) forget_collections(tracer.on_collection);
+  report_lines(tracer, report);
   tracer.callables.forget();
   tracer.instances.forget();
   tracer.coroutines.forget();
@@ -168,8 +196,8 @@ void describe_python(profiler::Window& window, profiler::SourceReport& report) {
 constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python,
                                          describe_python};
 
-// (python, c_calls, instances, collections, operators, shapes, memory, lines, max_depth,
-// min_duration_ns, include, exclude)
+// (python, c_calls, instances, collections, operators, shapes, memory, caller_lines, max_depth,
+// min_duration_ns, include, exclude, lines=(), hottest=False, libraries=(), own=())
 profiler::SessionOptions options_of(PyObject* args) {
   profiler::SessionOptions options;
   int flags[8] = {};
@@ -177,16 +205,25 @@ profiler::SessionOptions options_of(PyObject* args) {
   unsigned long long min_duration = 0;
   PyObject* include = nullptr;
   PyObject* exclude = nullptr;
-  if (PyArg_ParseTuple(args, "ppppppppIKO!O!", &flags[0], &flags[1], &flags[2], &flags[3],
+  PyObject* lines = nullptr;
+  int hottest = 0;
+  PyObject* libraries = nullptr;
+  PyObject* own = nullptr;
+  if (PyArg_ParseTuple(args, "ppppppppIKO!O!|O!pO!O!", &flags[0], &flags[1], &flags[2], &flags[3],
                        &flags[4], &flags[5], &flags[6], &flags[7], &max_depth, &min_duration,
-                       &PyTuple_Type, &include, &PyTuple_Type, &exclude) == 0) {
+                       &PyTuple_Type, &include, &PyTuple_Type, &exclude, &PyTuple_Type, &lines,
+                       &hottest, &PyTuple_Type, &libraries, &PyTuple_Type, &own) == 0) {
     throw PythonErrorSet();
   }
-  options.calls.lines = flags[7] != 0;
+  options.calls.caller_lines = flags[7] != 0;
   options.calls.max_depth = max_depth;
   options.calls.min_duration_ns = min_duration;
   options.calls.include = texts_of(include);
   options.calls.exclude = texts_of(exclude);
+  if (lines != nullptr) options.calls.lines = texts_of(lines);
+  options.calls.hottest_lines = hottest != 0;
+  if (libraries != nullptr) options.calls.libraries = texts_of(libraries);
+  if (own != nullptr) options.calls.own = texts_of(own);
   options.python = flags[0] != 0;
   options.c_calls = flags[1] != 0;
   options.instances = flags[2] != 0;

@@ -143,18 +143,25 @@ PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject
   return exit_call(self, args);
 }
 
+// Of chosen codes alone, see tracer/lines/lines.h.
+PyObject* on_line_event(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+  tracer_of(self).lines.begin_line(args[0], int(PyLong_AsLong(args[1])));
+  Py_RETURN_NONE;
+}
+
 struct EventHook {
   const char* event;  // in sys.monitoring.events; null for what CALL brings with it
   const char* name;
   vectorcallfunc function;
   bool of_c;
 };
+constexpr std::size_t kLineEvent = 9;
 constexpr EventHook kEvents[] = {
     {"PY_START", "PY_START", on_enter, false}, {"PY_RESUME", "PY_RESUME", on_enter, false},
     {"PY_THROW", "PY_THROW", on_throw, false}, {"PY_RETURN", "PY_RETURN", on_exit, false},
     {"PY_YIELD", "PY_YIELD", on_exit, false},  {"PY_UNWIND", "PY_UNWIND", on_unwind, false},
     {"CALL", "CALL", on_call, true},           {nullptr, "C_RETURN", on_c_exit, true},
-    {nullptr, "C_RAISE", on_c_exit, true},
+    {nullptr, "C_RAISE", on_c_exit, true},     {nullptr, "LINE", on_line_event, false},
 };
 constexpr int kToolOrder[] = {4, 3, 5, 1, 0, 2};
 constexpr const char* kToolName = "opyard.profiler";
@@ -343,6 +350,37 @@ long events_of_tool(const Hooks& hooks) {
 }
 
 }  // namespace
+
+namespace {
+
+void set_line_events(Tracer& tracer, PyObject* code, bool on) noexcept {
+  const Hooks& hooks = *tracer.hooks;
+  try {
+    monitoring_call("set_local_events", "(iOl)", hooks.tool, code,
+                    on ? hooks.events[kLineEvent] : 0L);
+  } catch (const PythonErrorSet&) {  // its lines are not told of
+    clear_or_report(PyExc_Exception);
+  }
+}
+
+}  // namespace
+
+void start_lines(Tracer& tracer, PyObject* code) noexcept { set_line_events(tracer, code, true); }
+
+void stop_lines(Tracer& tracer) noexcept {
+  tracer.lines.end_open_calls();
+  if (tracer.hooks->tool < 0 || tracer.lines.chosen().empty()) return;
+  try {
+    if (!holds_tool(*tracer.hooks)) return;  // what is set is another's
+  } catch (const PythonErrorSet&) {
+    clear_or_report(PyExc_Exception);
+    return;
+  }
+  for (const auto& [code, function] : tracer.lines.chosen()) set_line_events(tracer, code, false);
+}
+
+void follow_lines(Tracer&) noexcept {}
+void follow_all_lines(Tracer&) noexcept {}
 
 void stop_hooks(Tracer& tracer) noexcept {
   Hooks& hooks = *tracer.hooks;

@@ -85,6 +85,7 @@ PyObject* export_report(PyObject* self, PyObject* args) {
     profiler::ReportOptions options;
     options.most_bars = std::size_t(most_bars);
     options.folding = folding_of(self);
+    options.lines = line_texts_of(self);
     options.deflate = [&](std::string_view contents) {
       PyObject* const bytes = bytes_of(contents);
       PyObject* const deflated = PyObject_CallOneArg(deflate, bytes);

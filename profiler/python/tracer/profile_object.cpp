@@ -32,6 +32,8 @@ struct ProfileContents {
   std::unique_ptr<profiler::Profile> profile;
   std::unique_ptr<profiler::Labels> labels;
   std::unique_ptr<profiler::MemoryLives> lives;
+  std::vector<profiler::LineTime> lines;
+  std::string line_texts;  // the same as a page takes them, see profiler/report.h
   std::vector<std::string> prefixes;
   profiler::FoldRules folding;
 };
@@ -62,6 +64,7 @@ profiler::Profile& profile_of(PyObject* self) {
 
 const std::vector<std::string>& prefixes_of(PyObject* self) { return contents_of(self).prefixes; }
 const profiler::FoldRules& folding_of(PyObject* self) { return contents_of(self).folding; }
+const std::string& line_texts_of(PyObject* self) { return contents_of(self).line_texts; }
 
 namespace {
 
@@ -408,6 +411,27 @@ PyObject* memory(PyObject* self, PyObject* number) {
   });
 }
 
+// line_times() -> [(key, line, count, ns)]
+PyObject* line_times(PyObject* self, PyObject*) {
+  return enter_tracer([&]() -> PyObject* {
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::LineTime& line : contents_of(self).lines) {
+      append_to(list, Py_BuildValue("IiKK", unsigned(line.key), int(line.line),
+                                    static_cast<unsigned long long>(line.count),
+                                    static_cast<unsigned long long>(line.time)));
+    }
+    return list;
+  });
+}
+
+// set_line_texts(JSON), as opyard/profiler/report.h has it
+PyObject* set_line_texts(PyObject* self, PyObject* text) {
+  return enter_tracer([&]() -> PyObject* {
+    contents_of(self).line_texts = text_of(text);
+    Py_RETURN_NONE;
+  });
+}
+
 // life(address, time) -> int: see profiler/lives.h.
 PyObject* life(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
@@ -531,6 +555,8 @@ PyMethodDef profile_methods[] = {
      "arguments(track, index) -> (sizes, types, strides, values, addresses) or None"},
     {"memory", memory, METH_O, "memory(track) -> [(time, parent, address, bytes, total, device)]"},
     {"marks", marks, METH_O, "marks(track) -> [(kind, time, parent, key, detail, words)]"},
+    {"line_times", line_times, METH_NOARGS, "line_times() -> [(key, line, count, ns)]"},
+    {"set_line_texts", set_line_texts, METH_O, "set_line_texts(JSON)"},
     {"life", life, METH_VARARGS, "life(address, time) -> int"},
     {"functions", function_rows, METH_O, "functions(track) -> [(span, number, link, tid of call)]"},
     {"name", name, METH_O, "name(key) -> (text, qualified, file, line, kind, extra)"},
@@ -562,6 +588,7 @@ PyTypeObject* make_profile_type(PyObject* module) {
 PyObject* make_profile(PyTypeObject* type, profiler::Capture capture) {
   auto contents = std::make_unique<ProfileContents>();
   contents->capture = std::move(capture);
+  contents->lines = std::move(contents->capture.lines);
   auto* const object = PyObject_New(ProfileObject, type);
   if (object == nullptr) throw PythonErrorSet();
   object->contents = contents.release();

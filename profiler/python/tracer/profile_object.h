@@ -26,6 +26,7 @@ PyObject* recovered_profile(PyTypeObject* type, const std::string& folder);
 profiler::Profile& profile_of(PyObject* self);
 const std::vector<std::string>& prefixes_of(PyObject* self);
 const profiler::FoldRules& folding_of(PyObject* self);
+const std::string& line_texts_of(PyObject* self);
 
 // Methods of Profile; see profile_exports.cpp.
 PyObject* export_report(PyObject* self, PyObject* args);

@@ -19,6 +19,11 @@
 // C++ is captured as soon as it comes through Opyard's gate, which makes it a state; one that makes
 // a state by itself is found when a thread starts, and whenever any thread begins a new block.
 //
+// [Lines] A trace function of ours is told of lines, as long as a call of a chosen function is the
+// innermost of its thread: CPython would tell it of every line of every function. Whose function
+// was there is told of all that ours is. Until the last such call has ended, the thread's profile
+// function is one that looks what the innermost call is.
+//
 // [Audit] Python raises an audit event when a profile function is set. A hook of the program's that
 // hears it may be Python, lets other threads run, and may refuse. So the event is raised once,
 // before the threads are looked for.
@@ -57,8 +62,11 @@ struct Seat {
 };
 
 int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument);
+int on_event_with_lines(PyObject* self, PyFrameObject* frame, int what, PyObject* argument);
 
-bool is_ours(const PyThreadState* state) { return state->c_profilefunc == on_event; }
+bool is_ours(const PyThreadState* state) {
+  return state->c_profilefunc == on_event || state->c_profilefunc == on_event_with_lines;
+}
 
 void free_seat(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
@@ -363,7 +371,71 @@ bool capture_event(Tracer& tracer, PyFrameObject* frame, int what, PyObject* arg
   return hear(self, frame, what, argument, is_captured);
 }
 
+// The tracer that is told of lines, of the interpreter that this thread is in. See [Lines].
+Tracer* line_tracer() noexcept { return listening.load(std::memory_order_acquire); }
+
+int on_line(PyObject* argument, PyFrameObject* frame, int what, PyObject* value) {
+  Tracer* const tracer = line_tracer();
+  if (tracer == nullptr) return 0;
+  if (what == PyTrace_LINE) tracer->lines.begin_line(code_of(frame), PyFrame_GetLineNumber(frame));
+  const Lines::Thread* const thread = tracer->lines.thread();
+  if (thread == nullptr || thread->other == nullptr) return 0;
+  return thread->other(argument, frame, what, value);
+}
+
+// Whether the innermost call of a thread is one of a chosen function.
+bool is_in_lines(const Lines::Thread& thread) { return !thread.calls.empty() && thread.above == 0; }
+
+void follow_lines_of(PyThreadState* state, Lines::Thread& thread) noexcept {
+  const bool is_on = state->c_tracefunc == on_line;
+  if (is_in_lines(thread) && !is_on) {
+    thread.other = state->c_tracefunc;
+    state->c_tracefunc = on_line;
+  } else if (!is_in_lines(thread) && is_on) {
+    state->c_tracefunc = std::exchange(thread.other, nullptr);
+  }
+  if (is_ours(state)) state->c_profilefunc = thread.calls.empty() ? on_event : on_event_with_lines;
+}
+
+[[gnu::noinline]] int on_event_with_lines(PyObject* self, PyFrameObject* frame, int what,
+                                          PyObject* argument) {
+  Tracer& tracer = *reinterpret_cast<Seat*>(self)->tracer;
+  Lines::Thread* thread = tracer.lines.thread();
+  const std::size_t before = thread == nullptr ? 0 : thread->calls.size();
+  const int result = on_event(self, frame, what, argument);
+  if (!tracer.active || (thread = tracer.lines.thread()) == nullptr) return result;
+  if (thread->calls.size() == before) {
+    if (what == PyTrace_CALL) ++thread->above;
+    if (what == PyTrace_RETURN && thread->above != 0) --thread->above;
+  }
+  if (what == PyTrace_CALL || what == PyTrace_RETURN) {
+    follow_lines_of(PyThreadState_Get(), *thread);
+  }
+  return result;
+}
+
 }  // namespace
+
+void start_lines(Tracer&, PyObject*) noexcept {}
+
+void follow_lines(Tracer& tracer) noexcept {
+  if (Lines::Thread* const thread = tracer.lines.thread()) {
+    follow_lines_of(PyThreadState_Get(), *thread);
+  }
+}
+
+void follow_all_lines(Tracer& tracer) noexcept {
+  each_state([&](PyThreadState* state) {
+    if (Lines::Thread* const thread = tracer.lines.find_thread(state->id)) {
+      follow_lines_of(state, *thread);
+    }
+  });
+}
+
+void stop_lines(Tracer& tracer) noexcept {
+  tracer.lines.end_open_calls();
+  follow_all_lines(tracer);
+}
 
 Hooks* make_hooks(PyObject* module, Tracer& tracer) {
   PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &seat_spec, nullptr));

@@ -16,6 +16,7 @@
 #include "opyard/detail/python/look_up.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
+#include "tracer/border.h"
 #include "tracer/greenlets.h"
 #include "tracer/text.h"
 #include "tracer/tracer.h"
@@ -60,18 +61,19 @@ void Tracer::set_options(const profiler::SessionOptions& options) {
   c_calls = options.c_calls;
   by_instance = options.instances;
   collections = options.collections;
-  lines = options.calls.lines;
+  caller_lines = options.calls.caller_lines;
   max_depth = options.calls.max_depth;
   least_ticks =
       options.calls.min_duration_ns == 0 ? 0 : profiler::ticks_of(options.calls.min_duration_ns);
-  filter.set(options.calls.include, options.calls.exclude);
+  filter.set(options.calls.include, options.calls.exclude, options.calls.lines);
   callables.set_filter(&filter);
-  const bool always = lines || max_depth != 0 || least_ticks != 0;
-  looks_at_calls = always || filter.number() != 0;
+  const bool always = caller_lines || max_depth != 0 || least_ticks != 0;
+  looks_at_calls = always || filter.leaves_out_any();
   constexpr auto kKnown = std::uint32_t(std::uint64_t(CodeFlag::Known) >> 32);
   plain = always ? ~std::uint32_t{0} : kKnown | filter.number() << (kFilterShift - 32);
   begin_ticks = profiler::now_ticks();
   ++number;
+  lines.begin();
 }
 
 void Tracer::choose_path() noexcept {
@@ -85,13 +87,46 @@ bool Tracer::is_left_out(CodeWord& word, PyObject* code) noexcept {
   if (word.has(CodeFlag::Hidden)) return true;
   if (word.filter() != filter.number()) {
     bool excluded = false;
+    bool chosen = false;
     try {
-      excluded = filter.number() != 0 && filter.leaves_out_file(profiler::name_of(word.key()).file);
+      if (filter.number() != 0) {
+        const profiler::Name& name = profiler::name_of(word.key());
+        excluded = filter.leaves_out_file(name.file);
+        chosen = !excluded && filter.chooses_lines(name);
+      }
     } catch (const std::bad_alloc&) {  // captured, then
     }
     word = codes.set_filter(code, word, filter.number(), excluded);
+    if (chosen) {
+      choose_lines(code, word.key());
+      word = codes.find(code);
+    }
   }
   return word.has(CodeFlag::Excluded);
+}
+
+void Tracer::choose_lines(PyObject* code, std::uint32_t key) noexcept {
+  try {
+    if (!lines.choose(code, key)) return;
+    codes.set_flag(code, CodeFlag::Lines);
+    if (active) start_lines(*this, code);
+  } catch (const PythonErrorSet&) {  // its lines are not told of
+    clear_or_report(PyExc_Exception);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Tracer::note_lines(PyObject* code, PyFrameObject* frame, bool is_exit) noexcept {
+  if (is_exit) {
+    lines.exit(code);
+  } else {
+    // What goes on is in the midst of a line already.
+    constexpr int kGoesOn = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    const int flags = reinterpret_cast<PyCodeObject*>(code)->co_flags;
+    const bool goes_on = (flags & kGoesOn) != 0 && frame != nullptr && !is_first_entry(frame);
+    lines.enter(code, goes_on ? PyFrame_GetLineNumber(frame) : 0);
+  }
+  follow_lines(*this);
 }
 
 void Tracer::note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept {
@@ -150,6 +185,7 @@ bool Tracer::capture_special(CodeWord word, PyObject* code, PyFrameObject* frame
   if (is_left_out(word, code)) return is_thread || is_greenlets;
   const bool was_at_entry = word.has(CodeFlag::AtEntry) && at_entry.take(codes, frame);
   const bool is_known = was_at_entry && !is_exit;  // it is open, and counts in no depth
+  if (word.has(CodeFlag::Lines) && active && !is_known) note_lines(code, frame, is_exit);
   if (max_depth != 0 && !is_known && goes_too_deep(number, max_depth, is_exit)) {
     if (!is_exit && word.has(CodeFlag::Coroutine) && frame != nullptr) coroutines.note_begin(frame);
     return true;
@@ -159,7 +195,7 @@ bool Tracer::capture_special(CodeWord word, PyObject* code, PyFrameObject* frame
     capture_exit(enter_of(kind), exit_of(kind), word.key());
     return true;
   }
-  const std::uint16_t line = lines ? line_of_caller(frame) : std::uint16_t{0};
+  const std::uint16_t line = caller_lines ? line_of_caller(frame) : std::uint16_t{0};
   const std::uint32_t profile = number;
   profiler::Payload behind{};
   if (kind != SpanKind::Python && frame != nullptr) {
@@ -196,7 +232,7 @@ bool Tracer::capture_call(CallableKey found, PyObject* code, PyFrameObject* call
     capture_exit(enter_of(found.kind), exit_of(found.kind), found.key);
   } else {
     profiler::append_event(enter_of(found.kind), found.key,
-                           lines ? line_of(caller) : std::uint16_t{0});
+                           caller_lines ? line_of(caller) : std::uint16_t{0});
   }
   return true;
 }

@@ -21,6 +21,8 @@
 #include "tracer/filter.h"
 #include "tracer/instances.h"
 #include "tracer/interrupted.h"
+#include "tracer/lines/hottest.h"
+#include "tracer/lines/lines.h"
 
 namespace opyard::python {
 
@@ -35,6 +37,8 @@ struct Tracer {
   AtEntry at_entry;
   Interrupted interrupted;
   Filter filter;
+  Lines lines;
+  Hottest hottest;
   PyObject* on_collection = nullptr;  // for gc.callbacks; a reference
   Hooks* hooks = nullptr;
   bool active = false;
@@ -61,7 +65,7 @@ struct Tracer {
   std::uint32_t shortest = ~std::uint32_t{0};
   // Whether calls of C need a look, too.
   bool looks_at_calls = false;
-  bool lines = false;
+  bool caller_lines = false;
   std::uint32_t max_depth = 0;
   std::uint64_t least_ticks = 0;
   std::uint64_t begin_ticks = 0;
@@ -101,6 +105,9 @@ struct Tracer {
   // Whether the profile leaves the code out, whatever calls it. Changes the word if that was not
   // decided yet.
   bool is_left_out(CodeWord& word, PyObject* code) noexcept;
+  // From now on the lines of this code are timed, also in calls that are open, once their threads
+  // are looked through.
+  void choose_lines(PyObject* code, std::uint32_t key) noexcept;
   // How a call of this code is shown.
   profiler::SpanKind kind_of(CodeWord word) const noexcept;
   // As capture_special(), for a call of C by a frame of this code.
@@ -108,6 +115,7 @@ struct Tracer {
                     bool is_exit) noexcept;
 
  private:
+  void note_lines(PyObject* code, PyFrameObject* frame, bool is_exit) noexcept;
   // The thread that this frame of `threading` belongs to begins or ends.
   void note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept;
   void capture_exit(profiler::EventKind enter, profiler::EventKind exit,
@@ -124,6 +132,13 @@ void prepare_hooks(Tracer& tracer);
 // Keeps the GIL throughout.
 void start_hooks(Tracer& tracer);
 void stop_hooks(Tracer& tracer) noexcept;
+// Tells of the lines of a code, which is flagged. Leaves no exception.
+void start_lines(Tracer& tracer, PyObject* code) noexcept;
+// Of no code any more.
+void stop_lines(Tracer& tracer) noexcept;
+// After calls of chosen functions have begun or ended on this thread, or on any.
+void follow_lines(Tracer& tracer) noexcept;
+void follow_all_lines(Tracer& tracer) noexcept;
 // Looks whether a program took our place, and takes it again.
 void renew_hooks(Tracer& tracer) noexcept;
 

@@ -92,6 +92,11 @@ Capture Session::end() {
   note_lost_ends(report.lost_ends, capture.start_stacks);
   capture.thread_names = std::move(report.thread_names);
   capture.notes = std::move(report.notes);
+  const TickConverter clock(capture.first_pair, capture.end);
+  for (LineTime& line : report.lines) {
+    line.time = std::uint64_t(double(line.time) * clock.ns_per_tick());
+  }
+  capture.lines = std::move(report.lines);
   if (const std::uint64_t beside = blocks_beside_file(); writes_files() && beside != 0) {
     capture.notes.emplace_back("blocks that had no room in a file", beside);
   }

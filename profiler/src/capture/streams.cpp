@@ -507,6 +507,7 @@ Capture& Capture::operator=(Capture&& other) noexcept {
   streams.swap(other.streams);
   start_stacks.swap(other.start_stacks);
   thread_names.swap(other.thread_names);
+  lines.swap(other.lines);
   notes.swap(other.notes);
   return *this;
 }

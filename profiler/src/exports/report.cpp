@@ -56,13 +56,14 @@ struct Shown {
 class Head {
  public:
   Head(const Shown& whole, const Shown* folded, const BarNames& names, const ExportOptions& options,
-       const FoldRules& rules)
+       const ReportOptions& report)
       : whole_(whole),
         folded_(folded),
         names_(names),
         profile_(whole.profile),
         options_(options),
-        rules_(rules),
+        lines_(report.lines),
+        rules_(report.folding),
         labels_(whole.profile, options.prefixes) {}
 
   std::string write() {
@@ -87,6 +88,7 @@ class Head {
     write_keys();
     write_lines();
     write_memory();
+    out_ += ",\n\"lines\": " + (lines_.empty() ? "[]" : lines_);
     if (folded_ != nullptr) write_folded();
     out_ += "}";
     return std::move(out_);
@@ -304,6 +306,7 @@ class Head {
   const BarNames& names_;
   const Profile& profile_;
   const ExportOptions& options_;
+  const std::string& lines_;
   const FoldRules& rules_;
   Labels labels_;
   std::string out_;
@@ -321,7 +324,7 @@ std::string report_contents(const Profile& profile, const ExportOptions& options
   }
   const Shown whole{profile, make_bars(profile, report.most_bars, names)};
   const Shown* const leaves_out = folded ? &*folded : nullptr;
-  const std::string head = Head(whole, leaves_out, names, options, report.folding).write();
+  const std::string head = Head(whole, leaves_out, names, options, report).write();
   std::string contents = "OPR1";
   for (int shift = 0; shift < 32; shift += 8) contents += char(head.size() >> shift & 0xff);
   contents += head;

@@ -213,7 +213,17 @@ def test_functions_of_atexit_and_threads_that_go_on_are_in_the_trace(folder, end
 
 def test_options_of_the_command_reach_the_profile(folder):
     (folder / "program.py").write_text("import json\njson.dumps({}, indent=2)\nprint(len([]))")
-    options = ["--exclude", "json", "--lines", "--max-depth", "9", "-o", "out", "-f", "chrome"]
+    options = [
+        "--exclude",
+        "json",
+        "--caller-lines",
+        "--max-depth",
+        "9",
+        "-o",
+        "out",
+        "-f",
+        "chrome",
+    ]
     assert run(folder, "program.py", profiled=options)[0] == 0
     events = json.loads((folder / "out").read_text())["traceEvents"]
     calls = {event["name"]: event["args"] for event in events if event["ph"] == "X"}
@@ -431,8 +441,8 @@ def test_help_explains_every_option_and_has_examples(folder):
     explained = {word for names, _ in options for word in re.findall(r"--[a-z-]+|-m\b", names)}
     assert explained == {
         "--help", "--output", "--format", "--include", "--exclude", "--max-depth", "-m",
-        "--min-duration", "--lines", "--no-c-calls", "--no-fold", "--record-shapes",
-        "--profile-memory", "--sample",
+        "--min-duration", "--caller-lines", "--lines", "--no-c-calls", "--no-fold",
+        "--record-shapes", "--profile-memory", "--sample",
     }  # fmt: skip
     for names, text in re.findall(r"^  (-.*?)(?:  +|\n +)(\S.*(?:\n {4,}.*)*)", out, re.MULTILINE):
         example = re.search(r"as in (-.*)", " ".join(text.split()))

@@ -235,7 +235,7 @@ def test_X21_a_perfetto_trace_has_each_slice_once_and_nests(captured, tmp_path):
 
 def test_X21_a_perfetto_trace_says_what_the_names_do_not(tmp_path):
     x = opyard.tensor([[1.0, 2.0]])
-    with profile(lines=True, record_shapes=True) as prof:
+    with profile(caller_lines=True, record_shapes=True) as prof:
         for _ in range(2):
             opyard.ops.aten.add(x, x)
         leaf(1)

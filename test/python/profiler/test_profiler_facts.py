@@ -228,7 +228,7 @@ def test_I39_the_caller_of_a_call_is_the_nearest_call_of_python_around_it():
         with record:
             return leaf(1), len("")  # the line of both calls
 
-    with profile(lines=True) as prof:
+    with profile(caller_lines=True) as prof:
         outer()
     first = outer.__code__.co_firstlineno
     (call,) = named(prof, "): leaf")

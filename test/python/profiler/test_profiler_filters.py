@@ -177,7 +177,7 @@ def called_twice():
 
 
 def test_I12_the_line_of_each_call_is_that_of_its_caller():
-    with profile(lines=True) as prof:
+    with profile(caller_lines=True) as prof:
         called_twice()
     first = called_twice.__code__.co_firstlineno
     calls = [event for event in prof.events() if not event.cuts]
@@ -194,7 +194,7 @@ def test_I39_each_call_is_made_from_a_line_of_the_function_around_it():
     codes = {}
     for function in (dump, fib, slow, called_twice, generator):
         codes[function.__code__.co_firstlineno] = function.__code__
-    with profile(lines=True) as prof:
+    with profile(caller_lines=True) as prof:
         dump()
         slow()
         called_twice()
@@ -214,7 +214,7 @@ def test_I39_each_call_is_made_from_a_line_of_the_function_around_it():
 
 
 def test_averages_can_be_told_apart_by_the_line_of_the_caller():
-    with profile(lines=True) as prof:
+    with profile(caller_lines=True) as prof:
         called_twice()
     rows = [row for row in prof.key_averages(group_by_line=True) if row.key.endswith("): fib")]
     first = called_twice.__code__.co_firstlineno
@@ -223,7 +223,7 @@ def test_averages_can_be_told_apart_by_the_line_of_the_caller():
     with profile() as prof:
         fib(1)
     assert all(event.caller_line is None for event in prof.events())
-    with pytest.raises(RuntimeError, match="lines=True"):
+    with pytest.raises(RuntimeError, match="caller_lines=True"):
         prof.key_averages(group_by_line=True)
 
 

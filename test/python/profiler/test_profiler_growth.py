@@ -1,8 +1,8 @@
-"""Size of exports by the depth, the names and the events of a profile: never quadratic.
+"""Size of exports, and memory that they take, by the depth, names and events of a profile.
 
-Doubling what is captured at most triples a file and the text of the tables, up to 16,000 levels,
-names and events, and in `tools/test --long` up to 64,000. Suspect profiler/src/exports/,
-profiler/src/profile/, _profile/events.py.
+Neither is quadratic: doubling what is captured at most triples a file and the text of the tables,
+up to 16,000 levels, names and events, and in `tools/test --long` up to 64,000.
+Suspect profiler/src/exports/, profiler/src/profile/, _profile/events.py.
 """
 
 import contextlib
@@ -13,7 +13,8 @@ import sys
 import threading
 
 import pytest
-from processes import VOLUME
+from built import plain_build
+from processes import VOLUME, run
 
 from opyard.profiler import profile, record_function
 
@@ -154,3 +155,67 @@ def test_compressed_files_are_the_same(tmp_path):
         prof.export(tmp_path / name)
     plain = json.loads((tmp_path / "trace.json").read_text("utf-8"))
     assert json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes())) == plain
+
+
+# Memory of an export.
+
+EXPORT = """
+    import gc, json, os, sys
+    from opyard.profiler import profile
+
+    # Not resource.getrusage(): its maximum is at least that of the process that started this one.
+    def status(name):
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) << 10 for line in file if line.startswith(name))
+
+    def leaf(): pass
+
+    def work(times):
+        for _ in range(times):
+            leaf()
+
+    folder, ending, keeps = sys.argv[1:]
+    path = os.path.join(folder, "profile." + ending)
+    with profile(c_calls=False) as warm_up:
+        work(10)
+    warm_up.export(path)
+    del warm_up
+    gc.collect()
+    before = status("VmRSS:")
+    prof = profile(c_calls=False)
+    with prof:
+        work(250_000)
+    captured = status("VmRSS:")
+    if keeps == "True":
+        whole, pieces = prof._require_profile(), []
+        whole.chrome(pieces.append, {}, "program", 7)
+    else:
+        prof.export(path)
+    most = status("VmHWM:")
+    print(json.dumps([captured - before, most - captured, prof.data_quality()["events"]]))
+"""
+
+
+def memory_of(folder, ending, keeps=False):
+    """Of 500,000 events: bytes that the capture takes, and those that exporting it takes more."""
+    ended = run(EXPORT, folder, ending, keeps, limit=60)
+    assert ended.code == 0, ended.stderr
+    captured, more, events = json.loads(ended.stdout)
+    assert events >= 500_000 and captured >= 16 * 500_000 * 0.9
+    return captured, more
+
+
+ENDINGS = ["json", "json.gz", "pftrace", "speedscope.json", "collapsed", "pstats", "html"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_X21_an_export_takes_at_most_twice_the_memory_of_the_capture(tmp_path, ending):
+    captured, more = memory_of(tmp_path, ending)
+    assert more <= 2 * captured
+
+
+@plain_build  # which takes memory of its own
+def test_an_export_that_is_kept_as_a_whole_takes_more(tmp_path):
+    """What the test above would find."""
+    captured, more = memory_of(tmp_path, "json", keeps=True)
+    assert more > 2 * captured

@@ -55,6 +55,14 @@ struct ThreadName {
   std::string name;
 };
 
+// What a line of a function took, with all that it called.
+struct LineTime {
+  std::uint32_t key;  // of the function
+  std::int32_t line;
+  std::uint64_t count;  // how often it began
+  std::uint64_t time;   // in nanoseconds, or in ticks where that is said
+};
+
 // What a window saw. Owns its part of the blocks.
 class OPYARD_API Capture {
  public:
@@ -76,6 +84,7 @@ class OPYARD_API Capture {
   std::vector<StreamCapture> streams;
   std::vector<StartStack> start_stacks;
   std::vector<ThreadName> thread_names;
+  std::vector<LineTime> lines;
   // Said in the quality report: by the tracer, "the profile function was replaced", and how often.
   std::vector<std::pair<std::string, std::uint64_t>> notes;
 };

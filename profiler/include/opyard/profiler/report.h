@@ -33,6 +33,9 @@ namespace opyard::profiler {
 struct ReportOptions {
   std::size_t most_bars = 1'000'000;  // of the whole profile, and of the folded one
   FoldRules folding;
+  // A JSON list of functions whose lines were timed, or nothing:
+  // [name, file, [[line, count, ns, text]]].
+  std::string lines;
   // Raw deflate (RFC 1951) of what the page shows, some three times smaller; null to leave it as it
   // is. May throw, which ends the export.
   std::function<std::string(std::string_view)> deflate;

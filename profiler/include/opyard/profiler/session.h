@@ -23,11 +23,16 @@ namespace opyard::profiler {
 
 // What Python's tracer leaves out, and what it adds.
 struct CallOptions {
-  bool lines = false;           // the line that each call is made from
+  bool caller_lines = false;    // the line that each call is made from
   std::uint32_t max_depth = 0;  // of calls inside each other, from where the profile begins; 0: any
   std::uint64_t min_duration_ns = 0;  // shorter calls are left out
   std::vector<std::string> include;   // patterns of files and modules, see tracer/filter.h
   std::vector<std::string> exclude;
+  std::vector<std::string>
+      lines;                   // of functions whose lines are timed, as tracer/filter.h takes them
+  bool hottest_lines = false;  // those of the functions that take most, see tracer/lines/hottest.h
+  std::vector<std::string> libraries;  // for that: which functions are the program's, as FoldRules
+  std::vector<std::string> own;
 };
 
 struct SessionOptions {
@@ -60,6 +65,7 @@ struct LostEnds {
 struct SourceReport {
   std::vector<ThreadName> thread_names;
   std::vector<LostEnds> lost_ends;
+  std::vector<LineTime> lines;  // in ticks
   std::vector<std::pair<std::string, std::uint64_t>> notes;
 };
 

@@ -110,8 +110,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--lines",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="time and counts by line of functions of this name (--lines=parse, '--lines=Reader.*'), "
+        "module and name (--lines=app.models.parse) or file (--lines=slow.py); may be repeated; alone: "
+        "of the functions that take most, up to ten, each from when it was found; as in "
+        "--lines -o profile.html",
+    )
+    add(
+        "--caller-lines",
         action="store_true",
-        help="note the line of each call; as in --lines -o trace.json",
+        help="note the line that each call is made from; as in --caller-lines -o trace.json",
     )
     add(
         "--no-c-calls",
@@ -163,9 +173,26 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _allow_bare_lines(parser: argparse.ArgumentParser, given: list[str]) -> list[str]:
+    """`--lines` without a pattern: only `=` gives it one, since a script may come next."""
+    known, at = parser._option_string_actions, 0
+    given = [*given]
+    while at < len(given) and given[at].startswith("-") and given[at] != "-m":
+        takes = known.get(given[at])
+        if given[at] == "--lines":
+            given[at] = "--lines="
+        elif takes is not None and takes.nargs is None:
+            at += 1
+        at += 1
+    return given
+
+
 def _read_arguments(given: list[str]) -> argparse.Namespace:
     parser = _parser()
-    options = parser.parse_args(spell_out_rate(given, parser))
+    given = _allow_bare_lines(parser, spell_out_rate(given, parser))
+    options = parser.parse_args(given)
+    if any(options.lines) and not all(options.lines):
+        parser.error("--lines finds the functions that take most, and --lines=PATTERN names them")
     options.program = options.module or options.script
     if options.sample is not None and (unused := _for_calls(options)):
         parser.error(f"{unused} is for captured calls: leave it, or --sample, out")
@@ -182,6 +209,7 @@ def _for_calls(options: argparse.Namespace) -> str | None:
         "--exclude": options.exclude,
         "--max-depth": options.max_depth,
         "--min-duration": options.min_duration,
+        "--caller-lines": options.caller_lines,
         "--lines": options.lines,
         "--no-c-calls": options.no_c_calls,
         "--record-shapes": options.record_shapes,
@@ -234,7 +262,8 @@ class _Run:
         self.script = ""  # its file
         self.profile = profile(
             c_calls=not options.no_c_calls,
-            lines=options.lines,
+            caller_lines=options.caller_lines,
+            lines=options.lines if any(options.lines) else bool(options.lines),
             include=options.include,
             exclude=options.exclude,
             max_depth=options.max_depth,
@@ -276,6 +305,7 @@ class _Run:
             if self.profile._profile is not None:
                 self._add_children(self.profile._profile)
                 _say_unmatched(self.options, self.profile._profile, self.script)
+                _say_without_lines(self.options, self.profile)
                 _write(self.profile, self.options, self.output)
         finally:
             import shutil
@@ -309,6 +339,18 @@ def _fits(pattern: str, files: set[str], modules: set[str]) -> bool:
     return any(f"/{file}".endswith(f"/{path}.py") or f"/{path}/" in f"/{file}" for file in files)
 
 
+def _say_without_lines(options: argparse.Namespace, results: Results) -> None:
+    if not options.lines or results._lines:
+        return
+    if any(options.lines):
+        names = " ".join(f"--lines={pattern}" for pattern in options.lines)
+        said = f"{names} fits no function that was called; it takes names of functions (parse, "
+        said += "Reader.*), with modules (app.models.parse), and files (slow.py)"
+    else:
+        said = "--lines found no function of the program that runs for a twentieth of a second"
+    sys.stderr.write(f"opyard.profiler: {said}\n")
+
+
 def _say_unmatched(options: argparse.Namespace, captured: Any, script: str) -> None:
     """Patterns that are for nothing of the program: of those to include no call is captured."""
     given = [*(("include", text) for text in options.include)]
@@ -333,6 +375,8 @@ def _write(results: Results, options: argparse.Namespace, output: str | None) ->
         averages = results.key_averages()
         fold = not options.no_fold
         sys.stderr.write(averages.table(sort_by=results._sort_by, row_limit=40, fold=fold))
+        if results._lines:
+            sys.stderr.write("\n" + results.line_times().table())
     else:
         export(results._profile, results._metadata, output, options.format)
         _say_written(output, options.format)

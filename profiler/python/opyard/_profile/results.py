@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .compare import Difference
     from .events import Events, Task
     from .leaves import MemoryEvent
+    from .lines import FunctionLines, LineTimes
 
 
 def prefixes() -> list[str]:
@@ -40,9 +41,14 @@ def _own_files() -> list[str]:
     return [f"{place}/" for place in places] or ([os.path.abspath(file)] if file else [])
 
 
+def own_code() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Beginnings of names of files of libraries, and of those that are the program's anyway."""
+    return tuple(_libraries()), tuple(_own_files())
+
+
 def name_files(profile: Any) -> None:
     """Which part of a file's name is not shown, and whose functions are folded."""
-    profile.set_files(tuple(prefixes()), tuple(_libraries()), tuple(_own_files()))
+    profile.set_files(tuple(prefixes()), *own_code())
 
 
 def name_threads(profile: Any) -> None:
@@ -66,6 +72,7 @@ class Results:
         self._has_stack, self._has_lines, self._has_memory = stack, lines, memory
         self._profile: Any = None
         self._metadata: dict[str, str] = {}
+        self._lines: list[FunctionLines] = []
 
     def _require_captured(self) -> Any:
         if self._profile is None:
@@ -109,10 +116,10 @@ class Results:
         All kernels of an operator are in its row. `group_by_input_shape` gives each combination of
         shapes a row of its own, if `record_shapes` was asked for; `group_by_dispatch_key` gives
         each dispatch key one, and then counts kernels. `group_by_line` gives one to each line that
-        calls a function, if `lines` was asked for.
+        calls a function, if `caller_lines` was asked for.
         """
         if group_by_line and not self._has_lines:
-            raise RuntimeError("group_by_line needs a profile with lines=True")
+            raise RuntimeError("group_by_line needs a profile with caller_lines=True")
         from .averages import Averages
 
         return Averages(
@@ -123,6 +130,17 @@ class Results:
             lines=group_by_line,
             memory=self._has_memory,
         )
+
+    def line_times(self) -> LineTimes:
+        """Time and counts by line of the functions that `lines` names; those that take most first.
+
+        A line's time has what it calls, but for calls of the function that it is in: those count at
+        their own lines. Lines of child processes are not known.
+        """
+        from .lines import LineTimes
+
+        self._require_profile()
+        return LineTimes(self._lines)
 
     def dispatch_keys(self) -> DispatchKeyTimes:
         """How much time was spent at each dispatch key, in its kernels and in none inside them."""

@@ -42,7 +42,7 @@ def spell_out_rate(given: list[str], parser: argparse.ArgumentParser) -> list[st
             spelled[n : n + 2 if has_rate else n + 1] = [
                 f"--sample={spelled[n + 1] if has_rate else DEFAULT_HZ}"
             ]
-        n += 2 if one in with_value and one != "--sample" else 1
+        n += 2 if one in with_value and one not in ("--sample", "--lines") else 1
     return spelled
 
 

@@ -13,7 +13,8 @@ from .. import _tracer
 from .._core.keywords import names_keywords, refuse_keyword
 from .active import Active, warn_of_dropped
 from .classes import refresh_classes
-from .results import Results, name_files, name_threads
+from .lines import lines_of
+from .results import Results, name_files, name_threads, own_code
 from .schedule import ENDINGS, TRANSITIONS, ProfilerAction, always, member_of
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
@@ -108,9 +109,13 @@ class profile(Results):
     `include` and `exclude` name what is captured and what is left out: modules and packages
     ("app.models"), beginnings of file names ("/home/me/app"), files ("slow.py") and shell patterns
     ("*/test_*.py"). `max_depth` leaves out calls that are further inside each other, counted from
-    where the profile begins, and `min_duration` those that take fewer microseconds. `lines` notes
-    the line that each call is made from. With a `schedule`, step() says where a step ends, and
-    `on_trace_ready` is called with the profile at the end of each cycle.
+    where the profile begins, and `min_duration` those that take fewer microseconds. `caller_lines`
+    notes the line that each call is made from. `lines` names functions whose time is told by line:
+    by their names ("parse", "Reader.*"), with their modules ("app.models.parse") or by their files
+    ("slow.py"); line_times() has it. `lines=True` is for the functions of the program that take
+    most, up to ten: each is found while it runs, and timed from then on. With a `schedule`, step()
+    says where a step ends, and `on_trace_ready` is called with the profile at the end of each
+    cycle.
     """
 
     def __init__(
@@ -122,7 +127,8 @@ class profile(Results):
         with_stack: bool = True,
         with_modules: bool = True,
         c_calls: bool = True,
-        lines: bool = False,
+        caller_lines: bool = False,
+        lines: bool | str | Iterable[str] = (),
         include: str | Iterable[str] = (),
         exclude: str | Iterable[str] = (),
         max_depth: int | None = None,
@@ -155,13 +161,16 @@ class profile(Results):
             operators and cpu,
             record_shapes,
             profile_memory and cpu,
-            lines,
+            caller_lines,
             _require_depth(max_depth),
             _require_nanoseconds(min_duration),
             read_patterns("include", include),
             read_patterns("exclude", exclude),
+            () if isinstance(lines, bool) else read_patterns("lines", lines),
+            lines is True,
+            *own_code(),
         )
-        super().__init__(stack=with_stack and cpu, lines=lines, memory=profile_memory)
+        super().__init__(stack=with_stack and cpu, lines=caller_lines, memory=profile_memory)
         called: dict[str, Any] = {"schedule": schedule, "on_trace_ready": on_trace_ready}
         for name, given in called.items():
             if given is not None and not callable(given):
@@ -297,6 +306,7 @@ class profile(Results):
         if keep:
             name_threads(captured)
             name_files(captured)
+            self._lines = lines_of(captured)
             self._profile = captured
 
 

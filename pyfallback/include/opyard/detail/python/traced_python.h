@@ -92,6 +92,15 @@ inline PyObject* code_of(PyFrameObject* frame) noexcept {
 #endif
 }
 
+// The innermost frame of any thread of the interpreter, a new reference; null if it has none, or if
+// its state is being made: CPython 3.11 puts it into the list before it is filled in.
+inline PyFrameObject* innermost_frame_of(PyThreadState* state) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000
+  if (__atomic_load_n(&state->cframe, __ATOMIC_ACQUIRE) == nullptr) return nullptr;
+#endif
+  return PyThreadState_GetFrame(state);
+}
+
 // How many frames are open, with this one; 0 for null.
 inline std::uint32_t depth_of(PyFrameObject* frame) noexcept {
   std::uint32_t depth = 0;
