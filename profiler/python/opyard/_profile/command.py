@@ -113,9 +113,9 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="time and counts by line of functions of this name (--lines=parse, '--lines=Reader.*'), "
-        "module and name (--lines=app.models.parse) or file (--lines=slow.py); may be repeated; alone: "
-        "of the functions that take most, up to ten, each from when it was found; as in "
+        help="time and counts by line of functions of this name (--lines=parse), module and name "
+        "(--lines=app.models.parse) or file (--lines=slow.py); may be repeated; alone: of the "
+        "functions that take most, up to ten, each from when it was found; as in "
         "--lines -o profile.html",
     )
     add(
