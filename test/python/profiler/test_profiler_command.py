@@ -442,7 +442,7 @@ def test_help_explains_every_option_and_has_examples(folder):
     assert explained == {
         "--help", "--output", "--format", "--include", "--exclude", "--max-depth", "-m",
         "--min-duration", "--caller-lines", "--lines", "--no-c-calls", "--no-fold",
-        "--record-shapes", "--profile-memory", "--sample",
+        "--record-shapes", "--profile-memory", "--repeat", "--sample",
     }  # fmt: skip
     for names, text in re.findall(r"^  (-.*?)(?:  +|\n +)(\S.*(?:\n {4,}.*)*)", out, re.MULTILINE):
         example = re.search(r"as in (-.*)", " ".join(text.split()))

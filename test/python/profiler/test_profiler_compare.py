@@ -12,6 +12,7 @@ from commands import KILLED, run
 
 from opyard._profile.compare import read_times, times_of
 from opyard._profile.exports import page_of
+from opyard._profile.repeats import is_beyond_noise
 from opyard.profiler import profile
 
 pytestmark = pytest.mark.once
@@ -138,6 +139,54 @@ SPOIL = """
         path.write_bytes(contents)
     print(read, refused)
 """
+
+
+def test_the_difference_says_which_changes_are_beyond_the_noise_of_repeated_runs(tmp_path):
+    program = "def leaf(n): return sum(range(n))\nfor n in range(50): leaf({})\nprint(1)\n"
+    (tmp_path / "program.py").write_text(program.format(1000))
+    for name, more in (("before.html", []), ("after.html", ["--repeat", "3"])):
+        code, out, err = run(tmp_path, "program.py", profiled=[*more, "-o", name])
+        assert (code, out, err) == (0, "1\n" * (3 if more else 1), "")
+        (tmp_path / "program.py").write_text(program.format(100_000))
+    code, out, err = run(tmp_path, "diff", "after.html", "before.html")
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[1][:5] == ["Name", "CPU", "before", "change", "noise"]
+    said = {line[0]: line[4] for line in lines if len(line) > 4}
+    assert said["builtins.sum"] == "beyond"
+    code, out, err = run(tmp_path, "diff", "after.html", "after.html")
+    assert "within" in out and "beyond" not in out
+    assert (tmp_path / "after.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_change_is_beyond_the_noise_if_no_run_is_among_those_of_the_other():
+    assert is_beyond_noise([5, 6, 7], [1, 2, 3])
+    assert is_beyond_noise([1, 2, 3], [5, 6, 7])
+    assert not is_beyond_noise([3, 6, 7], [1, 2, 3])
+    # One run is as uncertain as those of the other are.
+    assert is_beyond_noise([5], [1, 2, 3]) is False
+    assert is_beyond_noise([6], [1, 2, 3])
+    assert is_beyond_noise([1, 2, 3], [6])
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (
+            ["--repeat", "0", "-o", "x.html"],
+            2,
+            "--repeat takes a number of runs, at least 1; not 0",
+        ),
+        (["--repeat", "2"], 2, "--repeat keeps what each run took in a page"),
+        (["--repeat", "2", "-o", "x.json"], 2, "--repeat keeps what each run took in a page"),
+        (["--repeat", "2", "-o", "x.html"], 7, "run 1 of 2 ended with 7"),
+    ],
+)
+def test_repeated_runs_that_cannot_be_are_refused(tmp_path, options, code, says):
+    (tmp_path / "program.py").write_text("raise SystemExit(7)")
+    ended, _, err = run(tmp_path, "program.py", profiled=options)
+    assert ended == code and says in err
+    assert not (tmp_path / "x.html").exists()
 
 
 def test_traces_are_compared_an_event_at_a_time(tmp_path):

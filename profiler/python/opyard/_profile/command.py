@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import io
+import json
 import os
 import sys
 from importlib.machinery import SourceFileLoader
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 from .. import _tracer
 from .children import Following
 from .exports import FORMATS, export, format_of
+from .repeats import METADATA, run_others
 from .results import Results, name_files
 from .sampled_run import SampledRun, read_rate, spell_out_rate
 from .session import profile, read_patterns
@@ -43,6 +45,7 @@ examples:
   python -m opyard.profiler -o trace.json.gz -m package.tool  a trace for https://ui.perfetto.dev
   python -m opyard.profiler --include mine --min-duration 100 -o slow.html program.py
   python -m opyard.profiler attach 4711 --seconds 30 -o profile.html
+  python -m opyard.profiler --repeat 5 -o after.html program.py
   python -m opyard.profiler diff after.html before.html -o diff.svg
   python -m opyard.profiler recover profile.html.capture -o profile.html"""
 
@@ -139,6 +142,15 @@ def _parser() -> argparse.ArgumentParser:
         help="note what memory tensors take and give back; as in --profile-memory -o memory.html",
     )
     add(
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run the program N times: the page has the last run, and the CPU time of the others, "
+        "so that diff says which changes are within the noise; as in --repeat 5 -o profile.html",
+    )
+    add("--is-repeat", action="store_true", help=argparse.SUPPRESS)  # of those runs
+    add(
         "-m",
         dest="module",
         nargs=argparse.REMAINDER,
@@ -173,8 +185,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _allow_bare_lines(parser: argparse.ArgumentParser, given: list[str]) -> list[str]:
-    """`--lines` without a pattern: only `=` gives it one, since a script may come next."""
+def _split(parser: argparse.ArgumentParser, given: list[str]) -> tuple[list[str], list[str]]:
+    """Our options, and the program with its arguments.
+
+    `--lines` may be without a pattern: only `=` gives it one, since a script may come next.
+    """
     known, at = parser._option_string_actions, 0
     given = [*given]
     while at < len(given) and given[at].startswith("-") and given[at] != "-m":
@@ -184,13 +199,14 @@ def _allow_bare_lines(parser: argparse.ArgumentParser, given: list[str]) -> list
         elif takes is not None and takes.nargs is None:
             at += 1
         at += 1
-    return given
+    return given[:at], given[at:]
 
 
 def _read_arguments(given: list[str]) -> argparse.Namespace:
     parser = _parser()
-    given = _allow_bare_lines(parser, spell_out_rate(given, parser))
-    options = parser.parse_args(given)
+    own, program = _split(parser, spell_out_rate(given, parser))
+    options = parser.parse_args([*own, *program])
+    options.split = own, program
     if any(options.lines) and not all(options.lines):
         parser.error("--lines finds the functions that take most, and --lines=PATTERN names them")
     options.program = options.module or options.script
@@ -199,6 +215,10 @@ def _read_arguments(given: list[str]) -> argparse.Namespace:
     if not options.program:
         parser.error("name a script, or -m and a module")
     _choose_format(parser, options)
+    if options.repeat < 1:
+        parser.error(f"--repeat takes a number of runs, at least 1; not {options.repeat}")
+    if options.repeat > 1 and options.format != "html":
+        parser.error("--repeat keeps what each run took in a page: give it -o FILE.html")
     return options
 
 
@@ -213,6 +233,7 @@ def _for_calls(options: argparse.Namespace) -> str | None:
         "--lines": options.lines,
         "--no-c-calls": options.no_c_calls,
         "--record-shapes": options.record_shapes,
+        "--repeat": options.repeat > 1,
         "--profile-memory": options.profile_memory,
     }
     return next((name for name, value in given.items() if value), None)
@@ -379,7 +400,8 @@ def _write(results: Results, options: argparse.Namespace, output: str | None) ->
             sys.stderr.write("\n" + results.line_times().table())
     else:
         export(results._profile, results._metadata, output, options.format)
-        _say_written(output, options.format)
+        if not getattr(options, "is_repeat", False):
+            _say_written(output, options.format)
 
 
 def _say_written(output: str, format: str | None) -> None:
@@ -539,7 +561,10 @@ def main(given: list[str]) -> None:
 
         return attach(given[1:])
     options = _read_arguments(given)
+    others = run_others(*options.split, options.repeat) if options.repeat > 1 else None
     run = _Run(options) if options.sample is None else SampledRun(options, _write)
+    if others is not None:
+        run.profile.add_metadata_json(METADATA, json.dumps(others))
     atexit.register(run.finish)
     sys.argv[:] = options.program
     try:

@@ -16,6 +16,7 @@ from .._core.whole_file import whole_file
 from .averages import cut, format_time, lines_of_table
 from .exports import require_ending
 from .pages import read_page
+from .repeats import Spread, all_runs, is_beyond_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,6 +54,7 @@ class Times:
 
         self.exact: dict[str, float] | None = None  # own times by name, if stacks lack some
         self.cpu: dict[str, float] | None = None  # CPU time of the own times, if it is known
+        self.runs: dict[str, list[float]] | None = None  # of each run, if the program ran often
 
     def add_calls(self, stack: Node, calls: int, own: float) -> None:
         self.calls[stack.name] = self.calls.get(stack.name, 0) + calls
@@ -129,6 +131,9 @@ def _add_page(times: Times, text: str, path: str) -> None:
     times.cpu = {}
     for _, name, _, _, _, _, _, _, cpu in page.head["rows"]:
         times.cpu[name] = times.cpu.get(name, 0.0) + cpu / 1000
+    times.runs = all_runs(times.cpu, page.head["metadata"])
+    if times.runs is not None:
+        times.cpu = {name: Spread(values).middle for name, values in times.runs.items()}
     if page.head["merged"] > 0:
         times.calls, times.exact = {}, {}
         for _, name, calls, _, own, *_ in page.head["rows"]:
@@ -204,12 +209,20 @@ def table_of(after: Times, before: Times) -> str:
     """What takes longer in one than in the other; the largest difference first.
 
     That of CPU time, if it is known of both, since waits differ from run to run; else of own time.
+    If a program ran several times, its times are those in the middle, and a column says which
+    changes are beyond the noise of the runs.
     """
     own = (after.by_name(), before.by_name())
     columns = [("Self", *own)]
     if after.cpu is not None and before.cpu is not None:
         columns.insert(0, ("CPU", after.cpu, before.cpu))
     first = columns[0]
+    has_runs = len(columns) == 2 and (after.runs is not None or before.runs is not None)
+
+    def runs_of(times: Times, name: str) -> list[float]:
+        if times.runs is None:
+            return [(times.cpu or {}).get(name, 0.0)]
+        return times.runs.get(name, [0.0, 0.0])
 
     def change(name: str, here: dict[str, float], there: dict[str, float]) -> float:
         return here.get(name, 0.0) - there.get(name, 0.0)
@@ -220,6 +233,9 @@ def table_of(after: Times, before: Times) -> str:
             more = change(name, here, there)
             cells += [format_time(max(0.0, one.get(name, 0.0))) for one in (here, there)]
             cells.append(("+" if more >= 0 else "-") + format_time(abs(more)))
+        if has_runs:
+            is_beyond = is_beyond_noise(runs_of(after, name), runs_of(before, name))
+            cells.insert(4, "beyond" if is_beyond else "within")
         return [*cells, str(after.calls.get(name, 0)), str(before.calls.get(name, 0))]
 
     def rank(name: str) -> tuple[float, float]:
@@ -228,7 +244,9 @@ def table_of(after: Times, before: Times) -> str:
     names = ["Name"]
     for title, *_ in columns:
         names += [title, "before", "change"]
-    rows = [cells_of(name) for name in sorted(own[0] | own[1], key=rank)]
+    if has_runs:
+        names.insert(4, "noise")
+    rows = [cells_of(name) for name in sorted(own[0] | own[1] | first[1] | first[2], key=rank)]
     return "\n".join(lines_of_table([*names, "# of Calls", "before"], rows))
 
 
