@@ -39,6 +39,34 @@ function listenToFold(view) {
   say();
 }
 
+// What takes the time, what waits, and what to look at, in sentences.
+function overviewOf(profile) {
+  const busy = profile.rows.filter((row) => row[8] > 0).sort((a, b) => b[8] - a[8]);
+  const cpu = busy.reduce((sum, row) => sum + row[8], 0);
+  const said = [];
+  if (cpu > 0) {
+    const part = (row) => `${row[1]} (${Math.round((100 * row[8]) / cpu)} %)`;
+    const most = busy.slice(0, 3).filter((row, n) => n === 0 || row[8] >= cpu / 20).map(part);
+    said.push(`The threads had a processor for ${timeText(cpu)} in all, most of it in ${most.join(", ")}.`);
+  }
+  const waits = new Map();
+  for (const row of profile.whole.rows) {
+    const kind = row[9] || "others";
+    waits.set(kind, (waits.get(kind) || 0) + Math.max(row[4] - row[8], 0));
+  }
+  const waited = [...waits.values()].reduce((sum, time) => sum + time, 0);
+  if (waited > cpu / 20 && waited > 0) {
+    const kinds = [...waits].filter(([, time]) => time >= waited / 20).sort((a, b) => b[1] - a[1]);
+    said.push(`They waited for ${timeText(waited)}: ${kinds.map(([kind, time]) => `${kind} ${timeText(time)}`).join(", ")}.`);
+  }
+  if (profile.lines.length > 0) {
+    const [name, , lines] = profile.lines[0];
+    const slowest = lines.reduce((most, line) => (line[2] > most[2] ? line : most));
+    said.push(`Of the lines of ${name}, line ${slowest[0]} takes most: ${slowest[3].trim()}`);
+  }
+  return said;
+}
+
 function describe(profile) {
   const name = profile.process || "program";
   document.title = `Profile of ${name}`;
@@ -47,6 +75,7 @@ function describe(profile) {
   const threads = profile.tracks.filter((track) => !track.isDerived).length;
   document.getElementById("summary").textContent =
     `${timeText(profile.duration)}, ${numberText(count)} bars, ${threads} ${threads === 1 ? "thread" : "threads"}`;
+  document.getElementById("overview").textContent = overviewOf(profile).join(" ");
   const notices = [];
   if (profile.merged > 0) {
     notices.push(`${numberText(profile.merged)} spans of at most ${timeText(profile.longestMerged)} are merged with their neighbours; the tables count each of them.`);

@@ -13,7 +13,7 @@ const kRowsAtOnce = 300;
 // that was chosen.
 function makeTable(columns, rows, onRow) {
   const box = element("div");
-  columns = columns.filter((column) => !column.isOptional || rows.some((row) => column.of(row) > 0));
+  columns = columns.filter((column) => !column.isOptional || rows.some((row) => (typeof column.of(row) === "string" ? column.of(row) !== "" : column.of(row) > 0)));
   let sorted = columns.findIndex((column) => column.sorted);
   let isUp = false;
   let shown = kRowsAtOnce;
@@ -73,7 +73,7 @@ function makeTable(columns, rows, onRow) {
 }
 
 // Of rows as the head of the data has them: [kind, label, calls, total, own, longest, memory, own memory,
-// own CPU time], the last of which sums of a stretch of time lack.
+// own CPU time, what it waits for], the last two of which sums of a stretch of time lack.
 // `eventCost` is what storing one event takes, in nanoseconds, and a call is two. Rows of a sampled
 // profile are no calls: `samplePeriod` is the time between two samples, 0 of others.
 function callColumns(hasMemory, eventCost, samplePeriod = 0) {
@@ -84,6 +84,7 @@ function callColumns(hasMemory, eventCost, samplePeriod = 0) {
     { title: "Own time", of: (row) => row[4], text: timeText, share: true, sorted: true },
     { title: "CPU", of: (row) => row[8] ?? 0, text: timeText, isOptional: true },
     { title: "Waits", of: (row) => Math.max(row[4] - row[8], 0) || 0, text: timeText, isOptional: true },
+    { title: "For", of: (row) => (row[4] - row[8] > row[4] / 100 ? row[9] ?? "" : ""), isOptional: true },
     { title: "Total time", of: (row) => row[3], text: timeText, share: true },
     { title: "Total each", of: (row) => row[3] / row[2], text: timeText },
     { title: "Longest", of: (row) => row[5], text: timeText },

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/profile.h"
 #include "opyard/profiler/quality.h"
+#include "opyard/profiler/waits.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
 
@@ -302,7 +304,7 @@ PyObject* parents(PyObject* self, PyObject* number) {
 
 // averages(stack, shapes, keys, lines) -> [(kind, label, count, total, self, longest, memory,
 // self_memory, track, example, thread_time, self_thread_time, python_calls, other_calls,
-// hidden_python_calls, hidden_other_calls)]
+// hidden_python_calls, hidden_other_calls, what it waits for)]
 PyObject* averages(PyObject* self, PyObject* args) {
   return enter_tracer([&]() -> PyObject* {
     profiler::Grouping grouping;
@@ -318,8 +320,9 @@ PyObject* averages(PyObject* self, PyObject* args) {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::AverageRow& row : profiler::average(profile_of(self), grouping)) {
       const std::string& label = labels_of(self).label(row.key);
+      const std::string_view waits = profiler::waited_for(row);
       PyObject* const item = Py_BuildValue(
-          "ss#KLLLLLIILLKKKK", profiler::info_of(row.kind).name, label.data(),
+          "ss#KLLLLLIILLKKKKs#", profiler::info_of(row.kind).name, label.data(),
           Py_ssize_t(label.size()), static_cast<unsigned long long>(row.count),
           static_cast<long long>(row.total), static_cast<long long>(row.self),
           static_cast<long long>(row.longest), static_cast<long long>(row.memory),
@@ -328,7 +331,8 @@ PyObject* averages(PyObject* self, PyObject* args) {
           static_cast<unsigned long long>(row.python_calls),
           static_cast<unsigned long long>(row.other_calls),
           static_cast<unsigned long long>(row.hidden_python_calls),
-          static_cast<unsigned long long>(row.hidden_other_calls));
+          static_cast<unsigned long long>(row.hidden_other_calls), waits.data(),
+          Py_ssize_t(waits.size()));
       append_to(list, item);
     }
     return list;

@@ -16,6 +16,7 @@
 #include "opyard/profiler/fold.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/quality.h"
+#include "opyard/profiler/waits.h"
 
 namespace opyard::profiler {
 namespace {
@@ -213,8 +214,8 @@ class Head {
     out_ += "}";
   }
 
-  // [kind, label, calls, total, self, longest, memory, own memory, own CPU time], the largest own
-  // time first.
+  // [kind, label, calls, total, self, longest, memory, own memory, own CPU time, what it waits
+  // for], the largest own time first.
   void write_rows(const Profile& profile) {
     std::vector<AverageRow> rows = average(profile, {});
     std::stable_sort(rows.begin(), rows.end(),
@@ -229,6 +230,8 @@ class Head {
       append_quoted(out_, labels_.label(row.key));
       append_all(row.count, row.total, row.self, row.longest, row.memory, row.self_memory,
                  row.self_thread_time);
+      out_ += ",";
+      append_quoted(out_, waited_for(row));
       out_ += "]";
     }
     out_ += "]";

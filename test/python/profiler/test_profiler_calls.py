@@ -8,8 +8,10 @@ import functools
 import gc
 import math
 import operator
+import select
 import sys
 import threading
+import time
 import weakref
 from collections import Counter
 from types import MethodType
@@ -19,6 +21,8 @@ import pytest
 from profiled_work import profile_calls, sequence_of, setprofile_calls, spans_of
 
 import opyard.profiler
+from opyard._profile.pages import read_page
+from opyard.profiler import profile
 
 
 @pytest.fixture(autouse=True)
@@ -284,3 +288,53 @@ def test_whatever_is_called_ends_where_its_call_ends(what):
     # CPython tells sys.setprofile nothing of some that are bound by hand, or only their end.
     if not what.startswith("bound") or "to a" in what:
         assert profile_calls(program) == setprofile_calls(program)
+
+
+# Waits.
+
+
+def waits_all_ways():
+    time.sleep(0.02)
+    lock = threading.Lock()
+    with lock:
+        lock.acquire(timeout=0.02)
+    select.select([], [], [], 0.02)
+    threading.Event().wait(0.02)
+
+
+def test_a_wait_is_told_by_the_function_in_c_that_waits():
+    with profile() as prof:
+        waits_all_ways()
+    waits = {row.key: row.waits_for for row in prof.key_averages()}
+    assert waits["time.sleep"] == "sleep"
+    assert waits["_thread.lock.acquire"] == "lock"
+    assert waits["select.select"] == "I/O"
+    assert waits[next(name for name in waits if name.endswith(": waits_all_ways"))] == (
+        "GIL or processor"
+    )
+    # What a library waits for inside of a call is not its own.
+    folded = prof.key_averages()._folded()
+    (event,) = [row for row in folded if row.key.endswith("): wait")]
+    assert event.self_waiting_time_total >= 19_000 and event.waits_for == ""
+
+
+def test_a_table_says_what_was_waited_for():
+    with profile() as prof:
+        waits_all_ways()
+    for table in (prof.key_averages().table(), prof.key_averages().table(fold=False)):
+        lines = table.splitlines()
+        assert lines[1].split()[6:8] == ["Waits", "For"]
+        (sleep,) = [line.split() for line in lines if "time.sleep" in line]
+        assert "sleep" in sleep
+        (said,) = [line for line in lines if line.startswith("Waits: ")]
+        assert {"lock", "sleep", "I/O"} <= {part.split()[0] for part in said[7:].split(", ")}
+    plain = prof.key_averages().table(torch_names=True)
+    assert "For" not in plain and "Waits: " not in plain
+
+
+def test_a_page_has_what_each_row_waits_for(tmp_path):
+    with profile() as prof:
+        waits_all_ways()
+    prof.export(tmp_path / "page.html")
+    rows = read_page((tmp_path / "page.html").read_text(), "page.html").head["rows"]
+    assert {row[1]: row[9] for row in rows}["time.sleep"] == "sleep"

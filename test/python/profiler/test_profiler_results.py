@@ -470,7 +470,7 @@ def test_tables_and_pages_say_CPU_and_waits(tmp_path):
     table = prof.key_averages().table(sort_by="waits")
     lines = [line.split() for line in table.splitlines()]
     assert lines[1][:7] == ["Name", "Self", "%", "Self", "CPU", "Corrected", "Waits"]
-    assert lines[1][7:] == ["Total", "%", "Total", "Total", "avg", "#", "of", "Calls"]
+    assert lines[1][7:] == ["For", "Total", "%", "Total", "Total", "avg", "#", "of", "Calls"]
     assert lines[3][0] == "time.sleep"
     assert lines[-1][:4] == ["Self", "time", "total:", lines[-1][3]] and "CPU:" in lines[-1]
     first = prof.key_averages().table(sort_by="cpu", row_limit=1, fold=False).splitlines()[3]

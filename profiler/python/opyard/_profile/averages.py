@@ -58,6 +58,7 @@ class Average:
         "stack",
         "thread_time_total",
         "top_level",
+        "waits_for",
     )
 
     def __init__(self, row: tuple[Any, ...]) -> None:
@@ -69,6 +70,9 @@ class Average:
         self.thread_time_total, self.self_thread_time_total = (time / 1000 for time in row[10:12])
         # That it made itself, and those of Python and of others that are folded into it.
         self.python_calls, self.other_calls, *self.hidden_calls = row[12:16]
+        # "lock", "I/O", "sleep", "process", "signal", "GIL", "GIL or processor"; or nothing, if its
+        # name does not tell.
+        self.waits_for: str = row[16]
         self.stack: list[str] = []
         self.input_shapes = ""
         self.dispatch_key = ""
@@ -190,7 +194,9 @@ class DispatchKeyTimes(list):
         return "\n".join(lines_of_table(names, cells)) + "\n"
 
 
-_TEXTS = frozenset({"Name", "Dispatch Key", "Input Shapes", "Source Location"})  # their columns
+_TEXTS = frozenset(
+    {"Name", "For", "Dispatch Key", "Input Shapes", "Source Location"}
+)  # their columns
 
 
 class Averages(list):
@@ -345,6 +351,8 @@ class Averages(list):
                 f"Capturing a call takes {python} ns, one of C {other} ns; without that the CPU "
                 f"time is {corrected}"
             )
+        if not torch_names and (waits := self._waits()):
+            lines.append(f"Waits: {waits}")
         ours = sum(row.profiler_time_total for row in self)
         lines.append(f"Stored events took at least: {format_time(ours)}")
         total = format_time(shown.total_average_self())
@@ -366,6 +374,16 @@ class Averages(list):
         cpu = format_time(sum(row.self_thread_time_total for row in shown))
         return [*lines, f"Self time total: {total}, of which CPU: {cpu}"]
 
+    def _waits(self) -> str:
+        """What was waited for, the longest first: of all calls, also of those that are folded."""
+        kinds: dict[str, float] = {}
+        for row in self:
+            kind = row.waits_for or "others"
+            kinds[kind] = kinds.get(kind, 0.0) + row.self_waiting_time_total
+        total = sum(kinds.values())
+        shown = sorted(kinds.items(), key=lambda one: -one[1])
+        return ", ".join(f"{kind} {format_time(us)}" for kind, us in shown if us > total / 1000)
+
     def _columns(
         self, name_width: int, source_width: int, torch_names: bool = False
     ) -> list[tuple[str, Callable[[Average], str]]]:
@@ -380,6 +398,8 @@ class Averages(list):
             ("Total", lambda row: format_time(row.cpu_time_total)),
             ("Total avg", lambda row: format_time(row.cpu_time)),
         ]
+        if not torch_names and any(row.kind != "Python" and _wait_text(row) for row in self):
+            columns.insert(5, ("For", _wait_text))
         if self._period:
             columns = [column for column in columns if column[0] != "Total avg"]
         if (costs := self._costs) is not None:
@@ -410,6 +430,12 @@ class Averages(list):
         if torch_names:
             columns.append(("Total FLOPs", lambda row: "--"))
         return columns
+
+
+def _wait_text(row: Average) -> str:
+    """Nothing for what hardly waits."""
+    waits = row.self_waiting_time_total
+    return row.waits_for if waits > row.self_cpu_time_total / 100 else ""
 
 
 def cut(text: str, width: int) -> str:

@@ -128,9 +128,7 @@ def _add_page(times: Times, text: str, path: str) -> None:
                 stack[-1].own -= bar.duration / 1000
             stack.append(stack[-1].called(bar.name))
             times.add_calls(stack[-1], bar.calls, bar.duration / 1000)
-    times.cpu = {}
-    for _, name, _, _, _, _, _, _, cpu in page.head["rows"]:
-        times.cpu[name] = times.cpu.get(name, 0.0) + cpu / 1000
+    times.cpu = page.cpu_times()
     times.runs = all_runs(times.cpu, page.head["metadata"])
     if times.runs is not None:
         times.cpu = {name: Spread(values).middle for name, values in times.runs.items()}

@@ -23,7 +23,7 @@ def run_others(options: list[str], program: list[str], runs: int) -> dict[str, A
     import subprocess
     import tempfile
 
-    from .compare import read_times
+    from .pages import read_page
 
     command = [sys.executable, *subprocess._args_from_interpreter_flags()]  # type: ignore[attr-defined]
     taken: list[dict[str, float]] = []
@@ -38,7 +38,8 @@ def run_others(options: list[str], program: list[str], runs: int) -> dict[str, A
                     "left out, and no profile is written\n"
                 )
                 raise SystemExit(code if code > 0 else 128 - code)
-            taken.append(read_times(page).cpu or {})
+            with open(page, encoding="utf-8") as file:
+                taken.append(read_page(file.read(), page).cpu_times())
     names = dict.fromkeys(name for one in taken for name in one)
     cpu = {name: [round(one.get(name, 0.0), 3) for one in taken] for name in names}
     return {"runs": runs, "cpu": cpu}
