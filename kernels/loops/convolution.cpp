@@ -123,7 +123,22 @@ void add_channels(std::int64_t left, std::int64_t count, const T* from, const st
   }
 }
 
-// Copies what belongs to lines out of the room, where places begin with the strip's `first`.
+template <typename T>
+void store(const T* from, std::int64_t count, const T* added, T least, T most, T* to) {
+  const auto between = [&](T x) {
+    x = x < least ? least : x;
+    return x > most ? most : x;
+  };
+  if (added == nullptr) {
+    OPYARD_IVDEP
+    for (std::int64_t i = 0; i < count; ++i) to[i] = between(from[i]);
+  } else {
+    OPYARD_IVDEP
+    for (std::int64_t i = 0; i < count; ++i) to[i] = between(from[i] + added[i]);
+  }
+}
+
+// Stores what belongs to lines of the room, where places begin with the strip's `first`.
 template <typename T>
 void write_places(const Strip<T>& s, std::int64_t first, std::int64_t count, std::int64_t channel,
                   std::int64_t channels, std::int64_t stride) {
@@ -132,11 +147,12 @@ void write_places(const Strip<T>& s, std::int64_t first, std::int64_t count, std
     const std::int64_t here = std::min(first + count - place, s.pitch - column);
     const std::int64_t wanted = std::min(here, s.wide - column);
     const T* from = s.room + (place - first);
-    T* to = s.result + channel * s.channel_stride + line * s.wide + column;
+    std::int64_t at = channel * s.channel_stride + line * s.wide + column;
     for (std::int64_t i = 0; i < channels && wanted > 0; ++i) {
-      std::copy(from, from + wanted, to);
+      store(from, wanted, s.added == nullptr ? nullptr : s.added + at, s.least, s.most,
+            s.result + at);
       from += stride;
-      to += s.channel_stride;
+      at += s.channel_stride;
     }
     place += here;
   }

@@ -6,6 +6,9 @@
 //
 //   result[channel][place] = bias[channel] + sum of weight[channel][k] * planes[offsets[k] + place]
 //
+// What is stored is that, or more of it: the sum with `added`, where that is not null, between
+// `least` and `most`; nan stays.
+//
 // What is computed at the end of a line, beyond its `wide` places, is left out of the result.
 //
 // Depends on: nothing.
@@ -26,7 +29,9 @@ struct Strip {
   std::int64_t channels;
   T* result;  // lines without gaps
   std::int64_t channel_stride;
-  T* room;  // kStripRoom elements
+  T* room;         // kStripRoom elements
+  const T* added;  // with the strides of the result
+  T least, most;
 };
 
 template <typename T>

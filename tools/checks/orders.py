@@ -46,7 +46,7 @@ IDEAS = {
         "c_api",
     ],
     "jit": ["ir", "text", "fusion", "code", "passes", "trace"],
-    "models": ["files", "exported", "model"],
+    "models": ["files", "exported", "prepared", "model"],
     "profiler": ["capture", "profile", "files", "exports"],
     "kernels": [
         "loops",

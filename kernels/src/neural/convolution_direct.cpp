@@ -77,8 +77,15 @@ template <typename T>
 class DirectConvolution {
  public:
   DirectConvolution(const ConvolutionPlan& plan, const T* images, const T* weight, const T* bias,
-                    T* result)
-      : plan_(plan), images_(images), weight_(weight), bias_(bias), result_(result) {
+                    const T* addend, T smallest, T largest, T* result)
+      : plan_(plan),
+        images_(images),
+        weight_(weight),
+        bias_(bias),
+        added_(addend),
+        least_(smallest),
+        most_(largest),
+        result_(result) {
     const Windows& w = plan.windows;
     pitch_ = w.count[2] + across_.reach();
     for (const std::int64_t phase : across_.phases) phase_lines_.emplace_back(w, phase, pitch_);
@@ -120,6 +127,7 @@ class DirectConvolution {
     if (here <= 0) return;
     fill_planes(images_ + page * plan_.in * plan_.image_count(), depth, line, here, room);
     const std::int64_t all = plan_.window_count();
+    const std::int64_t at = page * plan_.out * all + (depth * w.count[1] + line) * w.count[2];
     loop({.planes = room,
           .offsets = offsets_.data(),
           .depth = plan_.depth(),
@@ -129,9 +137,12 @@ class DirectConvolution {
           .weight = weight_ + group * plan_.out * plan_.depth(),
           .bias = bias_ == nullptr ? nullptr : bias_ + group * plan_.out,
           .channels = plan_.out,
-          .result = result_ + page * plan_.out * all + (depth * w.count[1] + line) * w.count[2],
+          .result = result_ + at,
           .channel_stride = all,
-          .room = room + elements_ + kPastPlanes});
+          .room = room + elements_ + kPastPlanes,
+          .added = added_ == nullptr ? nullptr : added_ + at,
+          .least = least_,
+          .most = most_});
   }
   // What the lines from `line` on need of each channel.
   void fill_planes(const T* image, std::int64_t depth, std::int64_t line, std::int64_t lines,
@@ -168,6 +179,8 @@ class DirectConvolution {
   const T* images_;
   const T* weight_;
   const T* bias_;
+  const T* added_;
+  T least_, most_;
   T* result_;
   const Taps down_{plan_.windows.kernel[1], plan_.windows.stride[1], plan_.windows.dilation[1]};
   const Taps across_{plan_.windows.kernel[2], plan_.windows.stride[2], plan_.windows.dilation[2]};
@@ -193,12 +206,14 @@ bool is_direct(const ConvolutionPlan& plan, DType dtype) {
 }
 
 void convolve_directly(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
-                       const Tensor* bias, const Tensor& to) {
+                       const Tensor* bias, const Tensor& to, const ConvolutionStore& store) {
   visit_floats(to, [&](auto sample) {
     using T = decltype(sample);
     const DirectConvolution<T> direct(
         plan, elements_of<const T>(images), elements_of<const T>(weight),
-        bias == nullptr ? nullptr : elements_of<const T>(*bias), elements_of<T>(to));
+        bias == nullptr ? nullptr : elements_of<const T>(*bias),
+        store.added == nullptr ? nullptr : elements_of<const T>(*store.added), T(store.least),
+        T(store.most), elements_of<T>(to));
     if constexpr (std::is_same_v<T, float>) {
       direct.run(loops().convolution.float32);
     } else {

@@ -13,6 +13,8 @@
 // Depends on: common/numbers.h, neural/windows.h.
 #pragma once
 
+#include <limits>
+
 #include "common/numbers.h"
 #include "neural/windows.h"
 
@@ -50,11 +52,19 @@ ConvolutionPlan plan_convolution(const ConvolutionLists& lists, IntSpan input, I
 // or with 0.
 void fill_channels(const Tensor& to, const Tensor* bias);
 
+// What convolve() stores of each sum, in one pass: the sum with an element of `added`, which is
+// row-major with the sizes and dtype of the result, between two numbers; nan stays.
+struct ConvolutionStore {
+  const Tensor* added = nullptr;
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+};
+
 // The products. Everything is row-major, of one dtype of visit_numbers(). The first is written to
 // `to`, the bias, which may be null, in it; to the others, `to` is filled with what they are added
 // to.
 void convolve(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
-              const Tensor* bias, const Tensor& to);
+              const Tensor* bias, const Tensor& to, const ConvolutionStore& store = {});
 void convolve_back(const ConvolutionPlan& plan, const Tensor& windows, const Tensor& weight,
                    const Tensor& to);
 void correlate(const ConvolutionPlan& plan, const Tensor& images, const Tensor& windows,
@@ -63,6 +73,6 @@ void correlate(const ConvolutionPlan& plan, const Tensor& images, const Tensor& 
 // Whether the first product is to be made without columns; it is by convolve().
 bool is_direct(const ConvolutionPlan& plan, DType dtype);
 void convolve_directly(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
-                       const Tensor* bias, const Tensor& to);
+                       const Tensor* bias, const Tensor& to, const ConvolutionStore& store);
 
 }  // namespace opyard::kernels

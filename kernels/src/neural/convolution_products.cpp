@@ -4,6 +4,7 @@
 // are multiplied as matrices there. Work is cut into parts whose size depends on the sizes of the
 // tensors alone, and no two parts add to one element: so the bits of a result do not depend on the
 // number of threads. Most convolutions of floats have no columns: convolution_direct.cpp.
+#include <cmath>
 #include <vector>
 
 #include "common/copy.h"
@@ -27,12 +28,35 @@ std::int64_t channels_of_a_part(const ConvolutionPlan& plan) {
   return std::min(plan.in, std::max<std::int64_t>(1, 192 / places));
 }
 
+// What a part of Convolve does with its sums, while they are in the cache.
+template <typename T>
+struct PartStore {
+  const T* added;
+  bool is_plain;
+  T least, most;
+
+  void run(T* to, std::int64_t begin, std::int64_t count) const {
+    if (is_plain) return;
+    T* const row = to + begin;
+    const auto between = [&](T x) {
+      x = x < least ? least : x;
+      return x > most ? most : x;
+    };
+    if (added == nullptr) {
+      for (std::int64_t i = 0; i < count; ++i) row[i] = between(row[i]);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) row[i] = between(T(row[i] + added[begin + i]));
+    }
+  }
+};
+
 template <typename T>
 struct Convolve {
   const ConvolutionPlan& plan;
   const T* images;
   const T* weight;
   T* to;
+  PartStore<T> store;
 
   void run() const {
     const std::int64_t all = plan.window_count(), tile = tile_of(plan.depth(), all);
@@ -60,6 +84,9 @@ struct Convolve {
     }
     const Matrix<T> left{weight + group * plan.out * depth, plan.out, depth, depth, 1};
     multiply_add(to + page * plan.out * all + begin, all, left, right);
+    for (std::int64_t i = 0; i < plan.out; ++i) {
+      store.run(to, (page * plan.out + i) * all + begin, end - begin);
+    }
   }
 };
 
@@ -176,11 +203,22 @@ void fill_channels(const Tensor& to, const Tensor* bias) {
 }
 
 void convolve(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
-              const Tensor* bias, const Tensor& to) {
+              const Tensor* bias, const Tensor& to, const ConvolutionStore& store) {
   if (plan.window_count() == 0 || to.numel() == 0) return;
-  if (is_direct(plan, to.dtype())) return convolve_directly(plan, images, weight, bias, to);
+  if (is_direct(plan, to.dtype())) return convolve_directly(plan, images, weight, bias, to, store);
   fill_channels(to, bias);
-  run<Convolve>(plan, images, weight, to);
+  const bool is_plain = store.added == nullptr && std::isinf(store.least) && std::isinf(store.most);
+  visit_numbers(to, [&](auto sample) {
+    using T = decltype(sample);
+    PartStore<T> part{nullptr, is_plain, T(), T()};
+    if constexpr (std::is_floating_point_v<T>) {
+      part.least = T(store.least), part.most = T(store.most);
+      if (store.added != nullptr) part.added = elements_of<const T>(*store.added);
+    }
+    Convolve<T>{plan, elements_of<const T>(images), elements_of<const T>(weight),
+                elements_of<T>(to), part}
+        .run();
+  });
 }
 void convolve_back(const ConvolutionPlan& plan, const Tensor& windows, const Tensor& weight,
                    const Tensor& to) {

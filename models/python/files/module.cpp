@@ -112,9 +112,19 @@ py::object example_of(const SharedModel& self) {
 }
 
 SharedModel load_model(const std::string& path, bool untrusted,
-                       const std::vector<std::string>& allowed, bool mapped) {
-  return {jit::load_model(
-      path, {.untrusted = untrusted, .allowed = allowed, .access = access_of(mapped)})};
+                       const std::vector<std::string>& allowed, bool mapped, bool exact,
+                       const std::vector<std::string>& without) {
+  return {jit::load_model(path, {.untrusted = untrusted,
+                                 .allowed = allowed,
+                                 .access = access_of(mapped),
+                                 .preparation = {.exact = exact, .without = without}})};
+}
+
+// Another one of the same graph and state, since threads may run this one.
+SharedModel prepare(const SharedModel& self, bool exact, const std::vector<std::string>& without) {
+  SharedModel anew{self.model};
+  jit::prepare_model(anew.model, {.exact = exact, .without = without});
+  return anew;
 }
 
 SharedModel model_of(const SharedGraph& graph) {
@@ -161,6 +171,8 @@ void add_model(py::module_& module) {
       .def("state", &state_of)
       .def("example", &example_of)
       .def("run", &run, py::arg("inputs"))
+      .def("prepare", &prepare, py::arg("exact"), py::arg("without"))
+      .def("explain", [](const SharedModel& self) { return jit::explain_model(self.model); })
       .def(
           "save",
           [](const SharedModel& self, const std::string& path) {
@@ -170,7 +182,7 @@ void add_model(py::module_& module) {
   python::refuse_new(model, "opyard.jit.load() makes them");
   python::refuse_pickling(model);
   module.def("load_model", &load_model, py::arg("path"), py::arg("untrusted"), py::arg("allowed"),
-             py::arg("mapped"));
+             py::arg("mapped"), py::arg("exact"), py::arg("without"));
   module.def("run_files", &run_files, py::arg("model"), py::arg("options"), py::arg("progress"));
   module.def("run_options", &run_options);
   module.def("model_of", &model_of, py::arg("graph"));

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "prepared/prepared.h"
+
 namespace opyard::jit {
 namespace {
 
@@ -62,15 +64,19 @@ std::string operator_times(Model& model, std::span<const opyard::Value> inputs) 
     run_model(model, inputs);
     fastest = std::min(fastest, Clock::now() - begin);
   }
+  const CodePtr prepared = find_prepared_code(model, inputs);
+  const CodePtr code = prepared != nullptr ? prepared : model.code;
   std::vector<opyard::Value> all;
-  for (const StateTensor& each : model.state) all.emplace_back(each.tensor);
+  if (prepared == nullptr) {
+    for (const StateTensor& each : model.state) all.emplace_back(each.tensor);
+  }
   all.insert(all.end(), inputs.begin(), inputs.end());
-  InterpreterState state(model.code);
-  if (model.graph->is_restricted()) state.set_budget({.steps = 100'000'000});
+  InterpreterState state(code);
+  if (code->graph().is_restricted()) state.set_budget({.steps = 100'000'000});
   state.measure(true);
   std::vector<opyard::Value> outputs;
   state.run_one_stage(all, outputs);
-  const std::vector<OperatorTime> sums = by_operator(*model.code, state.times());
+  const std::vector<OperatorTime> sums = by_operator(*code, state.times());
   std::uint64_t total = 0;
   for (const OperatorTime& each : sums) total += each.nanoseconds;
   std::string text = fmt::format("{:<24} {:>10.3f} ms\n\n", "fastest of 9 more runs", ms(fastest));

@@ -15,6 +15,13 @@
 // unpickled while it is read: the example inputs in an archive are decoded by a reader that looks
 // up and calls nothing.
 //
+// [Preparation] While nothing needs a gradient a run takes another graph than the one that was
+// loaded: batch norms are folded into convolutions, what depends on weights alone is computed, and
+// operators in a row are fused (detail/models/preparations.def). Where that changes how results are
+// rounded, `exact` leaves it out. What was computed with weights is not used once they are written:
+// then, as with gradients, under a mode, and after a change of the graph, the graph itself runs.
+// Writes of those who took a weight's memory, as NumPy may, are not seen.
+//
 // Threads: as with Graph; several threads may run one model that has its code, if no buffer of it
 // is written.
 //
@@ -64,17 +71,29 @@ struct Model {
   // it has anything but tensors, containers, numbers, texts and None.
   std::optional<std::vector<opyard::Value>> example = {};
   CodePtr code = {};  // null in a model that a program made: its first run compiles it
+  CountedPtr<const Counted> prepared = {};  // by prepare_model(); null: the graph itself runs
+};
+
+struct PreparationOptions {
+  bool exact = false;                // keep the bits of the graph
+  std::vector<std::string> without;  // preparations that are left out, by name
 };
 
 struct ModelOptions {
   bool untrusted = true;             // see [Strangers]
   std::vector<std::string> allowed;  // operators of other namespaces
   FileAccess access = FileAccess::Read;
+  PreparationOptions preparation = {};
 };
 
 // Raises NotFound for no file, BadValue for one that is broken, Unsupported for a kind or version
 // that is not read and for operators that are not here, BadGraph for a graph that is wrong.
 OPYARD_API Model load_model(const std::string& path, const ModelOptions& options = {});
+// See [Preparation]; load_model() has done it. Again after weights were written, by training say.
+// No other thread runs the model meanwhile. Raises BadValue for a name in `without` that is none.
+OPYARD_API void prepare_model(Model& model, const PreparationOptions& options = {});
+// What was done in how many places, and whether it is used, as lines.
+OPYARD_API std::string explain_model(const Model& model);
 // Replaces the file at once. Raises what save_tensors() raises, and Unsupported for a graph that
 // its text does not say wholly: with functions of other layers.
 OPYARD_API void save_model(const Model& model, const std::string& path);

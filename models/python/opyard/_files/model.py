@@ -198,6 +198,22 @@ class Model:
         """train(False)."""
         return self.train(False)
 
+    def prepare(self, *, exact: bool = False, without: Iterable[str] = ()) -> "Model":
+        """Prepares the model anew, as load() does, for runs that need no gradient; returns it.
+
+        A copy of its graph is made shorter: batch norms are folded into convolutions, what depends
+        on weights alone is computed, and operators in a row are fused. `exact` leaves out what
+        changes how results are rounded, `without` names single preparations. After weights were
+        written, the graph itself runs until this is called.
+        Raises ValueError for a name that is no preparation.
+        """
+        self._model = self._model.prepare(exact, list(without))
+        return self
+
+    def explain(self) -> str:
+        """What a call runs: each preparation and in how many places, or why the graph itself."""
+        return self._model.explain()
+
     def _outlines(self) -> tuple[list[str], dict[str, str]]:
         """How its inputs are nested: those by position, and those by name."""
         names = iter(self.input_names)
@@ -248,6 +264,8 @@ def load(
     untrusted: bool = True,
     allowed: Iterable[str] = (),
     mapped: bool = False,
+    exact: bool = False,
+    without: Iterable[str] = (),
 ) -> Model:
     """The model in a file of torch.export.save(), a .pt2, or of opyard.jit.save().
 
@@ -261,7 +279,8 @@ def load(
     _ops.load_aten()
     for name in names:
         _ops.load_for(name)
-    return Model(_models.load_model(os.fsencode(path), untrusted, names, mapped))
+    given = (untrusted, names, mapped, exact, list(without))
+    return Model(_models.load_model(os.fsencode(path), *given))
 
 
 @names_keywords
