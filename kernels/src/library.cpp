@@ -3,7 +3,8 @@
 // In aten are operators that PyTorch has, with its schemas and no others. What formulas of
 // derivatives and the package itself need besides is in opyard.
 //
-// Schemas and kernels are together in the file that holds the operator:
+// An operator is a block of text in kernels/operators/, or its schema is with its kernel in the
+// file that holds it:
 //
 //   pointwise/   one element of the result from one of each input
 //   reduction/   sum, extremes, truth, softmax

@@ -75,6 +75,7 @@ _LATE = {
     "compile_graph": ("opyard.jit", "compile"),
     "scope_reader": ("opyard._jit.scopes", "reader"),
     "parse_operator_file": ("opyard._graphs", "parse_operator_file"),
+    "typed_calls_header": ("opyard._graphs", "typed_calls_header"),
     "find_mismatch": ("opyard._graphs", "find_mismatch"),
     "register_formula": ("opyard._autograd.registered", "register"),
     "registered_backward": ("opyard._autograd.registered", "backward_of"),

@@ -49,8 +49,10 @@ IDEAS = {
     "models": ["files", "exported", "prepared", "model"],
     "profiler": ["capture", "profile", "files", "exports"],
     "kernels": [
+        "blocks",
         "loops",
         "common",
+        "registering",
         "matrix",
         "pointwise",
         "reduction",
@@ -171,7 +173,8 @@ def library_of(path: Path) -> str:
     if layer == "pyfallback":
         apart = ("embed", "bind")
         return f"{layer}/{rest[0]}" if rest[0] in apart else f"{layer}/_C"
-    return f"{layer}/loops" if layer == "kernels" and rest[0] == "loops" else layer
+    apart = layer == "kernels" and rest[0] in ("blocks", "loops")
+    return f"{layer}/{rest[0]}" if apart else layer
 
 
 def in_opyard(path: Path) -> Path:

@@ -51,19 +51,25 @@ std::string argument_text(const Argument& argument) {
 
 }  // namespace
 
+std::string inspect::doc(const OperatorName& name) {
+  const Operator& op = Registry::instance().require(name);
+  const RegistryAccess::State& state = RegistryAccess::state();
+  const std::lock_guard lock(state.mutex);
+  const OperatorEntry* const entry = state.find(op);
+  const auto* const texts = entry == nullptr ? nullptr : entry->definition->texts.find();
+  return texts == nullptr ? std::string() : texts->doc;
+}
+
 std::string inspect::metadata(const OperatorName& name) {
   const Operator& op = Registry::instance().require(name);
   const RegistryAccess::State& state = RegistryAccess::state();
-  std::string doc;
   std::vector<std::string> tags;
   {
     const std::lock_guard lock(state.mutex);
     const OperatorEntry* const entry = state.find(op);
-    if (entry != nullptr) {
-      if (const auto* texts = entry->definition->texts.find()) doc = texts->doc;
-      tags = entry->definition->tags;
-    }
+    if (entry != nullptr) tags = entry->definition->tags;
   }
+  const std::string doc = inspect::doc(name);
   const Schema& schema = op.schema();
   return fmt::format(
       "{{\"name\": {}, \"overload\": {}, \"schema\": {}, \"doc\": {}, \"tags\": {}, "

@@ -7,6 +7,7 @@
 #include "opyard/jit/expression.h"
 #include "opyard/jit/operator_file.h"
 #include "opyard/jit/parse.h"
+#include "opyard/schema/parse.h"
 
 namespace opyard::graphs {
 namespace {
@@ -60,6 +61,13 @@ py::tuple parse_operator_file(const std::string& text, const py::str& source) {
   return py::make_tuple(file.name_space, blocks);
 }
 
+std::string typed_calls_header(const py::str& source, const std::string& name_space,
+                               const std::vector<std::string>& names) {
+  std::vector<OperatorName> operators;
+  for (const std::string& name : names) operators.push_back(parse_operator_name(name));
+  return jit::typed_calls_header(python::shown_file(source), name_space, operators);
+}
+
 }  // namespace
 
 void add_text(py::module_& module) {
@@ -68,6 +76,8 @@ void add_text(py::module_& module) {
   module.def("parse_expression", &parse_expression, py::arg("text"), py::arg("inputs"),
              py::arg("name_space"));
   module.def("parse_operator_file", &parse_operator_file, py::arg("text"), py::arg("source"));
+  module.def("typed_calls_header", &typed_calls_header, py::arg("source"), py::arg("name_space"),
+             py::arg("names"));
 }
 
 }  // namespace opyard::graphs

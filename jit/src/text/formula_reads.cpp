@@ -29,8 +29,9 @@ constexpr std::string_view kQuestions[] = {
 // Operators that tell the parts of a complex number apart, besides those of backwards, which are
 // called so: they are made for a gradient, and know what they can take.
 constexpr std::string_view kOfParts[] = {
-    "aten::conj",         "aten::conj_physical",   "aten::real",  "aten::imag",
-    "aten::view_as_real", "aten::view_as_complex", "aten::angle", "aten::sgn",
+    "aten::conj",  "aten::conj_physical", "aten::real",
+    "aten::imag",  "aten::view_as_real",  "aten::view_as_complex",
+    "aten::angle", "aten::sgn",           "aten::adjoint",
 };
 
 // Operators that give real numbers for real ones. Others, such as aten::complex, may not.

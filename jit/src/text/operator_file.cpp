@@ -28,8 +28,9 @@ constexpr TextLimits kFileLimits = {.nodes = 1 << 20, .bytes = std::size_t{4} <<
 
 class OperatorFileParser {
  public:
-  OperatorFileParser(std::string_view text, const std::string& source, Faults& faults)
-      : cursor_(text, kFileLanguage, kFileLimits, faults), lines_(text, source) {}
+  OperatorFileParser(std::string_view text, const std::string& source, OperatorFileUse use,
+                     Faults& faults)
+      : cursor_(text, kFileLanguage, kFileLimits, faults), lines_(text, source), use_(use) {}
 
   OperatorFile parse() {
     if (!cursor_.take_if_name("namespace")) {
@@ -45,6 +46,7 @@ class OperatorFileParser {
   struct Word {
     std::string_view word;
     Line parse;
+    OperatorFileUse use = OperatorFileUse::Loaded;  // the lines of files that are compiled alone
   };
 
   void parse_block() {
@@ -60,6 +62,7 @@ class OperatorFileParser {
     cursor_.expect("{");
     seen_.clear();
     while (!cursor_.take_if("}")) parse_line(block);
+    check_kernel(block, span);
     file_.blocks.push_back(std::move(block));
   }
 
@@ -70,13 +73,20 @@ class OperatorFileParser {
   }
 
   void parse_line(OperatorBlock& block) {
+    constexpr OperatorFileUse kCompiled = OperatorFileUse::Compiled;
     static constexpr Word kWords[] = {{"doc", &OperatorFileParser::parse_doc},
                                       {"tags", &OperatorFileParser::parse_tags},
                                       {"derivative", &OperatorFileParser::parse_derivative},
-                                      {"body", &OperatorFileParser::parse_body}};
+                                      {"body", &OperatorFileParser::parse_body},
+                                      {"kernel", &OperatorFileParser::parse_kernel, kCompiled},
+                                      {"numpy", &OperatorFileParser::parse_numpy, kCompiled},
+                                      {"scipy", &OperatorFileParser::parse_scipy, kCompiled},
+                                      {"inplace", &OperatorFileParser::parse_in_place, kCompiled},
+                                      {"out", &OperatorFileParser::parse_out, kCompiled}};
     const Token token = cursor_.expect_name("a word such as 'body', or '}'");
     std::vector<std::string_view> known;
     for (const Word& each : kWords) {
+      if (each.use == kCompiled && use_ != kCompiled) continue;
       if (each.word == token.text) return (this->*each.parse)(block);
       known.push_back(each.word);
     }
@@ -137,6 +147,44 @@ class OperatorFileParser {
     block.body = parse_braces();
   }
 
+  // As "kernel linspace at CompositeExplicitAutograd".
+  void parse_kernel(OperatorBlock& block) {
+    require_first("kernel", block.compiled.kernel.has_value());
+    const Span span = cursor_.expect_name("the name of a C++ function").span();
+    block.compiled.kernel = placed(span);
+    if (!cursor_.take_if_name("at")) return;
+    do {
+      cursor_.count_node();
+      block.compiled.keys.emplace_back(cursor_.expect_name("a dispatch key").text);
+    } while (cursor_.take_if(","));
+  }
+  void parse_numpy(OperatorBlock& block) { set_answer(block, "numpy"); }
+  void parse_scipy(OperatorBlock& block) { set_answer(block, "scipy"); }
+  void set_answer(OperatorBlock& block, std::string_view by) {
+    require_first("numpy' or 'scipy", !block.compiled.answered_by.empty());
+    block.compiled.answered_by = by;
+  }
+  void parse_in_place(OperatorBlock& block) {
+    require_first("inplace", block.compiled.in_place);
+    block.compiled.in_place = true;
+  }
+  // As "out", or as "out int_out" for another name of that overload.
+  void parse_out(OperatorBlock& block) {
+    require_first("out", block.compiled.out.has_value());
+    const Token next = cursor_.peek();
+    const bool is_named = next.kind == TokenKind::Name && next.text.ends_with("_out");
+    block.compiled.out = is_named ? cursor_.take().text : "out";
+  }
+  // One of the ways in which an operator may get its kernel, or none.
+  void check_kernel(const OperatorBlock& block, Span span) {
+    const CompiledLines& compiled = block.compiled;
+    const int ways = int(block.body.has_value()) + int(compiled.kernel.has_value()) +
+                     int(!compiled.answered_by.empty());
+    if (ways > 1) {
+      cursor_.fail_at(span, "a block has one of 'body', 'kernel', 'numpy' and 'scipy'");
+    }
+  }
+
   // What is between a pair of braces.
   PlacedText parse_braces() {
     cursor_.expect("{");
@@ -169,6 +217,7 @@ class OperatorFileParser {
 
   Cursor cursor_;
   LineCounter lines_;
+  const OperatorFileUse use_;
   OperatorFile file_;
   std::map<std::string, std::uint32_t> names_;     // of blocks, and their lines
   std::map<std::string, bool, std::less<>> seen_;  // arguments that have a derivative
@@ -176,11 +225,12 @@ class OperatorFileParser {
 
 }  // namespace
 
-OperatorFile parse_operator_file(std::string_view text, const std::string& source) {
+OperatorFile parse_operator_file(std::string_view text, const std::string& source,
+                                 OperatorFileUse use) {
   Faults faults(text, kFileLanguage, kFileLimits);
   OperatorFile file;
   try {
-    file = OperatorFileParser(text, source, faults).parse();
+    file = OperatorFileParser(text, source, use, faults).parse();
   } catch (const GiveUp&) {
     // What ended the reading is among the faults.
   }

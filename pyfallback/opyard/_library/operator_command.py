@@ -8,120 +8,17 @@ texts are the same for the same file, and a file that would not change is left a
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from .. import _C
+from .._core import hooks, stub_files
 from .._core import ops as _ops
-from .._core import stub_files
-from .._core.queries import metadata
-from .._core.signatures import default_of
 from .operator_files import _File, load_operators, read_operators
-
-# As a parameter, and as a result.
-_CPP = {
-    "Tensor": ("const opyard::Tensor&", "opyard::Tensor"),
-    "Int": ("std::int64_t", "std::int64_t"),
-    "SymInt": ("std::int64_t", "std::int64_t"),
-    "Float": ("double", "double"),
-    "Bool": ("bool", "bool"),
-    "Str": ("std::string_view", "std::string"),
-    "Scalar": ("const opyard::Scalar&", "opyard::Scalar"),
-    "ScalarType": ("opyard::DType", "opyard::DType"),
-    "Device": ("opyard::Device", "opyard::Device"),
-    "Layout": ("opyard::Layout", "opyard::Layout"),
-}
-_KEYWORDS = frozenset(
-    "alignas alignof and asm auto bool break case catch char class const constexpr continue "
-    "default delete do double else enum explicit export extern false float for friend goto if "
-    "inline int long mutable namespace new noexcept not nullptr operator or private protected "
-    "public register return short signed sizeof static struct switch template this throw true "
-    "try typedef typeid typename union unsigned using virtual void volatile while xor".split()
-)
-
-
-def _cpp_name(name: str) -> str:
-    return f"{name}_" if name in _KEYWORDS else name
-
-
-def _cpp_type(kind: Any, of_result: bool) -> str:
-    """The C++ type of a schema's. Raises LookupError where the header has none."""
-    elements = kind.elements
-    if kind.kind == "List":
-        if not of_result and elements[0].kind in ("Int", "SymInt"):
-            return "opyard::IntSpan"
-        inner = _cpp_type(elements[0], True)
-        return f"std::vector<{inner}>" if of_result else f"const std::vector<{inner}>&"
-    if kind.kind == "Optional":
-        inner = _cpp_type(elements[0], True)
-        return f"std::optional<{inner}>" if of_result else f"const std::optional<{inner}>&"
-    if kind.kind not in _CPP:
-        raise LookupError(f"the type {kind} has no C++ type in a header that is made")
-    return _CPP[kind.kind][of_result]
-
-
-def _cpp_default(argument: Any) -> "str | None":
-    """The default in C++, or None where there is none to write."""
-    if not argument.has_default_value():
-        return None
-    value, kind = default_of(argument), argument.type.kind
-    if value is None:
-        return "std::nullopt"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return f"opyard::Scalar(std::int64_t{{{value}}})" if kind == "Scalar" else str(value)
-    if isinstance(value, float) and value - value == 0:
-        return f"opyard::Scalar({value!r})" if kind == "Scalar" else repr(value)
-    if isinstance(value, str) and kind == "Str":
-        return json.dumps(value)
-    if isinstance(value, (list, tuple)) and not value:
-        return "{}"
-    return None
-
-
-def _cpp_function(op: "_C.OpOverload") -> str:
-    """One operator in C++: what is called, and the handle that it is called by."""
-    schema = op._schema
-    types = [_cpp_type(argument.type, False) for argument in schema.arguments]
-    names = [_cpp_name(argument.name) for argument in schema.arguments]
-    results = [_cpp_type(result.type, True) for result in schema.returns]
-    result = "void" if not results else results[0]
-    if len(results) > 1:
-        result = f"std::tuple<{', '.join(results)}>"
-    parameters, open_end = [], True
-    for argument, kind, name in reversed(list(zip(schema.arguments, types, names, strict=True))):
-        default = _cpp_default(argument) if open_end else None
-        open_end = default is not None
-        parameters.append(f"{kind} {name}" + (f" = {default}" if open_end else ""))
-    called = op.name()
-    text = "".join(f"// {line}\n" for line in (str(schema), *metadata(op)["doc"].splitlines()))
-    return (
-        f"{text}inline {result} {_cpp_name(called.partition('::')[2].partition('.')[0])}"
-        f"({', '.join(reversed(parameters))}) {{\n"
-        f"  static constinit opyard::FoundOperator<{result}({', '.join(types)})> op(\n"
-        f"      {json.dumps(called)});\n"
-        f"  {'' if result == 'void' else 'return '}op.call({', '.join(names)});\n}}\n"
-    )
 
 
 def header_of(file: _File, names: "Sequence[str]") -> str:
-    """The text of a C++ header. Raises LookupError for an operator with a type that it has not."""
-    text = (
-        f"// Typed calls of the operators of {Path(file.name).name}. Made by python -m opyard "
-        "operators; do not edit.\n#pragma once\n\n#include <cstdint>\n#include <optional>\n"
-        "#include <string>\n#include <string_view>\n#include <tuple>\n#include <vector>\n\n"
-        "#include <opyard/registry/found_operator.h>\n#include <opyard/tensor.h>\n\n"
-        f"namespace {file.namespace} {{\n"
-    )
-    for name in names:
-        try:
-            text += "\n" + _cpp_function(_ops.operator_of(name))
-        except LookupError as error:
-            raise LookupError(f"{name}: {error}") from None
-    return f"{text}\n}}  // namespace {file.namespace}\n"
+    """The text of a C++ header. Raises NotImplementedError for a type that C++ has none for."""
+    return hooks["typed_calls_header"](Path(file.name).name, file.namespace, list(names))
 
 
 def page_of(file: _File, names: "Sequence[str]") -> str:

@@ -145,7 +145,7 @@ def test_the_command_checks_and_writes(write, tmp_path, ns):
         "inline opyard::Tensor lerp_to(const opyard::Tensor& x, const opyard::Tensor& to, "
         "double by = 0.5) {"
     ) in header.read_text()
-    assert "const std::optional<std::int64_t>& dim = std::nullopt" in header.read_text()
+    assert "std::optional<std::int64_t> dim = std::nullopt" in header.read_text()
     assert "def __call__" in stubs.read_text() and "lerp_to" in stubs.read_text()
     assert "| `x` | `grad * 2` |" in page_made.read_text()
     bad = run(write("namespace NS\noperator f(Tensor x) -> Tensor { body { y } }", "bad.ops"))

@@ -26,12 +26,9 @@ TAKES_A_GENERATOR = {f"opyard::{name}" for name in (
 OF_FORMULAS = {f"opyard::{name}" for name in (
     "as_strided_backward", "complex_of_parts", "convolution_grad_input",
     "convolution_grad_weight",
-    "eigvalsh_backward", "matrix_exp_backward", "scatter_strided", "solve_triangular_backward",
+    "matrix_exp_backward", "scatter_strided",
 )}  # fmt: skip
-NEED_SCIPY = {f"opyard::{name}_backward" for name in (
-    "i0", "i0e", "i1", "i1e", "log_ndtr", "polygamma",
-)}  # fmt: skip
-WITHOUT = TAKES_A_GENERATOR | OF_FORMULAS | NEED_SCIPY
+WITHOUT = TAKES_A_GENERATOR | OF_FORMULAS
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,8 @@ OPYARD_API std::vector<std::string> tags(const OperatorName& name);
 // arguments and results, each with name, type and, if it has them, default, alias and
 // keyword_only; the texts as in the schema. Raises NotFound if it is not defined.
 OPYARD_API std::string metadata(const OperatorName& name);
+// What is written of it for people; empty if nothing is. Raises NotFound if it is not defined.
+OPYARD_API std::string doc(const OperatorName& name);
 // The Python module of its fake kernel and what goes with it; both empty if none was named.
 OPYARD_API std::pair<std::string, std::string> python_module(const OperatorName& name);
 // The derivative that counts, or null.

@@ -27,6 +27,9 @@
 namespace opyard {
 
 OPYARD_API Kernel composite(std::string body);
+// The same of a body that was checked when its library was built: it is read at its first call, so
+// that a library which has many loads as fast as one that has none.
+OPYARD_API Kernel checked_composite(std::string body);
 
 // Defines an operator with such a kernel, both or neither, and gives its full name. What Library
 // has of def() and implement() holds.
