@@ -1,0 +1,128 @@
+"""Operators that are blocks of text: values beside NumPy's, gradients, Meta, forms that write.
+
+Suspect the file of kernels/operators/ that has the operator.
+"""
+
+import numpy as np
+import pytest
+
+import opyard
+from opyard import autograd
+
+pytestmark = pytest.mark.once
+
+aten = opyard.ops.aten
+
+
+def t(*sizes):
+    """Numbers that are not round, and differ."""
+    count = int(np.prod(sizes))
+    return opyard.from_numpy(np.sin(np.arange(1, count + 1) * 1.7).reshape(sizes) + 0.1)
+
+
+def ints(values):
+    return opyard.tensor(values, dtype=opyard.int64)
+
+
+# Functions of tensors, which have a gradient, and what NumPy makes of their arrays.
+ROWS = {
+    "max_unpool2d": (
+        lambda x: aten.max_unpool2d(x, ints([[[5, 0], [3, 4]]]), [2, 3]), [t(1, 2, 2)],
+        lambda x: np.array([[[x[0, 0, 1], 0, 0], [x[0, 1, 0], x[0, 1, 1], x[0, 0, 0]]]]),
+    ),
+    "index_reduce": (
+        lambda x, y: aten.index_reduce(x, -1, ints([2, 0]), y, "prod"), [t(2, 3), t(2, 2)],
+        lambda x, y: x * np.stack([y[:, 1], np.ones(2), y[:, 0]], 1),
+    ),
+    "index_reduce without self": (
+        lambda x, y: aten.index_reduce(x, 0, ints([0, 0]), y, "amax", include_self=False),
+        [t(2, 3), t(2, 3)], lambda x, y: np.stack([y.max(0), x[1]]),
+    ),
+    "dist": (aten.dist, [t(2, 3), t(3) * 2], lambda x, y: np.sqrt(((x - y) ** 2).sum())),
+    "dist of p": (
+        lambda x, y: aten.dist(x, y, 3), [t(4), t(4) * 2 + 1],
+        lambda x, y: (abs(x - y) ** 3).sum() ** (1 / 3),
+    ),
+    "clamp_max.Tensor": (aten.clamp_max, [t(2, 3), t(3) * 2], np.minimum),
+}  # fmt: skip
+REFUSED = {
+    "linspace": (lambda: aten.linspace(0, 1, -1), ValueError, "steps is -1; accepted are 0 and"),
+    "linspace of bools": (
+        lambda: aten.linspace(0, 1, 2, dtype=opyard.bool), NotImplementedError, "dtype is bool"
+    ),
+    "max_unpool2d": (
+        lambda: aten.max_unpool2d(t(2), ints([0, 1]), [2, 2]), ValueError,
+        "aten::max_unpool2d: self needs 3 or 4 dimensions",
+    ),
+    "index_reduce": (
+        lambda: aten.index_reduce(t(2), 0, ints([0]), t(1), "sum"), ValueError, "reduce is sum",
+    ),
+    "dist": (lambda: aten.dist(t(2), t(3)), ValueError, "aten::dist: "),
+    "clamp_max.Tensor": (
+        lambda: aten.clamp_max(t(2), t(3)), ValueError, "aten::clamp_max.Tensor: "
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_values_are_numpys_and_gradients_right(row):
+    function, inputs, wanted = row
+    found, expected = function(*inputs), wanted(*(each.numpy() for each in inputs))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-12)
+    assert tuple(found.shape) == np.shape(expected)
+    leaves = [each.detach().clone().requires_grad_() for each in inputs]
+    assert autograd.gradcheck(function, leaves)
+    assert autograd.gradgradcheck(function, leaves)
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_on_meta_sizes_are_the_same(row, monkeypatch):
+    function, inputs, _ = row
+    monkeypatch.setitem(globals(), "ints", lambda values: opyard.tensor(values).to(device="meta"))
+    made = function(*(each.to(device="meta") for each in inputs))
+    monkeypatch.undo()
+    whole = function(*inputs)
+    assert (made.dtype, made.shape, made.stride()) == (whole.dtype, whole.shape, whole.stride())
+    assert made.device.type == "meta"
+
+
+@pytest.mark.parametrize(("call", "error", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_they_cannot_take_is_refused_with_words(call, error, said):
+    with pytest.raises(error, match=said):
+        call()
+
+
+def test_linspace_has_both_ends_exactly():
+    made = aten.linspace(0.1, 0.7, 7, dtype=opyard.float64)
+    np.testing.assert_allclose(made.numpy(), np.linspace(0.1, 0.7, 7), rtol=1e-15)
+    assert made[0].item() == 0.1 and made[-1].item() == 0.7
+    assert aten.linspace(3, 7, 1).tolist() == [3.0] and aten.linspace(0, 1, 0).tolist() == []
+    assert aten.linspace(0, 1, 3).dtype == opyard.float32
+    assert aten.linspace(0, 10, 4, dtype=opyard.int64).tolist() == [0, 3, 6, 10]
+    assert aten.linspace(5, 0, 4, dtype=opyard.int32).tolist() == [5, 3, 1, 0]
+    assert aten.linspace(0, 1j, 3).tolist() == [0j, 0.5j, 1j]
+    meta = aten.linspace(0, 1, 5, device="meta")
+    assert (meta.device.type, tuple(meta.shape)) == ("meta", (5,))
+
+
+def test_index_reduce_joins_as_pytorch_does():
+    x, y = opyard.full([3, 2], 2.0), opyard.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    made = aten.index_reduce(x, 0, ints([0, 2, 0]), y, "mean")
+    np.testing.assert_allclose(made.numpy(), [[8 / 3, 10 / 3], [2, 2], [2.5, 3]], rtol=1e-6)
+    assert aten.index_reduce(x, 0, ints([0, 2, 0]), y, "amin").tolist() == [[1, 2], [2, 2], [2, 2]]
+    assert aten.index_reduce_(x, 0, ints([1]), y[:1], "prod") is x
+    assert x.tolist() == [[2, 2], [2, 4], [2, 2]]
+    number = aten.index_reduce(opyard.tensor(3.0), 0, ints([0]), opyard.tensor(5.0), "amax")
+    assert number.item() == 5.0
+
+
+def test_a_bound_passes_its_gradient_on_to_self():
+    x = opyard.tensor([1.0, 5.0, float("nan"), 2.0]).requires_grad_()
+    most = opyard.tensor([1.0, 3.0, 2.0, float("nan")]).requires_grad_()
+    aten.clamp_max(x, most).sum().backward()
+    assert (x.grad.tolist(), most.grad.tolist()) == ([1, 0, 0, 0], [0, 1, 0, 0])
+    y = opyard.tensor([1.0, 5.0])
+    assert aten.clamp_max_(y, opyard.tensor(2.0)) is y and y.tolist() == [1.0, 2.0]
+    out = opyard.tensor([0.0, 0.0])
+    assert aten.clamp_max(y, opyard.tensor([0.5, 3.0]), out=out) is out
+    assert out.tolist() == [0.5, 2.0]
