@@ -290,4 +290,5 @@ TABLE = {
     "rnn_tanh.input": _call((5, 1, 3), (1, 1, 4), [(4, 3), (4, 4), (4,), (4,)], *_NETWORK),
     "unfold_backward": _call((2, 2), [4], 0, 2, 2),
     "view_as_complex": _call((3, 2)),
+    "view_as_complex_copy": _call((3, 2)),
 }

@@ -44,6 +44,36 @@ ROWS = {
         lambda x, y: (abs(x - y) ** 3).sum() ** (1 / 3),
     ),
     "clamp_max.Tensor": (aten.clamp_max, [t(2, 3), t(3) * 2], np.minimum),
+    "clamp_min.Tensor": (aten.clamp_min, [t(2, 3), t(3) * 2], np.maximum),
+    "diagonal_scatter": (
+        lambda x, y: aten.diagonal_scatter(x, y, 1), [t(2, 3), t(2)],
+        lambda x, y: np.array([[x[0, 0], y[0], x[0, 2]], [x[1, 0], x[1, 1], y[1]]]),
+    ),
+    "put": (
+        lambda x, y: aten.put(x, ints([[5], [-6]]), y), [t(2, 3), t(2, 1)],
+        lambda x, y: np.array([[y[1, 0], *x[0, 1:]], [*x[1, :2], y[0, 0]]]),
+    ),
+    "_safe_softmax": (
+        lambda x: aten._safe_softmax(x, 1), [t(2, 3)],
+        lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True),
+    ),
+}  # fmt: skip
+# Copies of views: what each is called with, of a tensor of sizes 2, 3 and 1.
+COPIES = {
+    "alias_copy": (), "as_strided_copy": ([2, 2], [1, 2], 1), "diagonal_copy": (1, 1, 0),
+    "expand_copy": ([2, 3, 4],), "narrow_copy": (1, 1, 2), "permute_copy": ([2, 0, 1],),
+    "select_copy": (1, -1), "slice_copy": (1, 0, 3, 2), "squeeze_copy": (),
+    "transpose_copy": (0, 1), "unfold_copy": (1, 2, 1), "unsqueeze_copy": (0,),
+    "view_copy": ([3, 2],),
+}  # fmt: skip
+ROWS |= {
+    name: (
+        lambda x, name=name, rest=rest: getattr(aten, name)(x, *rest), [t(2, 3, 1)],
+        lambda x, name=name, rest=rest: getattr(aten, name.removesuffix("_copy"))(
+            opyard.from_numpy(x), *rest
+        ).numpy(),
+    )
+    for name, rest in COPIES.items()
 }  # fmt: skip
 REFUSED = {
     "linspace": (lambda: aten.linspace(0, 1, -1), ValueError, "steps is -1; accepted are 0 and"),
@@ -57,6 +87,16 @@ REFUSED = {
     "index_reduce": (
         lambda: aten.index_reduce(t(2), 0, ints([0]), t(1), "sum"), ValueError, "reduce is sum",
     ),
+    "index_reduce of other sizes": (
+        lambda: aten.index_reduce(t(2, 3), 0, ints([0]), t(1, 2), "prod"), ValueError,
+        "self and source need the same sizes but for dimension 0",
+    ),
+    "diagonal_scatter": (
+        lambda: aten.diagonal_scatter(t(2, 3), t(1)), ValueError, "src has other sizes than",
+    ),
+    "put": (lambda: aten.put(t(2), ints([0]), t(2)), ValueError, "as many elements"),
+    "nonzero_static": (lambda: aten.nonzero_static(t(2), size=-1), ValueError, "size is -1"),
+    "logspace": (lambda: aten.logspace(0, 1, -1), ValueError, "aten::logspace: .*steps is -1"),
     "dist": (lambda: aten.dist(t(2), t(3)), ValueError, "aten::dist: "),
     "clamp_max.Tensor": (
         lambda: aten.clamp_max(t(2), t(3)), ValueError, "aten::clamp_max.Tensor: "
@@ -126,3 +166,34 @@ def test_a_bound_passes_its_gradient_on_to_self():
     out = opyard.tensor([0.0, 0.0])
     assert aten.clamp_max(y, opyard.tensor([0.5, 3.0]), out=out) is out
     assert out.tolist() == [0.5, 2.0]
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_are_row_major_and_share_nothing(name):
+    x = t(3, 2, 1).permute(1, 0, 2)
+    rest = ([6],) if name == "view_copy" else COPIES[name]
+    x = x.contiguous() if name == "view_copy" else x
+    made = getattr(aten, name)(x, *rest)
+    assert made.is_contiguous() and made.data_ptr() != x.data_ptr()
+    before = x.tolist()
+    made.zero_()
+    assert x.tolist() == before
+
+
+def test_rows_without_a_number_are_zeros():
+    x = opyard.tensor([[0.0, 0.0], [float("-inf")] * 2])
+    assert aten._safe_softmax(x, 1).tolist() == [[0.5, 0.5], [0.0, 0.0]]
+
+
+def test_nonzero_static_has_the_size_that_is_asked_for():
+    x = opyard.tensor([[0.0, 1.0], [2.0, 0.0]])
+    assert aten.nonzero_static(x, size=1).tolist() == [[0, 1]]
+    assert aten.nonzero_static(x, size=3).tolist() == [[0, 1], [1, 0], [-1, -1]]
+    assert aten.nonzero_static(x, size=3, fill_value=9).tolist()[2] == [9, 9]
+
+
+def test_logspace_is_of_powers():
+    np.testing.assert_allclose(aten.logspace(0, 3, 4).numpy(), [1, 10, 100, 1000])
+    made = aten.logspace(1, 0, 3, 4.0, dtype=opyard.float64)
+    assert made.dtype == opyard.float64 and made.tolist() == [4.0, 2.0, 1.0]
+    assert aten.logspace(0, 1, 2).dtype == opyard.float32
