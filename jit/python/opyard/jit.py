@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from . import _graphs
 from ._core import late as _late
 from ._core import ops as _ops
+from ._core.allowed import Allowed, allowed_names
 from ._core.keywords import names_keywords
 from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
 from ._jit import passes
@@ -88,26 +89,25 @@ def parse_ir(
     source: str = "<graph>",
     tensors: Iterable[object] = (),
     untrusted: bool = False,
-    allowed: Iterable[str] = (),
+    allowed: Allowed = (),
 ) -> Graph:
     """The graph that a text says. `tensors` are what its <Tensor>s stand for, in order.
 
     An `untrusted` text comes from a stranger: nothing is loaded for it, its graph may call the
-    operators in `allowed` and no others, by full name with or without overload, and it runs in a
-    state that has a budget (InterpreterState.set_budget).
+    operators in `allowed` and no others, and it runs in a state that has a budget
+    (InterpreterState.set_budget). `allowed` has full names, with or without overload, or objects
+    of opyard.ops.
 
     Raises ValueError with line, column and a caret for a text that is no graph.
     """
-    allowed = list(allowed)
     if untrusted:
         _check_text(text)
-        for name in allowed:
-            _ops.load_for(name)
-    elif allowed:
+    names = allowed_names("parse_ir", allowed)
+    if not untrusted and names:
         raise ValueError("parse_ir: allowed=... says what an untrusted text may call")
-    else:
+    if not untrusted:
         _load_operators(text)
-    return _graphs.parse_ir(text, source, list(tensors), False, untrusted, allowed)
+    return _graphs.parse_ir(text, source, list(tensors), False, untrusted, names)
 
 
 @names_keywords

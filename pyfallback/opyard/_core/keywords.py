@@ -2,7 +2,7 @@
 
 import functools
 
-from .near_names import hint
+from .near_names import near_name
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
@@ -12,11 +12,38 @@ if TYPE_CHECKING:
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+# Names that other libraries have for arguments here.
+_CALLED_HERE = {
+    "axes": "dims",
+    "axis": "dim",
+    "epsilon": "eps",
+    "filters": "out_channels",
+    "in_dim": "in_features",
+    "keepdims": "keepdim",
+    "learning_rate": "lr",
+    "out_dim": "out_features",
+    "prob": "p",
+    "rate": "p",
+    "shape": "size",
+    "strides": "stride",
+    "use_bias": "bias",
+}
+
+
+def keyword_hint(unknown: str, known: "Iterable[str]") -> str:
+    """`; 'dim' may be meant`, or ""."""
+    known = list(known)
+    meant = _CALLED_HERE.get(unknown)
+    if meant not in known:
+        meant = near_name(unknown, known)
+    return f"; {meant!r} may be meant" if meant else ""
+
+
 def refuse_keyword(function: str, unknown: str, known: "Iterable[str]") -> TypeError:
     """What is raised for a keyword that the function does not have."""
     known = list(known)
     return TypeError(
-        f"{function}() has no argument {unknown!r}{hint(unknown, known)}. Its arguments are: "
+        f"{function}() has no argument {unknown!r}{keyword_hint(unknown, known)}. Its arguments are: "
         f"{', '.join(known)}"
     )
 

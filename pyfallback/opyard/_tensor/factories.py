@@ -1,7 +1,7 @@
 """opyard.zeros and its like: the operators of aten under the names that people try first.
 
 Each is a function with the operator's arguments, as ops.aten has it: sizes are given as a list or
-one by one, dtypes as opyard's, as NumPy's or as the classes float, int, bool and complex, devices
+one by one, or as size=[2, 3], dtypes as opyard's, as NumPy's or as the classes float, int, bool and complex, devices
 as names. With requires_grad=True the tensor is a leaf that gets a gradient.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 from .. import _C
+from .._core.keywords import names_keywords, refuse_keyword
 from .._core.ops import ops
 from . import dtypes
 from .symbolic import SymInt
@@ -23,6 +24,24 @@ _Sizes: TypeAlias = SupportsIndex | SymInt | Sequence[SupportsIndex | SymInt]
 def _listed(size: tuple) -> Any:
     """Sizes that were given one by one, as a list."""
     return size[0] if len(size) == 1 and not isinstance(size[0], (int, SymInt)) else list(size)
+
+
+_OPTIONS = "dtype", "device", "requires_grad"
+
+
+def _sizes(function: str, size: tuple, options: dict[str, Any]) -> Any:
+    """Sizes as a list, also those that were given by name, which are taken out of the options.
+    Raises TypeError if both were given."""
+    if "shape" in options:
+        raise refuse_keyword(function, "shape", ("size", *_OPTIONS))
+    if "size" not in options:
+        return _listed(size)
+    if size:
+        raise TypeError(
+            f"{function}() got its size by position, {list(size)}, and by name, "
+            f"{options['size']!r}; give one of them"
+        )
+    return _listed((options.pop("size"),))
 
 
 def _made(factory: Callable[..., Any], *arguments: Any, **options: Any) -> _C.Tensor:
@@ -41,17 +60,17 @@ def _as_tensor(value: Any) -> Any:
 
 def zeros(*size: _Sizes, **options: Any) -> _C.Tensor:
     """A tensor of zeros; options: dtype, device, requires_grad."""
-    return _made(ops.aten.zeros, _listed(size), **options)
+    return _made(ops.aten.zeros, _sizes("zeros", size, options), **options)
 
 
 def ones(*size: _Sizes, **options: Any) -> _C.Tensor:
     """A tensor of ones; options: dtype, device, requires_grad."""
-    return _made(ops.aten.ones, _listed(size), **options)
+    return _made(ops.aten.ones, _sizes("ones", size, options), **options)
 
 
 def empty(*size: _Sizes, **options: Any) -> _C.Tensor:
     """A tensor of elements with any value; options: dtype, device, requires_grad."""
-    return _made(ops.aten.empty, _listed(size), **options)
+    return _made(ops.aten.empty, _sizes("empty", size, options), **options)
 
 
 def full(size: _Sizes, fill_value: "Scalar", **options: Any) -> _C.Tensor:
@@ -95,12 +114,12 @@ def eye(n: SupportsIndex, m: "SupportsIndex | None" = None, **options: Any) -> _
 
 def rand(*size: _Sizes, **options: Any) -> _C.Tensor:
     """Numbers from 0 to below 1, which manual_seed() repeats; options as those of zeros()."""
-    return _made(ops.aten.rand, _listed(size), **options)
+    return _made(ops.aten.rand, _sizes("rand", size, options), **options)
 
 
 def randn(*size: _Sizes, **options: Any) -> _C.Tensor:
     """Numbers with mean 0 and variance 1, which manual_seed() repeats; options as of zeros()."""
-    return _made(ops.aten.randn, _listed(size), **options)
+    return _made(ops.aten.randn, _sizes("randn", size, options), **options)
 
 
 @overload

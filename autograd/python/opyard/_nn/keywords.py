@@ -4,22 +4,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core.near_names import near_name
+from .._core.keywords import keyword_hint
 
-# Names that other libraries have for arguments of these classes.
-_CALLED_HERE = {
-    "axis": "dim",
-    "epsilon": "eps",
-    "filters": "out_channels",
-    "in_dim": "in_features",
-    "keepdims": "keepdim",
-    "learning_rate": "lr",
-    "out_dim": "out_features",
-    "prob": "p",
-    "rate": "p",
-    "strides": "stride",
-    "use_bias": "bias",
-}
 _VARARGS, _VARKEYWORDS = 0x04, 0x08  # of code objects, as in inspect
 
 _PLACE = ("device", "dtype")  # what layers with weights take by name besides
@@ -78,11 +64,7 @@ def _refusal(
     for unknown in kwargs:
         if unknown in known:
             continue
-        meant = _CALLED_HERE.get(unknown)
-        if meant not in known:
-            meant = near_name(unknown, known)
-        hint = f"; {meant!r} may be meant" if meant else ""
-        return f"{name} has no argument {unknown!r}{hint}. {has}"
+        return f"{name} has no argument {unknown!r}{keyword_hint(unknown, known)}. {has}"
     if len(args) > most:
         takes = f"at most {most} by position" if most else "no arguments"
         given = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"

@@ -12,12 +12,13 @@ import itertools
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from .. import _graphs, _models
 from .._C import Tensor
 from .._core import ops as _ops
+from .._core.allowed import Allowed, allowed_names
 from .._core.keywords import names_keywords
 from .._core.near_names import hint
 from .modes import by_mode
@@ -262,7 +263,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     untrusted: bool = True,
-    allowed: Iterable[str] = (),
+    allowed: Allowed = (),
     mapped: bool = False,
     exact: bool = False,
     without: Iterable[str] = (),
@@ -270,15 +271,13 @@ def load(
     """The model in a file of torch.export.save(), a .pt2, or of opyard.jit.save().
 
     An `untrusted` file may call operators of `aten` and those in `allowed`, no others, and its runs
-    have a budget of steps. Raises OSError as open() does, ValueError for a file that is broken, and
+    have a budget of steps; `allowed` has full names or objects of opyard.ops. Raises OSError as open() does, ValueError for a file that is broken, and
     NotImplementedError for a version that is not read and, in one list, for all operators of a .pt2
     that are not here; of a file of save() it is ValueError for the first one. `mapped` is as in
     opyard.load().
     """
-    names = list(allowed)
+    names = allowed_names("load", allowed)
     _ops.load_aten()
-    for name in names:
-        _ops.load_for(name)
     given = (untrusted, names, mapped, exact, list(without))
     return Model(_models.load_model(os.fsencode(path), *given))
 
@@ -298,7 +297,7 @@ def save(model: Model | _graphs.Graph, path: str | os.PathLike[str]) -> None:
 
 
 @names_keywords
-def from_exported(program: Any, *, allowed: Iterable[str] = ()) -> Model:
+def from_exported(program: Any, *, allowed: Allowed = ()) -> Model:
     """The model of a torch.export.ExportedProgram that is in memory. PyTorch is loaded already."""
     export = getattr(type(program), "__module__", "")
     if not export.startswith("torch.export"):
