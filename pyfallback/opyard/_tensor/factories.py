@@ -1,15 +1,15 @@
 """opyard.zeros and its like: the operators of aten under the names that people try first.
 
-Each is a function with the operator's arguments, as ops.aten has it: sizes are given as a list or
-one by one, or as size=[2, 3], dtypes as opyard's, as NumPy's or as the classes float, int, bool and complex, devices
-as names. With requires_grad=True the tensor is a leaf that gets a gradient.
+Each is a function with the operator's arguments, as ops.aten has it: sizes are given one by one, as
+a list or as size=[2, 3], dtypes as opyard's, as NumPy's or as the classes float, int, bool and
+complex, devices as names. With requires_grad=True the tensor is a leaf that gets a gradient.
 """
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 from .. import _C
-from .._core.keywords import names_keywords, refuse_keyword
+from .._core.keywords import refuse_keyword
 from .._core.ops import ops
 from . import dtypes
 from .symbolic import SymInt
@@ -126,8 +126,10 @@ def randn(*size: _Sizes, **options: Any) -> _C.Tensor:
 def cat(tensors: Sequence[_C.Tensor], dim: SupportsIndex = 0) -> _C.Tensor: ...
 @overload
 def cat(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any: ...
-def cat(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any:
+def cat(tensors: Sequence[_Array], dim: SupportsIndex = 0, **unknown: Any) -> Any:
     """Tensors one behind the other in a dimension. See opyard.ops.aten.cat."""
+    if unknown:
+        raise refuse_keyword("cat", next(iter(unknown)), ("tensors", "dim"))
     return ops.aten.cat(tensors, dim)
 
 
@@ -135,8 +137,10 @@ def cat(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any:
 def stack(tensors: Sequence[_C.Tensor], dim: SupportsIndex = 0) -> _C.Tensor: ...
 @overload
 def stack(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any: ...
-def stack(tensors: Sequence[_Array], dim: SupportsIndex = 0) -> Any:
+def stack(tensors: Sequence[_Array], dim: SupportsIndex = 0, **unknown: Any) -> Any:
     """Tensors of one shape along a new dimension. See opyard.ops.aten.stack."""
+    if unknown:
+        raise refuse_keyword("stack", next(iter(unknown)), ("tensors", "dim"))
     return ops.aten.stack(tensors, dim)
 
 

@@ -4,6 +4,8 @@ nn_refusals.txt has the layers, the calls and the messages. Containers are here,
 file of the layer in opyard/_nn.
 """
 
+import inspect
+
 import pytest
 
 import opyard
@@ -188,6 +190,26 @@ def test_a_layer_with_weights_is_made_with_a_dtype_and_a_device(name):
         kind(*args, dtyp=opyard.float64)
     with pytest.raises(TypeError, match="floating point or complex numbers, not opyard.int64"):
         kind(*args, dtype=opyard.int64)
+    assert {"device", "dtype"} <= inspect.signature(kind).parameters.keys()
+
+
+@pytest.mark.parametrize("name", WITH_WEIGHTS)
+def test_a_layer_says_what_a_dtype_and_a_device_are(name):
+    made = getattr(nn, name)(*WITH_WEIGHTS[name])
+    for caller, make in {
+        name: lambda **place: getattr(nn, name)(*WITH_WEIGHTS[name], **place),
+        f"{name}.to": made.to,
+    }.items():
+        for place, message in [
+            ({"dtype": "float64"}, "dtype must be a dtype such as opyard.float64, not 'float64'"),
+            ({"dtype": "float"}, "dtype must be a dtype such as opyard.float32, not 'float'"),
+            ({"dtype": 3}, "dtype must be a dtype such as opyard.float32, not 3"),
+            ({"device": 3}, "device must be a device such as 'cpu', not 3"),
+        ]:
+            with pytest.raises(TypeError) as caught:
+                make(**place)
+            assert str(caught.value) == f"{caller}: {message}"
+    assert {each.dtype for each in made.to(dtype=float).parameters()} == {opyard.float64}
 
 
 def test_a_layer_without_weights_has_no_dtype():

@@ -11,6 +11,7 @@ from .. import _C
 from .._core.ops import ops
 from .module import Module
 from .parameter import Parameter
+from .place import Device, DType
 from .sizes import at_least, channels_wanted, number, positive, truth
 
 
@@ -267,9 +268,14 @@ class PReLU(Module):
     """x above 0, else weight * x; weight [num_parameters] has one slope, or one for each channel
     of x [n, channels, ...], and is trained."""
 
-    _has_weights = True
-
-    def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
+    def __init__(
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        *,
+        device: Device = None,
+        dtype: DType = None,
+    ) -> None:
         super().__init__()
         positive("PReLU", num_parameters=num_parameters)
         self.num_parameters, self.init = num_parameters, number("PReLU", "init", init)

@@ -9,6 +9,7 @@ from .init import uniform
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
+from .place import Device, DType
 from .sizes import positive, probability, truth
 
 _PARTS = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
@@ -31,8 +32,6 @@ class MultiheadAttention(Module):
     key and a value that are trained, add_zero_attn those of zeros.
     """
 
-    _has_weights = True
-
     def __init__(
         self,
         embed_dim: int,
@@ -44,6 +43,9 @@ class MultiheadAttention(Module):
         kdim: "int | None" = None,
         vdim: "int | None" = None,
         batch_first: bool = False,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         name = "MultiheadAttention"

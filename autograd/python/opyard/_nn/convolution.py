@@ -11,13 +11,12 @@ from .._core.ops import ops
 from .init import bound_of, uniform
 from .module import Module
 from .paddings import MODES, padded
+from .place import Device, DType
 from .sizes import Sizes, channels_wanted, positive, several
 
 
 class _Convolution(Module):
     """What convolutions and transposed ones have in common: sizes, groups, weight and bias."""
-
-    _has_weights = True
 
     _dims = 0
 
@@ -71,6 +70,9 @@ class _Conv(_Convolution):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
@@ -153,6 +155,9 @@ class _ConvTranspose(_Convolution):
         bias: bool = True,
         dilation: Sizes = 1,
         padding_mode: str = "zeros",
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         if padding_mode != "zeros":

@@ -6,13 +6,12 @@ from .._core.ops import ops
 from .._tensor import random
 from .module import Module
 from .parameter import Parameter
+from .place import Device, DType
 from .sizes import number, positive, truth
 
 
 class _Table(Module):
     """weight [num_embeddings, embedding_dim], which begins normal, around 0."""
-
-    _has_weights = True
 
     def _set(
         self,
@@ -92,6 +91,9 @@ class Embedding(_Table):
         max_norm: "float | None" = None,
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         settings = padding_idx, max_norm, norm_type, scale_grad_by_freq
@@ -151,6 +153,8 @@ class EmbeddingBag(_Table):
         *,
         include_last_offset: bool = False,
         padding_idx: "int | None" = None,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         if mode not in ("sum", "mean", "max"):

@@ -5,18 +5,19 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.keywords import keyword_hint
+from .place import checked_place
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08  # of code objects, as in inspect
 
-_PLACE = ("device", "dtype")  # what layers with weights take by name besides
+_PLACE = frozenset({"device", "dtype"})  # what layers with weights take by name besides
 
 
-def _taken_place(layer: Any, kwargs: dict[str, Any]) -> "dict[str, Any] | None":
+def _taken_place(layer: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """device and dtype of a layer with weights, taken out of its arguments: what is not None."""
-    if not getattr(layer, "_has_weights", False):
-        return None
-    taken = {name: kwargs.pop(name) for name in _PLACE if name in kwargs}
-    return {name: value for name, value in taken.items() if value is not None}
+    taken = {name: kwargs.pop(name) for name in _PLACE.intersection(kwargs)}
+    device, dtype = checked_place(type(layer).__name__, **taken)
+    place = {"device": device, "dtype": dtype}
+    return {name: value for name, value in place.items() if value is not None}
 
 
 def naming_arguments(init: Callable[..., None]) -> Callable[..., None]:
@@ -28,16 +29,16 @@ def naming_arguments(init: Callable[..., None]) -> Callable[..., None]:
         return init
     known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     accepted = frozenset(known)
+    has_weights = accepted >= _PLACE
     most = code.co_argcount - 1
     needed = frozenset(known[: most - len(init.__defaults__ or ())])
 
     @functools.wraps(init)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> None:
-        place = _taken_place(self, kwargs) if kwargs else None
+        place = _taken_place(self, kwargs) if kwargs and has_weights else None
         is_unknown = kwargs and not accepted.issuperset(kwargs)
         if is_unknown or len(args) > most or not needed.issubset((*known[: len(args)], *kwargs)):
-            names = known + _PLACE if getattr(self, "_has_weights", False) else known
-            raise TypeError(_refusal(type(self).__name__, names, most, needed, args, kwargs))
+            raise TypeError(_refusal(type(self).__name__, known, most, needed, args, kwargs))
         init(self, *args, **kwargs)
         if place:
             self.to(**place)

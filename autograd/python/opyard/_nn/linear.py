@@ -7,6 +7,7 @@ from .. import _C
 from .._core.ops import ops
 from .init import bound_of, uniform
 from .module import Module
+from .place import Device, DType
 from .sizes import at_least, positive
 
 
@@ -16,9 +17,15 @@ class Linear(Module):
     weight [out_features, in_features] and bias [out_features] begin uniform in ±1/√in_features.
     """
 
-    _has_weights = True
-
-    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
+    ) -> None:
         super().__init__()
         positive("Linear", out_features=out_features)
         at_least("Linear", 0, in_features=in_features)
@@ -49,10 +56,15 @@ class Bilinear(Module):
     weight and bias [out_features] begin uniform in ±1/√in1_features.
     """
 
-    _has_weights = True
-
     def __init__(
-        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         sizes = {"in1_features": in1_features, "in2_features": in2_features}

@@ -26,6 +26,7 @@ from .calls import Takes, as_tensors, name_forward_of, note_layer, tensors_taken
 from .hooks import HookHandle, WatchedCall, checked
 from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
+from .place import checked_place
 
 _M = TypeVar("_M", bound="Module")
 
@@ -45,7 +46,6 @@ class Module:
     _buffers: dict[str, "_C.Tensor | None"]
     _modules: dict[str, "Module | None"]
     _forward_takes: Takes = ()  # what a forward() of this package takes
-    _has_weights = False  # whether it is made with device= and dtype=, by name
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -408,10 +408,7 @@ class Module:
         """
         if isinstance(device, _C.dtype):
             device, dtype = None, device
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                f"to: parameters must be floating point or complex numbers, not {dtype}"
-            )
+        device, dtype = checked_place(f"{type(self).__name__}.to", device, dtype)
         made: dict[int, Any] = {}
         convert = functools.partial(_converted, device=device, dtype=dtype, made=made)
         for module in list(self.modules()):

@@ -9,6 +9,7 @@ from .._autograd.modes import no_grad
 from .._core.ops import ops
 from .module import Module
 from .parameter import Parameter
+from .place import Device, DType
 from .sizes import at_least, channels_wanted, number, positive
 
 
@@ -20,8 +21,6 @@ def _ones_and_zeros(module: Module, shape: "Sequence[int]", weight: bool, bias: 
 
 class _OfLast(Module):
     """Normalizes over the last dimensions, which have the sizes `normalized_shape`."""
-
-    _has_weights = True
 
     def _set_shape(self, normalized_shape: "int | Sequence[int]") -> None:
         name, given = type(self).__name__, normalized_shape
@@ -54,6 +53,9 @@ class LayerNorm(_OfLast):
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         self._set_shape(normalized_shape)
@@ -87,6 +89,9 @@ class RMSNorm(_OfLast):
         normalized_shape: "int | Sequence[int]",
         eps: "float | None" = None,
         elementwise_affine: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         self._set_shape(normalized_shape)
@@ -108,8 +113,6 @@ class RMSNorm(_OfLast):
 class _OfChannels(Module):
     """Normalizes channels, and keeps running means and variances of them."""
 
-    _has_weights = True
-
     _dims = 0  # that channels have
     _affine = True
 
@@ -122,6 +125,8 @@ class _OfChannels(Module):
         track_running_stats: bool = True,
         *,
         bias: bool = True,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         name = type(self).__name__
@@ -237,6 +242,8 @@ class _InstanceNorm(_OfChannels):
         track_running_stats: bool = False,
         *,
         bias: bool = True,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias=bias)
 
@@ -287,8 +294,6 @@ class GroupNorm(Module):
     """Normalizes num_groups groups of the channels of x [n, num_channels, ...], then multiplies
     channels by weight and adds bias, unless affine is False."""
 
-    _has_weights = True
-
     def __init__(
         self,
         num_groups: int,
@@ -297,6 +302,8 @@ class GroupNorm(Module):
         affine: bool = True,
         *,
         bias: bool = True,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)

@@ -12,13 +12,12 @@ from .._core.ops import ops
 from .init import uniform
 from .module import Module
 from .parameter import Parameter
+from .place import Device, DType
 from .sizes import positive, probability, truth
 
 
 class _Recurrent(Module):
     """A stack of layers, each over all steps, in one direction or both."""
-
-    _has_weights = True
 
     _mode = ""
     _gates = 1
@@ -125,6 +124,9 @@ class RNN(_Recurrent):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         self._mode = f"rnn_{_known('RNN', nonlinearity)}"
@@ -154,6 +156,9 @@ class GRU(_Recurrent):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         sizes = input_size, hidden_size
@@ -184,6 +189,9 @@ class LSTM(_Recurrent):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         if (
@@ -234,8 +242,6 @@ def _known(layer: str, nonlinearity: str) -> str:
 class _Cell(Module):
     """One step of one layer, for x [n, input_size], or one without n."""
 
-    _has_weights = True
-
     _gates = 1
 
     def _set(self, input_size: int, hidden_size: int, bias: bool) -> None:
@@ -283,7 +289,14 @@ class RNNCell(_Cell):
     [n, hidden_size], or both without n. A state that is not given is zeros."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh"
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         self._set(input_size, hidden_size, bias)
@@ -305,7 +318,15 @@ class GRUCell(_Cell):
 
     _gates = 3
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
+    ) -> None:
         super().__init__()
         self._set(input_size, hidden_size, bias)
 
@@ -320,7 +341,15 @@ class LSTMCell(_Cell):
 
     _gates = 4
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
+    ) -> None:
         super().__init__()
         self._set(input_size, hidden_size, bias)
 

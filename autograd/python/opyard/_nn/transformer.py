@@ -15,6 +15,7 @@ from .init import uniform
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
+from .place import Device, DType
 from .sizes import positive, truth
 
 Activation = str | Callable[[_C.Tensor], _C.Tensor]
@@ -22,8 +23,6 @@ Activation = str | Callable[[_C.Tensor], _C.Tensor]
 
 class _Layer(Module):
     """What layers of encoders and decoders have: attention to themselves, and two linear layers."""
-
-    _has_weights = True
 
     _norms = 2
 
@@ -38,6 +37,9 @@ class _Layer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         name = type(self).__name__
@@ -207,8 +209,6 @@ class Transformer(Module):
     without n. custom_encoder and custom_decoder are taken instead of those made here.
     """
 
-    _has_weights = True
-
     def __init__(
         self,
         d_model: int = 512,
@@ -224,6 +224,9 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
+        *,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         sizes = d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps

@@ -7,8 +7,9 @@
     loss.backward()
 
 Layers and losses take arrays of NumPy and other libraries as Tensors on the same memory, and give
-Tensors. A class of your own derives from Module and defines forward(). Names, defaults and the
-names in a state are PyTorch's. See docs/guides/training.md.
+Tensors. Layers with weights are made with device= and dtype=, by name. A class of your own derives
+from Module and defines forward(). Names, defaults and the names in a state are PyTorch's. See
+docs/guides/training.md.
 """
 
 from .._core import late as _late
