@@ -231,7 +231,7 @@ _SUBMODULES = frozenset(
 )
 
 
-def __getattr__(name: str) -> object:
+def _find(name: str) -> object:
     """Submodules and what is rarely used are imported when first named: that keeps import cheap."""
     if name in _SUBMODULES:
         __import__(f"{__name__}.{name}")
@@ -244,6 +244,10 @@ def __getattr__(name: str) -> object:
 
         raise MissingName(f"module {__name__!r} has no attribute {name!r}", name, in_package)
     return late.attribute(globals(), _LATE, name)
+
+
+# Not as a function of this name: for type checkers, one that has it has every attribute.
+globals()["__getattr__"] = _find
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,6 @@ cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 `python -m opyard run` runs a model on arrays in files, see opyard/_run_command.py.
 """
 
-import argparse
 import os
 import sys
 from typing import NoReturn
@@ -60,7 +59,9 @@ def main() -> None:
         from opyard import _run_command as run_command
 
         return run_command.main(sys.argv[2:])
-    parser = argparse.ArgumentParser(
+    from opyard._core.options import OptionParser
+
+    parser = OptionParser(
         prog="opyard-config" if "config" in sys.argv[0] else "python -m opyard",
         description="Where Opyard's parts are.",
         epilog="python -m opyard stubs --help: the operators as .pyi files for type checkers; "

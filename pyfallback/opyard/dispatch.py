@@ -19,6 +19,7 @@ from ._core import late as _late
 from ._core import ops as _ops
 from ._core import queries as _queries
 from ._core.keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
+from ._core.keywords import names_keywords
 from ._core.queries import (
     ComputedKernel,
     DispatchLog,
@@ -168,14 +169,14 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> object:
-    return _late.attribute(globals(), _LATE, name)
+_late.find_names(globals(), _LATE)
 
 
 def __dir__() -> list[str]:
     return _late.names(globals())
 
 
+@names_keywords
 def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:
     """The keys that a tensor adds to a call. Raises TypeError for what is no Tensor."""
     return _C.tensor_keys(tensor)
@@ -222,6 +223,7 @@ def _folded(table: str) -> str:
     return "".join([*first, *built_in, *([fold] if fold else passes)])
 
 
+@names_keywords
 def dump_table(op: object, *, interpreter: "int | None" = None, whole: bool = False) -> str:
     """The kernel of each key of an operator, with the rule that put it there.
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._C import Future, collect_all, collect_any
 from ._core import late as _late
+from ._core.keywords import names_keywords
 
 if TYPE_CHECKING:
     import concurrent.futures
@@ -40,19 +41,24 @@ _T = TypeVar("_T")
 _LATE = {"CancelledError": "concurrent.futures"}
 
 
-def __getattr__(name: str) -> object:
-    return _late.attribute(globals(), _LATE, name)
+_late.find_names(globals(), _LATE)
 
 
 def __dir__() -> list[str]:
     return _late.names(globals())
 
 
+@names_keywords
 def wait_all(futures: "Iterable[Future[_T]]", timeout: "float | None" = None) -> "list[_T]":
     """Waits for all of them, and gives their results in the order of the futures.
 
     The first exception is raised as soon as it is there. Raises TimeoutError.
     """
+    if not isinstance(futures, Iterable):
+        raise TypeError(
+            "wait_all: futures must hold Futures, as a list, not an object of "
+            f"{type(futures).__name__}"
+        )
     given = list(futures)
     for position, future in enumerate(given):
         if not isinstance(future, Future):
@@ -63,6 +69,7 @@ def wait_all(futures: "Iterable[Future[_T]]", timeout: "float | None" = None) ->
     return [future.value() for future in collect_all(given).wait(timeout)]
 
 
+@names_keywords
 def from_concurrent(future: "concurrent.futures.Future[_T]") -> "Future[_T]":
     """A Future that is completed as a future of concurrent.futures is.
 

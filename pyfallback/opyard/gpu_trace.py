@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from . import _C
 from ._core import late as _late
+from ._core.keywords import names_keywords
 
 __all__ = [
     "CallbackRegistry",
@@ -34,6 +35,9 @@ __all__ = [
 ]
 
 
+_late.find_names(globals())
+
+
 def __dir__() -> list[str]:
     return _late.names(globals())
 
@@ -44,10 +48,12 @@ logger = logging.getLogger(__name__)
 class CallbackRegistry:
     """The callbacks for one kind of event, in the order in which they came."""
 
+    @names_keywords
     def __init__(self, name: str) -> None:
         self.name = name
         self.callback_list: list[Callable[..., object]] = []
 
+    @names_keywords
     def add_callback(self, callback: Callable[..., object]) -> None:
         """Calls `callback` at each event from now on. Raises TypeError for what is no callable."""
         if not callable(callback):
@@ -95,51 +101,61 @@ def _register(event: str, callback: Callable[..., object]) -> None:
     _registries[event].add_callback(callback)
 
 
+@names_keywords
 def register_callback_for_event_creation(callback: Callable[[int], object]) -> None:
     """Calls callback(event) after an event was made."""
     _register("event_creation", callback)
 
 
+@names_keywords
 def register_callback_for_event_deletion(callback: Callable[[int], object]) -> None:
     """Calls callback(event) before an event goes away."""
     _register("event_deletion", callback)
 
 
+@names_keywords
 def register_callback_for_event_record(callback: Callable[[int, int], object]) -> None:
     """Calls callback(event, stream) when an event is put into a stream."""
     _register("event_record", callback)
 
 
+@names_keywords
 def register_callback_for_event_wait(callback: Callable[[int, int], object]) -> None:
     """Calls callback(event, stream) when a stream is told to wait for an event."""
     _register("event_wait", callback)
 
 
+@names_keywords
 def register_callback_for_memory_allocation(callback: Callable[[int], object]) -> None:
     """Calls callback(address) after memory was taken."""
     _register("memory_allocation", callback)
 
 
+@names_keywords
 def register_callback_for_memory_deallocation(callback: Callable[[int], object]) -> None:
     """Calls callback(address) when memory is given back."""
     _register("memory_deallocation", callback)
 
 
+@names_keywords
 def register_callback_for_stream_creation(callback: Callable[[int], object]) -> None:
     """Calls callback(stream) after a stream was made."""
     _register("stream_creation", callback)
 
 
+@names_keywords
 def register_callback_for_device_synchronization(callback: Callable[[], object]) -> None:
     """Calls callback() before all work of a device is waited for."""
     _register("device_synchronization", callback)
 
 
+@names_keywords
 def register_callback_for_stream_synchronization(callback: Callable[[int], object]) -> None:
     """Calls callback(stream) before the work of a stream is waited for."""
     _register("stream_synchronization", callback)
 
 
+@names_keywords
 def register_callback_for_event_synchronization(callback: Callable[[int], object]) -> None:
     """Calls callback(event) before an event is waited for."""
     _register("event_synchronization", callback)

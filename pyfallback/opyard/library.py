@@ -109,8 +109,7 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> object:
-    return _late.attribute(globals(), _LATE, name)
+_late.find_names(globals(), _LATE)
 
 
 def __dir__() -> list[str]:

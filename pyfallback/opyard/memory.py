@@ -14,6 +14,9 @@ from ._core import late as _late
 __all__ = ["empty_cache", "stats"]
 
 
+_late.find_names(globals())
+
+
 def __dir__() -> list[str]:
     return _late.names(globals())
 

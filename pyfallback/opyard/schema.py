@@ -10,6 +10,9 @@ from ._core import late as _late
 __all__ = ["AliasInfo", "Argument", "Schema", "Type", "parse"]
 
 
+_late.find_names(globals())
+
+
 def __dir__() -> list[str]:
     return _late.names(globals())
 

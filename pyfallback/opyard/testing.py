@@ -13,9 +13,13 @@ from typing import Any
 from . import _C
 from ._core import hooks
 from ._core import late as _late
+from ._core.keywords import names_keywords
 from .dispatch import DispatchMode
 
 __all__ = ["CallLog", "FileCheck", "LoggingMode", "LoggingTensor"]
+
+
+_late.find_names(globals())
 
 
 def __dir__() -> list[str]:
@@ -73,6 +77,7 @@ class FileCheck:
     FileCheck("# CHECK: aten::mul").run(str(graph))
     """
 
+    @names_keywords
     def __init__(self, expectations: str = "") -> None:
         self._lines = [expectations] if expectations else []
 
@@ -82,30 +87,37 @@ class FileCheck:
         self._lines.append(f"{rule}: {text}")
         return self
 
+    @names_keywords
     def check(self, text: str) -> "FileCheck":
         """Behind what was found last."""
         return self._add("CHECK", text)
 
+    @names_keywords
     def check_next(self, text: str) -> "FileCheck":
         """In the line behind the one of what was found last."""
         return self._add("CHECK-NEXT", text)
 
+    @names_keywords
     def check_same(self, text: str) -> "FileCheck":
         """Further on in the line of what was found last."""
         return self._add("CHECK-SAME", text)
 
+    @names_keywords
     def check_not(self, text: str) -> "FileCheck":
         """Not between its two neighbours."""
         return self._add("CHECK-NOT", text)
 
+    @names_keywords
     def check_count(self, text: str, count: int) -> "FileCheck":
         """So many times, each behind the other."""
         return self._add(f"CHECK-COUNT-{count}", text)
 
+    @names_keywords
     def check_dag(self, text: str) -> "FileCheck":
         """Anywhere behind what was found before the neighbouring check_dag() calls."""
         return self._add("CHECK-DAG", text)
 
+    @names_keywords
     def run(self, text: str) -> None:
         """Raises AssertionError, with the text and a mark, and ValueError for no expectations."""
         mismatch = hooks["find_mismatch"](text, "\n".join(self._lines))

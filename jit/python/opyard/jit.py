@@ -142,6 +142,7 @@ def parse_expression(
 def compile(graph: Graph) -> Code: ...
 @overload
 def compile(graph: Callable[..., Any]) -> "CompiledFunction": ...
+@names_keywords
 def compile(graph: Any) -> Any:
     """A graph as flat code, or a function that runs as graphs.
 
@@ -191,8 +192,7 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    return _late.attribute(globals(), _LATE, name)
+_late.find_names(globals(), _LATE)
 
 
 class StageLifetimes(NamedTuple):
@@ -211,6 +211,7 @@ class StageLifetimes(NamedTuple):
     """Of nodes; freed at once."""
 
 
+@names_keywords
 def lifetimes(code: Code) -> list[StageLifetimes]:
     """What lives when, a line each stage; code.report() is the same as text.
 
@@ -229,6 +230,7 @@ class InstructionTime(NamedTuple):
     nanoseconds: int
 
 
+@names_keywords
 def times(state: InterpreterState) -> list[InstructionTime]:
     """The times of the instructions that ran since state.measure(); the slowest first."""
     if not isinstance(state, InterpreterState):

@@ -14,7 +14,9 @@ from ._core import ops as _ops
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    from ._core.options import OptionParser
+
+    parser = OptionParser(
         prog="python -m opyard run",
         description="Runs a model that torch.export.save() or opyard.jit.save() wrote.",
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar, overload
 
 from .. import _C
+from .keywords import names_keywords
 
 _Class = TypeVar("_Class", bound=type[BaseException])
 
@@ -16,6 +17,7 @@ def register_error(name: str) -> Callable[[_Class], _Class]: ...
 def register_error(name: _Class) -> _Class: ...
 
 
+@names_keywords
 def register_error(name: object, error: "type[BaseException] | None" = None) -> object:
     """Makes a class of exceptions the one of the errors that C++ code throws under a name.
 
@@ -43,6 +45,7 @@ def register_error(name: object, error: "type[BaseException] | None" = None) -> 
     return register
 
 
+@names_keywords
 def set_warn_always(always: bool) -> bool:
     """Whether C++ code that warns once warns each time instead. Gives the former setting."""
     return _C.set_warn_always(always)

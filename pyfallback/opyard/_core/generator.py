@@ -5,9 +5,17 @@ import os
 from typing import NoReturn, final
 
 from .. import _C
+from .keywords import names_keywords
 from .ops import ops
 
 _WORDS = 2**64
+
+
+def require_seed(seed: object) -> int:
+    """A seed as an int. Raises TypeError for what is none."""
+    if not hasattr(type(seed), "__index__"):
+        raise TypeError(f"manual_seed: the seed must be an int, not {seed!r}")
+    return operator.index(seed)  # type: ignore[arg-type]
 
 
 @final
@@ -22,6 +30,7 @@ class Generator:
     __slots__ = ("_capsule",)
     _capsule: object
 
+    @names_keywords
     def __new__(cls, device: "str | _C.device" = "cpu") -> "Generator":
         made: Generator = ops.opyard.new_generator(device)
         return made
@@ -38,9 +47,10 @@ class Generator:
         found: _C.device = ops.opyard.generator_device(self)
         return found
 
+    @names_keywords
     def manual_seed(self, seed: int) -> "Generator":
         """Begins the numbers of a seed, an int of 64 bits with or without a sign."""
-        number = operator.index(seed)
+        number = require_seed(seed)
         if not -_WORDS // 2 <= number < _WORDS:
             raise ValueError(f"manual_seed: the seed is {number}; accepted are -2**63 to 2**64 - 1")
         ops.opyard.seed_generator(self, number if number < _WORDS // 2 else number - _WORDS)
@@ -62,6 +72,7 @@ class Generator:
         state: _C.Tensor = ops.opyard.generator_state(self)
         return state
 
+    @names_keywords
     def set_state(self, state: "_C.Tensor") -> None:
         """Goes back to where get_state() gave this state."""
         ops.opyard.set_generator_state(self, state)

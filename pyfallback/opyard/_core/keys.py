@@ -8,6 +8,7 @@ from enum import Enum, EnumMeta, IntEnum
 
 from .. import _C
 from . import hooks
+from .keywords import names_keywords
 
 
 class _KeyMeta(EnumMeta):
@@ -118,6 +119,7 @@ def key_of_device(device: str) -> "DispatchKey | None":
     return next((key for key in backends if key.name.lower() == device), None)
 
 
+@names_keywords
 def register_backend(name: str) -> DispatchKey:
     """Takes a free backend and names it; gives its dense key.
 
@@ -133,6 +135,7 @@ def register_backend(name: str) -> DispatchKey:
     return DispatchKey(number)
 
 
+@names_keywords
 def rename_backend(key: "str | int", name: str) -> DispatchKey:
     """Renames PrivateUse1, 2 or 3, given by its dense key or that one's name; gives the key.
 
@@ -147,6 +150,7 @@ def rename_backend(key: "str | int", name: str) -> DispatchKey:
     return member
 
 
+@names_keywords
 def register_layer(name: str, gap: "str | LayerGap") -> DispatchKey:
     """Takes a free layer of a gap and names it; gives its key.
 

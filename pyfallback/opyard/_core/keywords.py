@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
+    _Class = TypeVar("_Class", bound=type)
 
 
 # Names that other libraries have for arguments here.
@@ -42,9 +43,9 @@ def keyword_hint(unknown: str, known: "Iterable[str]") -> str:
 def refuse_keyword(function: str, unknown: str, known: "Iterable[str]") -> TypeError:
     """What is raised for a keyword that the function does not have."""
     known = list(known)
+    meant = keyword_hint(unknown, known)
     return TypeError(
-        f"{function}() has no argument {unknown!r}{keyword_hint(unknown, known)}. Its arguments are: "
-        f"{', '.join(known)}"
+        f"{function}() has no argument {unknown!r}{meant}. Its arguments are: {', '.join(known)}"
     )
 
 
@@ -58,9 +59,17 @@ def names_keywords(function: "_Function") -> "_Function":
     def checked(*args: "Any", **kwargs: "Any") -> "Any":
         if kwargs and not accepted.issuperset(kwargs):
             unknown = next(each for each in kwargs if each not in accepted)
-            name = function.__qualname__.removesuffix(".__init__")
-            shown = [each for each in known if each != "self"]
+            name = function.__qualname__.removesuffix(".__init__").removesuffix(".__new__")
+            shown = [each for each in known if each not in ("self", "cls")]
             raise refuse_keyword(name, unknown, shown)
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
+
+
+def methods_name_keywords(cls: "_Class") -> "_Class":
+    """The same for `__init__` and all public methods of a class."""
+    for name, method in list(vars(cls).items()):
+        if type(method) is type(keyword_hint) and (name == "__init__" or name[0] != "_"):
+            setattr(cls, name, names_keywords(method))
+    return cls

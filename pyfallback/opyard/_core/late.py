@@ -2,8 +2,7 @@
 
     _LATE = {"history": "opyard._dispatch.history"}
 
-    def __getattr__(name: str) -> object:
-        return late.attribute(globals(), _LATE, name)
+    late.find_names(globals(), _LATE)
 
     def __dir__() -> list[str]:
         return late.names(globals())
@@ -11,6 +10,7 @@
 Modules are named in full, so that tools/lint.py sees in which direction they are imported.
 """
 
+import functools
 import sys
 
 from .forking import while_loading
@@ -19,6 +19,8 @@ TYPE_CHECKING = False  # as in typing, whose import would cost more than the res
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+_NONE: "Mapping[str, str]" = {}
 
 
 def loaded(module: str) -> "Any":
@@ -45,9 +47,25 @@ def attribute(module: "dict[str, Any]", where: "Mapping[str, str]", name: str) -
     `where` says which module has the name.
     """
     if name not in where:
-        raise AttributeError(f"module {module['__name__']!r} has no attribute {name!r}")
+        raise missing(module, name)
     found = module[name] = imported(where[name], name)
     return found
+
+
+def find_names(module: "dict[str, Any]", where: "Mapping[str, str]" = _NONE) -> None:
+    """Has a module import these names when they are first named, and suggest near ones for others.
+
+    Type checkers do not see it: for them a name that is not in the module's text is missing.
+    """
+    module["__getattr__"] = functools.partial(attribute, module, where)
+
+
+def missing(module: "Mapping[str, Any]", name: str) -> AttributeError:
+    """What the __getattr__ of a module raises for a name that it has not: with the near one."""
+    from .near_names import MissingName, hint
+
+    text = f"module {module['__name__']!r} has no attribute {name!r}"
+    return MissingName(text, name, lambda name: hint(name, module["__all__"]))
 
 
 def names(module: "Mapping[str, Any]") -> list[str]:

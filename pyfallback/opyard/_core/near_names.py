@@ -14,13 +14,25 @@ def near_name(name: str, known: "Iterable[str]") -> "str | None":
     for each in known:
         if len(each) == len(letters) and sorted(each.lower()) == letters:
             return each
-    return next(iter(difflib.get_close_matches(name, known, 1, 0.7)), None)
+    close = difflib.get_close_matches(name, known, 5, 0.7)
+    matcher = difflib.SequenceMatcher(b=name)
+
+    def likeness(each: str) -> "tuple[float, bool]":
+        matcher.set_seq1(each)
+        return matcher.ratio(), each[:1] == name[:1]
+
+    return max(close, key=likeness, default=None)
 
 
 def hint(name: str, known: "Iterable[str]") -> str:
     """`; 'relu' may be meant`, or ""."""
     meant = near_name(name, known)
     return f"; {meant!r} may be meant" if meant else ""
+
+
+def public(names: "Iterable[str]") -> list[str]:
+    """Those that do not begin with an underscore: no other is suggested."""
+    return [name for name in names if not name.startswith("_")]
 
 
 class MissingName(AttributeError):

@@ -206,7 +206,9 @@ def overload_names(packet: "_C.OpOverloadPacket") -> list[str]:
 def overload_of(name: str) -> "_C.OpOverload":
     """The operator "ns::name" or "ns::name.overload". Raises LookupError if there is none."""
     full_name, _, overload = name.partition(".")
-    packet = require_packet(full_name)
+    packet = find_packet(full_name)
+    if packet is None:
+        raise undefined(name if "::" not in name else full_name)
     overload = overload or "default"
     has = overload_names(packet)
     if overload not in has:
@@ -281,13 +283,13 @@ def undefined(name: str) -> LookupError:
 def _why_not_there(name: str) -> str:
     """What to say of an operator "ns::name" that is not defined."""
     from .. import _bind
-    from .near_names import hint
+    from .near_names import hint, public
 
     if alone := _kernels_alone(name.partition(".")[0]):
         return alone
     namespace, colons, base = name.partition(".")[0].partition("::")
     if not colons:
-        return f": a name begins with a namespace, as in aten::relu{_in_namespaces(namespace)}"
+        return f": a name begins with a namespace, as in aten::relu{_in_namespaces(name)}"
     by_namespace: dict[str, set[str]] = {}
     for each in _bind.operator_names():
         space, _, rest = each.partition("::")
@@ -295,7 +297,7 @@ def _why_not_there(name: str) -> str:
     if namespace in by_namespace:
         if name.startswith(_OURS) and (reason := hooks["why_not_answered"](base)):
             return f": {reason}"
-        near = hint(base, by_namespace[namespace])
+        near = hint(base, public(by_namespace[namespace]))
         if name.startswith(_OURS):
             return near or (
                 f': Opyard has none; Library("{namespace}", "FRAGMENT") of opyard.library defines '
@@ -314,7 +316,11 @@ def _in_namespaces(base: str) -> str:
 
     load_aten()
     names = {name.partition(".")[0] for name in _bind.operator_names()}
-    found = sorted(name for name in names if name.partition("::")[2] == base)
+    dotted = base.replace(".", "::", 1).partition(".")[
+        0
+    ]  # aten.relu, as opyard.ops.aten.relu is written
+    base = base.partition(".")[0]
+    found = sorted(name for name in names if name == dotted or name.partition("::")[2] == base)
     return f"; {' or '.join(map(repr, found))} may be meant" if found else ""
 
 

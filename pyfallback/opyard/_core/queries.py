@@ -13,6 +13,7 @@ from typing import Any
 from .. import _C
 from . import ops as _ops
 from .keys import DispatchKey, key_of
+from .keywords import names_keywords
 
 
 def _name_of(op: object) -> str:
@@ -104,6 +105,7 @@ def has_computed_kernel(op: object, key: "str | int") -> bool:
     return _bind.has_computed_kernel(_defined(op), int(key_of(key)))
 
 
+@names_keywords
 def is_fallthrough(op: object, key: "str | int") -> bool:
     """Whether calls of the operator pass this key by. Raises as has_computed_kernel()."""
     from .. import _bind
@@ -111,6 +113,7 @@ def is_fallthrough(op: object, key: "str | int") -> bool:
     return _bind.is_fallthrough(_defined(op), int(key_of(key)))
 
 
+@names_keywords
 def has_fallback(key: "str | int") -> bool:
     """Whether a fallback is registered for the key."""
     from .. import _bind
@@ -132,6 +135,7 @@ def metadata(op: object) -> dict[str, Any]:
     return json.loads(_bind.metadata(_defined(op)))
 
 
+@names_keywords
 def provenance(op: object, key: "str | int | None" = None) -> str:
     """Where an operator was defined, "registered at demo.py:12"; with a key, where the kernel was
     registered that is at exactly this key now, which may be an alias.
@@ -173,6 +177,7 @@ def operator_names() -> list[str]:
     return _bind.operator_names()
 
 
+@names_keywords
 def operators_at(key: "str | int | None" = None) -> list[str]:
     """The names of the operators that have a kernel at exactly this key, which may be an alias, in
     order; without a key of those that have one anywhere. Operators of which nothing but kernels is
@@ -225,6 +230,7 @@ class ComputedKernel:
         return f"<ComputedKernel of {self.op.name()} at {self.key}>"
 
 
+@names_keywords
 def computed_kernel(op: object, key: "str | int") -> ComputedKernel:
     """The kernel that a call of the operator finds at this key now. It stays the same one, so an
     override may keep the kernel that it covers and call it.
@@ -261,6 +267,7 @@ class RegistrationHandle:
         self.remove()
 
 
+@names_keywords
 def on_registration(
     on_defined: "Callable[[_C.OpOverload], object] | None" = None,
     on_undefined: "Callable[[_C.OpOverload], object] | None" = None,

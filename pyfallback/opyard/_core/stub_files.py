@@ -367,10 +367,11 @@ def write_files(folder: Path, files: "dict[str, str]") -> None:
 
 def main(arguments: "Sequence[str]", load_all: "Callable[[], object]") -> None:
     """The command line. `load_all` loads what all installed packages bring."""
-    import argparse
     from importlib import import_module
 
-    parser = argparse.ArgumentParser(
+    from .options import OptionParser
+
+    parser = OptionParser(
         prog="python -m opyard stubs",
         description="Writes the operators of namespaces as .pyi files for type checkers.",
     )

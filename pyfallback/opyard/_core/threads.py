@@ -3,6 +3,7 @@
 from operator import index
 
 from .. import _bind
+from .keywords import names_keywords
 
 
 def get_num_threads() -> int:
@@ -10,6 +11,7 @@ def get_num_threads() -> int:
     return _bind.num_threads()
 
 
+@names_keywords
 def set_num_threads(count: int) -> None:
     """Sets how many threads compute at a time, from 1 to 1024, for what begins afterwards.
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import _C
 from .._core.keys import DispatchKey
+from .._core.keywords import names_keywords
 from .._tensor import dtypes
 from .guards import ExcludeDispatchKeyGuard, _Former, _Guard, _joined, _without
 
@@ -63,10 +64,13 @@ class autocast(_Guard):
     bfloat16, float16 or float32, TypeError for what is no dtype.
     """
 
+    @names_keywords
     def __init__(
         self, device_type: str, enabled: bool = True, *, dtype: "_C.dtype | None" = None
     ) -> None:
         super().__init__()
+        if not isinstance(enabled, bool):
+            raise TypeError(f"autocast: enabled must be True or False, not {enabled!r}")
         self._key = _C.DispatchKeySet(autocast_key(device_type))
         if dtype is not None:
             dtype = _require_dtype("autocast: dtype", dtype)

@@ -3,6 +3,7 @@
 from .. import _C
 from .._C import DispatchKeySet
 from .._core.keys import DispatchKey
+from .._core.keywords import names_keywords
 from .thread_block import ThreadBlock
 
 
@@ -143,11 +144,13 @@ def tls_local_exclude_set() -> DispatchKeySet:
     return _C.local_keys()[1]
 
 
+@names_keywords
 def tls_is_dispatch_key_included(key: object) -> bool:
     """Whether this thread adds the key to its calls."""
     return tls_local_include_set().has(key)
 
 
+@names_keywords
 def tls_is_dispatch_key_excluded(key: object) -> bool:
     """Whether this thread takes the key out of its calls."""
     return tls_local_exclude_set().has(key)
@@ -158,12 +161,14 @@ def _changed(keys: DispatchKeySet, key: object, desired: bool) -> DispatchKeySet
     return keys.add(key) if desired else keys.remove(key)
 
 
+@names_keywords
 def tls_set_dispatch_key_included(key: object, desired: bool) -> None:
     """Puts the key into the include set of this thread, or takes it out, for good."""
     include, exclude = _C.local_keys()
     _C.set_local_keys(_changed(include, key, desired), exclude)
 
 
+@names_keywords
 def tls_set_dispatch_key_excluded(key: object, desired: bool) -> None:
     """Puts the key into the exclude set of this thread, or takes it out, for good."""
     include, exclude = _C.local_keys()

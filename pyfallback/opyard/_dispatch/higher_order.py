@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import _C
 from .._core.keys import DispatchKey, key_of
+from .._core.keywords import names_keywords
 from .modes import DispatchMode
 
 # The keys at which a rule for an alias serves, best first.
@@ -68,6 +69,7 @@ class HigherOrderOperator:
         """The operator's name."""
         return self.__name__
 
+    @names_keywords
     def py_impl(self, where: "str | int | type") -> Callable[[Callable], Callable]:
         """A decorator that registers a function at a key, at an alias key, for a class of modes,
         which it gets an instance of first, or for a subclass of Tensor. A second one for the same
@@ -89,6 +91,7 @@ class HigherOrderOperator:
 
         return register
 
+    @names_keywords
     def fallthrough(self, key: "str | int") -> None:
         """Has calls pass a key by, as if its layer were not there."""
         self._passed_by.add(key_of(key))

@@ -15,6 +15,8 @@ import enum
 from typing import Any, TypeVar
 
 from .. import _C
+from .._core.arity import require_count
+from .._core.keywords import names_keywords
 from .thread_block import ThreadBlock
 
 _Self = TypeVar("_Self", bound="DispatchMode")
@@ -45,6 +47,13 @@ class DispatchMode:
     """
 
     mode_key: "ModeKey | None" = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        handler = vars(cls).get("__opyard_dispatch__")
+        if handler is not None:
+            gets = ["self", "op", "types", "args", "kwargs"]
+            require_count(f"{cls.__name__}: the handler __opyard_dispatch__", handler, gets)
 
     def __opyard_dispatch__(
         self,
@@ -104,6 +113,7 @@ def len_dispatch_mode_stack() -> int:
     return len(_C.modes())
 
 
+@names_keywords
 def get_mode(key: ModeKey) -> "DispatchMode | None":
     """The mode at a fixed place of this thread's stack, or None."""
     for mode, place in _C.modes():
@@ -120,6 +130,7 @@ def _raw_attribute(kind: type, name: str) -> Any:
     return None
 
 
+@names_keywords
 def push_mode(mode: DispatchMode) -> None:
     """Enters a mode without a with block: pop_mode() has to follow.
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from .. import _C, _bind
 from .._core.keys import DispatchKey
+from .._core.keywords import names_keywords
 
 _numbers = itertools.count()
 
@@ -38,6 +39,7 @@ class PythonDispatcher:
         """The keys that register() takes."""
         return self.supported_keys
 
+    @names_keywords
     def register(self, keys: Iterable[str]) -> None:
         """Registers a kernel at each of these keys.
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from .. import _bind
 from .._core import queries
 from .._core.keys import DispatchKey, key_of
+from .._core.keywords import names_keywords
 
 # Of the enumeration WhatIf in C++. What Python registers is a kernel of another language there.
 _FALLTHROUGH, _REMOVAL, _KERNEL = range(1, 4)
@@ -53,6 +54,7 @@ class WhatIf:
         return "\n".join(lines) + "\n"
 
 
+@names_keywords
 def what_if(
     op: object,
     key: "str | int" = "CompositeImplicitAutograd",

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from .. import _C
+from .._core.keywords import names_keywords
 from .._dispatch.modes import DispatchMode
 from .declared import Watch, by_name, outputs_of
 from .opcheck import OpCheckError, _list
@@ -31,6 +32,7 @@ class check_writes(DispatchMode):
 
     __module__ = "opyard.dispatch"
 
+    @names_keywords
     def __init__(self, sample: int = 1, *, warn: bool = False, most_bytes: int = 1 << 20) -> None:
         if sample < 1:
             raise ValueError(

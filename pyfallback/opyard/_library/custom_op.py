@@ -250,6 +250,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         direct = fn is not None
         return register if fn is None else register(fn)
 
+    @names_keywords
     def register_autograd(
         self, backward: Callable, /, *, setup_context: "Callable | None" = None
     ) -> None:
@@ -281,6 +282,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         self._require_live()
         return register_opyard_dispatch(self.op, cls, fn, lib=self._kernels)
 
+    @names_keywords
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> "_KernelEnabled":
         """A with block in which the kernel of a device type is switched off, or on again: the
         function that the operator was made of is called in its place. For all threads.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import _C
 from .._core import ops as _ops
+from .._core.arity import counted
 
 # Of code objects, as in inspect, whose import would cost more than all of this.
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
@@ -92,14 +93,14 @@ def _mismatch(arguments: "list[_Argument]", fn: FunctionType, leading: int) -> s
     keywords = {each.name: each.has_default for each in arguments if each.by_name}
     needed = sum(not each.has_default for each in positional)
     if len(names) < leading and not takes_any:
-        return f"takes {_counted(len(names))}, and gets {leading} before those of the operator"
+        return f"takes {counted(len(names))}, and gets {leading} before those of the operator"
     taken = len(names) - leading
     if taken < needed and not takes_any:
-        return f"takes {_counted(taken)} of the operator, and a call gives it at least {needed}"
+        return f"takes {counted(taken)} of the operator, and a call gives it at least {needed}"
     beyond = [each for each in without_default[leading + len(positional) :] if each not in keywords]
     if beyond and not is_variadic:
         return (
-            f"needs {_counted(len(without_default) - leading)} of the operator, and a call gives "
+            f"needs {counted(len(without_default) - leading)} of the operator, and a call gives "
             f"it at most {len(positional)}"
         )
     only_by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
@@ -111,7 +112,3 @@ def _mismatch(arguments: "list[_Argument]", fn: FunctionType, leading: int) -> s
         if not has_default and each not in known and not code.co_flags & _VARKEYWORDS:
             return f"does not take the keyword argument {each!r}"
     return ""
-
-
-def _counted(number: int) -> str:
-    return f"{number} argument" if number == 1 else f"{number} arguments"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _C
 from .._core import ops as _ops
+from .._core.keywords import methods_name_keywords
 from . import refusals
 from .kernel_signature import require_fit
 
@@ -132,6 +133,7 @@ def defined_in_python(op: "_C.OpOverload") -> bool:
     return ".py:" in definition or "<" in definition
 
 
+@methods_name_keywords
 class Library:
     """A batch of registrations with one lifetime.
 
@@ -168,7 +170,7 @@ class Library:
         self.dispatch_key = _key_name(dispatch_key)
         refusals.require_kind(ns, kind, self.dispatch_key)
         # Only if users make one directly: custom_op() and others of this package keep their own.
-        frame = sys._getframe(1)
+        frame = sys._getframe(2)
         former = None
         if kind in _KINDS and frame.f_code.co_name.startswith(_OUTERMOST):
             from .reload import take_over
@@ -304,10 +306,8 @@ class Library:
         doc: str,
     ) -> str:
         name = _name_in(self.ns, schema) if isinstance(schema, str) else ""
-        define = self._target().define
-        return self._noted(
-            "define", name, lambda: define(schema, conservative, tags, provenance, doc)
-        )
+        made = functools.partial(self._target().define, schema, conservative, tags, provenance)
+        return self._noted("define", name, functools.partial(made, doc))
 
     def _noted(self, function: str, name: str, define: "Callable[[], str]") -> str:
         # Noted before: behind a definition that succeeded nothing may fail, not even for memory.

@@ -431,6 +431,11 @@ def opcheck(
     test, LookupError if there is no such operator.
     """
     tests = _asked(test_utils)
+    if not isinstance(args, (list, tuple)):
+        raise TypeError(
+            f"opcheck: args must be a tuple or a list of the arguments of {op}, as in (x,), not an "
+            f"object of {type(args).__name__}"
+        )
     if not isinstance(op, (str, OpOverload, _C.OpOverloadPacket)) and hasattr(op, "op"):
         op = op.op
     if isinstance(op, _C.OpOverloadPacket) and len(_ops.overload_names(op)) > 1:

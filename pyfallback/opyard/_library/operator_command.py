@@ -7,7 +7,6 @@ The header has a C++ function for each operator, with its defaults; the .pyi fil
 texts are the same for the same file, and a file that would not change is left alone.
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,7 +43,9 @@ def main(arguments: "Sequence[str]") -> None:
     """The command line."""
     from importlib import import_module
 
-    parser = argparse.ArgumentParser(
+    from .._core.options import OptionParser
+
+    parser = OptionParser(
         prog="python -m opyard operators",
         description="Checks a file of operators by registering them, and writes a C++ header, "
         "stubs for type checkers and a page.",

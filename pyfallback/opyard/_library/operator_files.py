@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._core import hooks
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .library import Library
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def read_operators(path: "str | os.PathLike") -> _File:
     ])  # fmt: skip
 
 
+@names_keywords
 def load_operators(path: "str | os.PathLike") -> Library:
     """Registers the operators of a file, all or none, and gives the library that they are in.
 

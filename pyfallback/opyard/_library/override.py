@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _C
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .kernel_signature import require_fit
 from .library import _OUTERMOST, _function, _key_name, _provenance, _wants
 
@@ -87,6 +88,7 @@ class override:
     is a Python function to whose parameters no call of an operator fits, or `name` is no text.
     """
 
+    @names_keywords
     def __init__(
         self,
         op: Any,
@@ -109,7 +111,7 @@ class override:
         self._libraries: list[_C.Library] = []
         self._state = "new"
         self._former: override | None = None
-        frame = sys._getframe(1)
+        frame = sys._getframe(2)
         if frame.f_code.co_name.startswith(_OUTERMOST):
             from .reload import former_override
 

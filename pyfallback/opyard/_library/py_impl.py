@@ -7,10 +7,12 @@ from typing import Any
 
 from .. import _C
 from .._core import ops as _ops
+from .._core.arity import require_count
 from .._core.keys import DispatchKey, key_of
 from .._core.keywords import names_keywords
 from .._dispatch.modes import DispatchMode
 from .._dispatch.thread_block import ThreadBlock
+from .kernel_signature import require_fit
 from .library import Library, _outer_frame, _provenance
 from .reload import site_in_run
 
@@ -65,6 +67,16 @@ def register_rule(
     """Has the operator ask function(mode or class, op, types, args, kwargs) before the class's own
     __opyard_dispatch__, for exactly this class; NotImplemented leaves the call to that.
     """
+    rule = _Rule(op, cls, function)
+    if lib is not None:
+        lib._parts.append(rule)  # unregistered in reverse order
+    made = _ops.notes()
+    if made is not None and not made.has_made(lib):
+        made.append(functools.partial(_take_back, rule, None if lib is None else lib._parts))
+
+
+def _require_class(cls: object) -> None:
+    """Raises TypeError for a class that no rule can be for."""
     if not (isinstance(cls, type) and issubclass(cls, (DispatchMode, _C.Tensor))):
         raise TypeError(f"a rule is for a class of modes or a subclass of Tensor, not for {cls!r}")
     if cls is _C.Tensor or getattr(cls, "__opyard_dispatch__", None) is _C.disabled_dispatch:
@@ -72,12 +84,6 @@ def register_rule(
             f"{cls.__name__} has no __opyard_dispatch__, so calls with it do not look for rules; "
             "give the class one, which may return NotImplemented"
         )
-    rule = _Rule(op, cls, function)
-    if lib is not None:
-        lib._parts.append(rule)  # unregistered in reverse order
-    made = _ops.notes()
-    if made is not None and not made.has_made(lib):
-        made.append(functools.partial(_take_back, rule, None if lib is None else lib._parts))
 
 
 @names_keywords
@@ -107,6 +113,9 @@ def register_opyard_dispatch(
             raise TypeError(
                 f"register_opyard_dispatch() registers a function, not a {type(fn).__name__}"
             )
+        _require_class(cls)
+        gets = ["the mode or the class", "op", "types", "args", "kwargs"]
+        require_count(f"register_opyard_dispatch: {operator.name()}: the rule", fn, gets)
         register_rule(operator, cls, fn, lib)
         return fn
 
@@ -126,6 +135,8 @@ def py_impl(
         if not callable(fn):
             raise TypeError(f"py_impl() registers a function, not a {type(fn).__name__}")
         if isinstance(where, type):
+            _require_class(where)
+            require_fit(op.name(), fn, int(issubclass(where, DispatchMode)))
             if issubclass(where, DispatchMode):
 
                 @functools.wraps(fn)
@@ -176,6 +187,7 @@ _COMPOSITES = {
 }
 
 
+@names_keywords
 def resolve_key(op: object, key: "str | int") -> DispatchKey:
     """The key at which the kernel is registered that serves a runtime key of an operator.
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, overload
 from .. import _C
 from .._core import hooks
 from .._core import ops as _ops
+from .._core.arity import require_count
 from .._core.keys import DispatchKey, key_of, key_of_device
 from .._core.keywords import names_keywords
 from .definitions import definition_of
@@ -396,11 +397,26 @@ def register_autograd(
         )
     if not callable(backward) or not (setup_context is None or callable(setup_context)):
         raise TypeError(f"register_autograd: {name}: backward and setup_context are functions")
+    _require_backward_fits(operator, backward, setup_context)
     definition = definition_of(operator) if lib is None else None
     owner = lib if definition is None else definition._kernels
     parts = None if owner is None else owner._parts
     origin = f"registered by {backward!r}"
     hooks["register_formula"](operator, backward, setup_context, origin, parts)
+
+
+def _require_backward_fits(
+    operator: "_C.OpOverload", backward: Callable, setup_context: "Callable | None"
+) -> None:
+    name, schema = operator.name(), operator._schema
+    if not schema.is_varret:
+        results = [f"gradient {number}" for number, _ in enumerate(schema.returns)]
+        gradients = results if len(results) > 1 else ["the gradient"] * len(results)
+        require_count(f"register_autograd: {name}: backward", backward, ["ctx", *gradients])
+    if setup_context is not None:
+        by_name = any(each.kwarg_only for each in schema.arguments)
+        gets = ["ctx", "inputs", *["keyword_only_inputs"] * by_name, "output"]
+        require_count(f"register_autograd: {name}: setup_context", setup_context, gets)
 
 
 @names_keywords
@@ -512,6 +528,7 @@ class scoped_library:
     Raises what Library raises.
     """
 
+    @names_keywords
     def __init__(self, ns: str, kind: str, dispatch_key: "str | int" = "") -> None:
         self._arguments = ns, kind, dispatch_key
         self._libraries: list[Library] = []

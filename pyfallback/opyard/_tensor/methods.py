@@ -90,11 +90,31 @@ def find(name: str) -> "Callable[..., Any] | None":
 
 def missing(tensor: _C.Tensor, name: str) -> AttributeError:
     """What is raised for an attribute that a tensor has not."""
-    from .._core.near_names import MissingName, hint
+    from .._core.near_names import MissingName
 
     cls = "opyard.Tensor" if type(tensor) is _C.Tensor else type(tensor).__name__
     text = f"{cls!r} object has no attribute {name!r}"
-    return MissingName(text, name, lambda name: hint(name, dir(tensor)))
+    return MissingName(text, name, lambda name: _meant(tensor, name))
+
+
+# What NumPy and PyTorch have as attributes of arrays, and how it is written here.
+_CALLED_HERE = {
+    "astype": "x.to(dtype)",
+    "clip": "x.clamp(min, max)",
+    "data": "x.detach() to read it, x.copy_(other) to change it",
+    "itemsize": "x.element_size()",
+    "nbytes": "x.numel() * x.element_size()",
+    "type": "x.to(dtype) to convert it, x.dtype to ask",
+}
+
+
+def _meant(tensor: _C.Tensor, name: str) -> str:
+    """What may be meant by an attribute that a tensor has not, as a part of a sentence."""
+    from .._core.near_names import hint, public
+
+    if name in _CALLED_HERE:
+        return f"; write {_CALLED_HERE[name]}"
+    return hint(name, public(dir(tensor)))
 
 
 def names(tensor: _C.Tensor) -> list[str]:

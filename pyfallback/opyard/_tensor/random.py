@@ -3,18 +3,19 @@
 All come from the process's generator, which gives the same on every machine.
 """
 
-import operator
-
 from .. import _C
+from .._core.generator import require_seed
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 
 
+@names_keywords
 def manual_seed(seed: int) -> None:
     """Begins the random numbers of this process anew: with one seed they are the same in each run.
 
     Until it is called they are others each time. Raises TypeError for what is no int.
     """
-    ops.opyard.seed_random_numbers(operator.index(seed))
+    ops.opyard.seed_random_numbers(require_seed(seed))
 
 
 def fractions(count: int) -> _C.Tensor:

@@ -316,7 +316,7 @@ def wanted(function, op, lib):
         return function(op, Mine, lambda *args: args[3][0], lib=lib)
     if function is register_effect:
         return function(op, EffectType.ORDERED)
-    return function(op, lambda x: x, lib=lib)
+    return function(op, lambda *args: args[0], lib=lib)
 
 
 FUNCTIONS = (impl, register_kernel, register_fake, register_autocast, register_opyard_dispatch,

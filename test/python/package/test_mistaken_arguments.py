@@ -7,8 +7,9 @@ that the line calls, and _core/keywords.py, _core/allowed.py.
 import pytest
 
 import opyard
-from opyard import jit, ops
-from opyard.library import custom_op
+from opyard import autograd, futures, jit, nn, ops, optim, profiler
+from opyard.dispatch import DispatchMode
+from opyard.library import custom_op, opcheck, register_autograd, register_opyard_dispatch
 
 pytestmark = pytest.mark.once
 
@@ -102,3 +103,117 @@ def test_operators_are_allowed_by_name_and_as_objects(reader, path, operator):
 def test_what_names_no_operator_is_not_allowed(reader, path, allowed, kind, message):
     message = message if kind is LookupError else f"{reader}: {message}"
     check(lambda: READERS[reader](path, allowed), kind, message)
+
+
+VALUES = [
+    (
+        lambda: opcheck("aten::relu", x),
+        "opcheck: args must be a tuple or a list of the arguments of aten::relu, as in (x,), not "
+        "an object of Tensor",
+    ),
+    (
+        lambda: optim.Adam([nn.Parameter(x)]).step(3),
+        "Adam.step: closure must be a function that computes the loss, or None, not 3",
+    ),
+    (
+        lambda: nn.Linear(2, 2).apply(3),
+        "Linear.apply: function must be a function that takes a module, not 3",
+    ),
+    (
+        lambda: futures.wait_all(3),
+        "wait_all: futures must hold Futures, as a list, not an object of int",
+    ),
+    (lambda: opyard.manual_seed("a"), "manual_seed: the seed must be an int, not 'a'"),
+    (lambda: opyard.manual_seed(1.5), "manual_seed: the seed must be an int, not 1.5"),
+    (lambda: opyard.Generator().manual_seed("a"), "manual_seed: the seed must be an int, not 'a'"),
+    (
+        lambda: profiler.profile(activities=["gpu"]),
+        "profile: activities must be a list of members of opyard.profiler.ProfilerActivity, not "
+        "['gpu']",
+    ),
+    (lambda: opyard.set_grad_enabled("a"), "set_grad_enabled: mode must be True or False, not 'a'"),
+    (lambda: opyard.autocast("cpu", "a"), "autocast: enabled must be True or False, not 'a'"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), VALUES)
+def test_values_of_the_wrong_type_are_refused_by_name(line, message):
+    check(line, TypeError, message)
+    assert autograd.is_grad_enabled()
+
+
+def test_a_table_has_a_number_of_rows():
+    with profiler.profile() as prof:
+        sum([1, 2])
+    check(
+        lambda: prof.key_averages().table(row_limit="a"),
+        TypeError,
+        "key_averages().table(): row_limit must be an int, -1 for all, not 'a'",
+    )
+
+
+class Mode(DispatchMode):
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return op(*args, **kwargs or {})
+
+
+class Own(opyard.Tensor):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+def handler_of_two():
+    class Narrow(DispatchMode):
+        def __opyard_dispatch__(self, op):
+            return op
+
+
+KERNEL = (
+    "mistaken_graph::f: the kernel takes 0 arguments of the operator, and a call gives it at least "
+    "1; the schema is mistaken_graph::f(Tensor x) -> Tensor"
+)
+FUNCTIONS = [
+    (lambda op: op.py_impl(Own)(lambda: 1), KERNEL),
+    (lambda op: op.py_impl(Mode)(lambda mode: 1), KERNEL),
+    (lambda op: op.py_impl("CPU")(lambda: 1), KERNEL),
+    (
+        lambda op: register_opyard_dispatch(op, Mode, lambda x: 1),
+        "register_opyard_dispatch: mistaken_graph::f: the rule takes 1 argument, and gets 5: the "
+        "mode or the class, op, types, args, kwargs",
+    ),
+    (
+        lambda op: handler_of_two(),
+        "Narrow: the handler __opyard_dispatch__ takes 2 arguments, and gets 5: self, op, types, "
+        "args, kwargs",
+    ),
+    (
+        lambda op: register_autograd(op, lambda ctx: 1),
+        "register_autograd: mistaken_graph::f: backward takes 1 argument, and gets 2: ctx, the "
+        "gradient",
+    ),
+    (
+        lambda op: register_autograd(op, lambda ctx, first, second: 1),
+        "register_autograd: mistaken_graph::f: backward needs 3 arguments, and gets 2: ctx, the "
+        "gradient",
+    ),
+    (
+        lambda op: register_autograd(op, lambda ctx, g: g, setup_context=lambda ctx: 1),
+        "register_autograd: mistaken_graph::f: setup_context takes 1 argument, and gets 3: ctx, "
+        "inputs, output",
+    ),
+]
+
+
+@pytest.mark.parametrize(("register", "message"), FUNCTIONS)
+def test_functions_that_no_call_fits_are_refused_when_they_are_registered(
+    operator, register, message
+):
+    check(lambda: register(operator.op), TypeError, message)
+    assert operator(x).tolist() == (x + 1).tolist()
+
+
+def test_functions_that_take_more_by_choice_are_taken(operator):
+    operator.op.py_impl(Own)(lambda *args, **kwargs: "any")
+    register_opyard_dispatch(operator, Mode, lambda *given: NotImplemented)
+    register_autograd(operator, lambda ctx, *grads: grads, setup_context=lambda *given: None)

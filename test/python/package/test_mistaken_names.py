@@ -5,6 +5,7 @@ the module of the function.
 """
 
 import gc
+import operator
 import subprocess
 import sys
 import warnings
@@ -41,6 +42,8 @@ WRONG = {
     "aten::rellu": "operator aten::rellu does not exist; 'relu' may be meant",
     "relu": "operator relu does not exist: a name begins with a namespace, as in aten::relu; "
     "'aten::relu' may be meant",
+    "aten.relu": "operator aten.relu does not exist: a name begins with a namespace, as in "
+    "aten::relu; 'aten::relu' may be meant",
     "no_such_thing": "operator no_such_thing does not exist: a name begins with a namespace, as in "
     "aten::relu",
     "nowhere_at_all::f": "operator nowhere_at_all::f does not exist: no library defines operators "
@@ -120,6 +123,12 @@ class Own(opyard.Tensor):
         (x, "backwards", "; 'backward' may be meant"),
         (x.as_subclass(Own), "relluu", "; 'relu' may be meant"),
         (x, "nothing_like_it", ""),
+        (x, "_byte", ""),
+        (x, "clip", "; write x.clamp(min, max)"),
+        (x, "data", "; write x.detach() to read it, x.copy_(other) to change it"),
+        (x, "nbytes", "; write x.numel() * x.element_size()"),
+        (x, "astype", "; write x.to(dtype)"),
+        (x, "type", "; write x.to(dtype) to convert it, x.dtype to ask"),
     ],
 )
 def test_an_attribute_that_a_tensor_has_not_names_the_near_one(given, name, meant):
@@ -129,6 +138,61 @@ def test_an_attribute_that_a_tensor_has_not_names_the_near_one(given, name, mean
     assert str(caught.value) == f"'{kind}' object has no attribute '{name}'{meant}"
     assert caught.value.name == name and caught.type.__name__ == "AttributeError"
     assert not hasattr(given, name) and getattr(given, name, 3) == 3
+
+
+MODULES = {
+    "nn": ("Lineer", "Linear"),
+    "nn.init": ("ones", "ones_"),
+    "nn.utils": ("clip_grad_norm", "clip_grad_norm_"),
+    "optim": ("Adm", "Adam"),
+    "optim.lr_scheduler": ("StepLr", "StepLR"),
+    "optim.swa_utils": ("AveragdModel", "AveragedModel"),
+    "jit": ("lod", "load"),
+    "jit.passes": ("fus", "fuse"),
+    "library": ("Libary", "Library"),
+    "autograd": ("gradchek", "gradcheck"),
+    "dispatch": ("explan", "explain"),
+    "futures": ("Futur", "Future"),
+    "profiler": ("profil", "profile"),
+    "array_api": ("summ", "sum"),
+    "testing": ("FileChek", "FileCheck"),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_name_that_a_module_has_not_names_the_near_one(name):
+    __import__(f"opyard.{name.partition('.')[0]}")
+    module = operator.attrgetter(name)(opyard)
+    wrong, meant = MODULES[name]
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, wrong)
+    assert str(caught.value) == (
+        f"module {module.__name__!r} has no attribute {wrong!r}; {meant!r} may be meant"
+    )
+    assert not hasattr(module, "nothing_like_it") and getattr(module, wrong, 3) == 3
+
+
+def test_the_near_name_of_several_begins_alike():
+    for wrong, meant in {"ad": "add", "min_": "min", "sumn": "sum"}.items():
+        with pytest.raises(AttributeError, match=f"; '{meant}' may be meant$"):
+            getattr(ops.aten, wrong)
+
+
+OPTIONS = {
+    "opyard --cmakdir": "--cmakdir; '--cmakedir' may be meant",
+    "opyard run model.pt2 --plgin lib.so": "--plgin lib.so; '--plugin' may be meant",
+    "opyard run --inpt x.npy": "--inpt; '--input' may be meant",
+    "opyard stubs --modles aten": "--modles; '--modules' may be meant",
+    "opyard.profiler --outpt f x.py": "--outpt; '--output' may be meant",
+    "opyard --nothing-like-it": "--nothing-like-it",
+}
+
+
+@pytest.mark.parametrize("line", OPTIONS)
+def test_an_option_that_is_not_there_names_the_near_one(line):
+    code, said = command(*line.split())
+    assert code == 2
+    assert said.splitlines()[-1].endswith(f"error: unrecognized arguments: {OPTIONS[line]}")
 
 
 def test_gradient_modes_say_what_they_take():

@@ -123,8 +123,10 @@ class set_grad_enabled(_GradientMode):
     """
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled: mode must be True or False, not {mode!r}")
         super().__init__()
-        self.mode = bool(mode)
+        self.mode = mode
         self._mode = _ON if self.mode else _OFF
         self._first: int | None = _gradients.gradient_mode()
         if self._first != 3:

@@ -87,6 +87,7 @@ def backward(
     )
 
 
+@names_keywords
 def increment_version(tensor: "_C.Tensor | Iterable[_C.Tensor]") -> None:
     """Counts a write that no operator made, such as one through an array on the same memory.
 

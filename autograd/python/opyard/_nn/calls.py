@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _C
+from .._core.keywords import refuse_keyword
 
 if TYPE_CHECKING:
     from .module import Module
@@ -83,6 +84,30 @@ def _as_tensor(layer: str, name: str, accepted: str, given: Any) -> Any:
     is_data = isinstance(given, (list, tuple)) or hasattr(kind, "__float__")
     hint = f"; opyard.tensor({name}) makes a Tensor of numbers" if is_data else ""
     raise TypeError(f"{layer}: {name} must be {accepted}, not {what}{hint}")
+
+
+def refused_arguments(
+    module: "Module", args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> "TypeError | None":
+    """What to raise for arguments that forward() of a layer does not have, and for those that it
+    needs and did not get; None if they fit. Looked at once a call has failed."""
+    code, layer = module.forward.__func__.__code__, type(module).__name__
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    for unknown in kwargs:
+        if unknown not in known:
+            return refuse_keyword(layer, unknown, known)
+    most = code.co_argcount - 1
+    has = f"Its arguments are: {', '.join(known)}"
+    if len(args) > most:
+        were = "was" if len(args) == 1 else "were"
+        return TypeError(
+            f"{layer}() takes at most {most} by position, and {len(args)} {were} given. {has}"
+        )
+    needed = known[: most - len(module.forward.__func__.__defaults__ or ())]
+    missing = [each for each in needed[len(args) :] if each not in kwargs]
+    if missing:
+        return TypeError(f"{layer}() is missing {', '.join(missing)}. {has}")
+    return None
 
 
 def note_layer(

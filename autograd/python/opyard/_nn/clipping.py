@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _C
 from .._autograd.modes import no_grad
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .module import Module
 from .sizes import number
@@ -35,6 +36,7 @@ def _gradients(name: str, parameters: Any) -> "list[_C.Tensor]":
     return [each.grad for each in _listed(name, parameters) if each.grad is not None]
 
 
+@names_keywords
 def get_total_norm(
     tensors: "_C.Tensor | Iterable[_C.Tensor]",
     norm_type: float = 2.0,
@@ -61,6 +63,7 @@ def _total_norm(name: str, given: "list[_C.Tensor]", p: float, finite: bool) -> 
     return total
 
 
+@names_keywords
 def clip_grad_norm_(
     parameters: "_C.Tensor | Iterable[_C.Tensor]",
     max_norm: float,
@@ -79,6 +82,7 @@ def clip_grad_norm_(
     return total
 
 
+@names_keywords
 def clip_grads_with_norm_(
     parameters: "_C.Tensor | Iterable[_C.Tensor]", max_norm: float, total_norm: _C.Tensor
 ) -> None:
@@ -94,6 +98,7 @@ def _scale(gradients: "list[_C.Tensor]", max_norm: float, total: _C.Tensor) -> N
             gradient.mul_(share.to(gradient.dtype))
 
 
+@names_keywords
 def clip_grad_value_(parameters: "_C.Tensor | Iterable[_C.Tensor]", clip_value: float) -> None:
     """Moves each element of the gradients into the range from -clip_value to clip_value."""
     gradients = _gradients("clip_grad_value_", parameters)
@@ -103,12 +108,14 @@ def clip_grad_value_(parameters: "_C.Tensor | Iterable[_C.Tensor]", clip_value: 
             gradient.clamp_(-most, most)
 
 
+@names_keywords
 def parameters_to_vector(parameters: "Iterable[_C.Tensor]") -> _C.Tensor:
     """The elements of all parameters in a row."""
     given = _listed("parameters_to_vector", parameters)
     return ops.aten.cat([each.reshape(-1) for each in given])
 
 
+@names_keywords
 def vector_to_parameters(vec: _C.Tensor, parameters: "Iterable[_C.Tensor]") -> None:
     """Copies what parameters_to_vector() gives into the parameters.
 

@@ -4,6 +4,7 @@ import operator
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
+from .._core.keywords import names_keywords
 from .module import Module
 
 _T = TypeVar("_T", bound="_Row")
@@ -65,6 +66,7 @@ class _Row(Module):
         for number, (name, part) in enumerate(parts):
             self._modules[str(number) if by_number else name] = part
 
+    @names_keywords
     def insert(self, index: int, module: Module) -> None:
         """Puts one before the one with this number, which may be the number of all."""
         place = operator.index(index)
@@ -74,6 +76,7 @@ class _Row(Module):
         parts.insert(place, parts.pop())
         self._number(parts)
 
+    @names_keywords
     def pop(self, index: "int" = -1) -> Module:
         """Takes one out, by default the last."""
         module = self[index]
@@ -92,6 +95,7 @@ class _Row(Module):
     def __iter__(self) -> Iterator[Module]:
         return iter([part for part in self._modules.values() if part is not None])
 
+    @names_keywords
     def append(self: _T, module: Module) -> _T:
         """Adds one at the end."""
         if module is not None and not isinstance(module, Module):
@@ -104,6 +108,7 @@ class _Row(Module):
         self.register_module(str(len(self)), module)
         return self
 
+    @names_keywords
     def extend(self: _T, modules: Iterable[Module]) -> _T:
         """Adds some at the end."""
         if not isinstance(modules, Iterable):
@@ -214,11 +219,13 @@ class ModuleDict(Module):
         """The names with the modules."""
         return self._modules.items()
 
+    @names_keywords
     def update(self, modules: "Mapping[str, Module] | Iterable[tuple[str, Module]]") -> None:
         """Sets several: those of a dictionary, or pairs."""
         for name, module in pairs_of("ModuleDict", modules):
             self[name] = module
 
+    @names_keywords
     def pop(self, key: str) -> Module:
         """Takes one out."""
         return self._modules.pop(key)

@@ -2,6 +2,7 @@
 
 from .. import _C
 from .._autograd.modes import no_grad
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .._tensor import random
 from .module import Module
@@ -116,6 +117,7 @@ class Embedding(_Table):
         return rows.reshape([*indices.shape, self.embedding_dim])
 
     @classmethod
+    @names_keywords
     def from_pretrained(
         cls,
         embeddings: _C.Tensor,

@@ -8,6 +8,7 @@ import math
 
 from .. import _C
 from .._autograd.modes import no_grad
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .sizes import at_least, number
 
@@ -16,6 +17,7 @@ _GAINS |= {f"conv{dims}d": 1.0 for dims in (1, 2, 3)}
 _GAINS |= {f"conv_transpose{dims}d": 1.0 for dims in (1, 2, 3)}
 
 
+@names_keywords
 def calculate_gain(nonlinearity: str, param: "float | None" = None) -> float:
     """By how much weights are larger before a nonlinearity, so that results keep their size.
 
@@ -58,6 +60,7 @@ def _fan(name: str, tensor: _C.Tensor, mode: str) -> int:
     return _fans(name, tensor)[mode == "fan_out"]
 
 
+@names_keywords
 def uniform_(
     tensor: _C.Tensor, a: float = 0.0, b: float = 1.0, generator: "object | None" = None
 ) -> _C.Tensor:
@@ -66,6 +69,7 @@ def uniform_(
         return _checked("uniform_", tensor).uniform_(a, b, generator=generator)
 
 
+@names_keywords
 def normal_(
     tensor: _C.Tensor, mean: float = 0.0, std: float = 1.0, generator: "object | None" = None
 ) -> _C.Tensor:
@@ -74,6 +78,7 @@ def normal_(
         return _checked("normal_", tensor).normal_(mean, std, generator=generator)
 
 
+@names_keywords
 def trunc_normal_(
     tensor: _C.Tensor,
     mean: float = 0.0,
@@ -102,22 +107,26 @@ def trunc_normal_(
     return tensor
 
 
+@names_keywords
 def constant_(tensor: _C.Tensor, val: float) -> _C.Tensor:
     """One number everywhere."""
     with no_grad():
         return _checked("constant_", tensor).fill_(val)
 
 
+@names_keywords
 def ones_(tensor: _C.Tensor) -> _C.Tensor:
     """Ones."""
     return constant_(tensor, 1.0)
 
 
+@names_keywords
 def zeros_(tensor: _C.Tensor) -> _C.Tensor:
     """Zeros."""
     return constant_(tensor, 0.0)
 
 
+@names_keywords
 def eye_(tensor: _C.Tensor) -> _C.Tensor:
     """Ones on the diagonal of a matrix, zeros elsewhere."""
     _checked("eye_", tensor, 2, 2)
@@ -125,6 +134,7 @@ def eye_(tensor: _C.Tensor) -> _C.Tensor:
         return tensor.copy_(ops.aten.eye(*tensor.shape))
 
 
+@names_keywords
 def dirac_(tensor: _C.Tensor, groups: int = 1) -> _C.Tensor:
     """The weight of a convolution that gives its input, for as many channels as there are."""
     _checked("dirac_", tensor, 3, 5)
@@ -143,6 +153,7 @@ def dirac_(tensor: _C.Tensor, groups: int = 1) -> _C.Tensor:
     return tensor
 
 
+@names_keywords
 def xavier_uniform_(
     tensor: _C.Tensor, gain: float = 1.0, generator: "object | None" = None
 ) -> _C.Tensor:
@@ -151,6 +162,7 @@ def xavier_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
+@names_keywords
 def xavier_normal_(
     tensor: _C.Tensor, gain: float = 1.0, generator: "object | None" = None
 ) -> _C.Tensor:
@@ -159,6 +171,7 @@ def xavier_normal_(
     return normal_(tensor, 0.0, std, generator)
 
 
+@names_keywords
 def kaiming_uniform_(
     tensor: _C.Tensor,
     a: float = 0,
@@ -172,6 +185,7 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
+@names_keywords
 def kaiming_normal_(
     tensor: _C.Tensor,
     a: float = 0,
@@ -185,6 +199,7 @@ def kaiming_normal_(
     return normal_(tensor, 0.0, std, generator)
 
 
+@names_keywords
 def orthogonal_(tensor: _C.Tensor, gain: float = 1, generator: "object | None" = None) -> _C.Tensor:
     """A matrix, of further dimensions joined, whose rows or columns are orthonormal, times gain."""
     _checked("orthogonal_", tensor, 2)
@@ -198,6 +213,7 @@ def orthogonal_(tensor: _C.Tensor, gain: float = 1, generator: "object | None" =
         return tensor.copy_(q.reshape(list(tensor.shape)) * gain)
 
 
+@names_keywords
 def sparse_(
     tensor: _C.Tensor, sparsity: float, std: float = 0.01, generator: "object | None" = None
 ) -> _C.Tensor:

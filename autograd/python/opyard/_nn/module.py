@@ -21,8 +21,9 @@ from typing import Any, NamedTuple, TypeVar
 from .. import _C
 from .._autograd.modes import no_grad
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
-from .calls import Takes, as_tensors, name_forward_of, note_layer, tensors_taken
+from .calls import Takes, as_tensors, name_forward_of, note_layer, refused_arguments, tensors_taken
 from .hooks import HookHandle, WatchedCall, checked
 from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
@@ -86,6 +87,10 @@ class Module:
             return self.forward(*args, **kwargs)
         except Exception as error:
             if self._forward_takes:
+                if type(error) is TypeError and "forward" not in vars(self):
+                    refused = refused_arguments(self, args, kwargs)
+                    if refused is not None:
+                        raise refused from None
                 note_layer(self, error, args, kwargs)
             raise
 
@@ -187,6 +192,7 @@ class Module:
         if self._dict_of(name) is None and hasattr(self, name):
             raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
 
+    @names_keywords
     def register_parameter(self, name: str, parameter: "Parameter | None") -> None:
         """As `module.name = parameter`; with None a parameter that is not there, as a bias."""
         self._check_name(name, "parameter")
@@ -197,6 +203,7 @@ class Module:
             )
         self._keep("_parameters", name, parameter)
 
+    @names_keywords
     def register_buffer(
         self, name: str, tensor: "_C.Tensor | None", persistent: bool = True
     ) -> None:
@@ -210,6 +217,7 @@ class Module:
         self._keep("_buffers", name, tensor)
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
 
+    @names_keywords
     def register_module(self, name: str, module: "Module | None") -> None:
         """As `module.name = module`, for names that are no identifiers."""
         self._check_name(name, "module")
@@ -224,6 +232,7 @@ class Module:
 
     # What it is made of.
 
+    @names_keywords
     def named_modules(
         self, prefix: str = "", memo: "set[Module] | None" = None
     ) -> "Iterator[tuple[str, Module]]":
@@ -264,26 +273,31 @@ class Module:
                     seen.add(id(tensor))
                     yield module, name, f"{path}.{name}" if path else name, tensor
 
+    @names_keywords
     def named_parameters(
         self, prefix: str = "", recurse: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their names; without `recurse` those of this module alone."""
         return ((full, each) for _, _, full, each in self._named("_parameters", prefix, recurse))
 
+    @names_keywords
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """As named_parameters(), without names: what an optimizer takes."""
         return (each for _, _, _, each in self._named("_parameters", "", recurse))
 
+    @names_keywords
     def named_buffers(
         self, prefix: str = "", recurse: bool = True
     ) -> Iterator[tuple[str, _C.Tensor]]:
         """The buffers with their names."""
         return ((full, each) for _, _, full, each in self._named("_buffers", prefix, recurse))
 
+    @names_keywords
     def buffers(self, recurse: bool = True) -> Iterator[_C.Tensor]:
         """As named_buffers(), without names."""
         return (each for _, _, _, each in self._named("_buffers", "", recurse))
 
+    @names_keywords
     def get_submodule(self, target: str) -> "Module":
         """The part with this name, "encoder.0"; this module for "". Raises AttributeError."""
         found: Module = self
@@ -294,6 +308,7 @@ class Module:
             found = part
         return found
 
+    @names_keywords
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with this name, "encoder.0.weight". Raises AttributeError."""
         path, _, name = target.rpartition(".")
@@ -305,6 +320,7 @@ class Module:
 
     # State.
 
+    @names_keywords
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, _C.Tensor]:
         """All parameters and persistent buffers by name, on the memory that they have.
 
@@ -327,6 +343,7 @@ class Module:
             if part is not None:
                 yield from part._state(f"{prefix}{name}.")
 
+    @names_keywords
     def load_state_dict(
         self, state_dict: Mapping[str, _C.Tensor], strict: bool = True
     ) -> IncompatibleKeys:
@@ -367,13 +384,20 @@ class Module:
 
     # Changes of all parts.
 
+    @names_keywords
     def apply(self: _M, function: "Callable[[Module], object]") -> _M:
         """Calls a function with each part, then with this module."""
+        if not callable(function):
+            raise TypeError(
+                f"{type(self).__name__}.apply: function must be a function that takes a module, "
+                f"not {function!r}"
+            )
         for part in self.children():
             part.apply(function)
         function(self)
         return self
 
+    @names_keywords
     def train(self: _M, mode: bool = True) -> _M:
         """Sets `training` here and in all parts: dropout and batch norm look at it."""
         if not isinstance(mode, bool):
@@ -386,16 +410,19 @@ class Module:
         """train(False)."""
         return self.train(False)
 
+    @names_keywords
     def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
         """Says of all parameters whether they get gradients."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
+    @names_keywords
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drops the gradients of all parameters, or sets them to zero."""
         drop_gradients(self.parameters(), set_to_none)
 
+    @names_keywords
     def to(
         self: _M,
         device: "_C.device | str | _C.dtype | None" = None,
@@ -428,16 +455,19 @@ class Module:
 
     # Hooks.
 
+    @names_keywords
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, args) before forward(); what it returns replaces the arguments."""
         checked(hook, "register_forward_pre_hook")
         return HookHandle(self._call_hooks, ("forward_pre", hook))
 
+    @names_keywords
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, args, output) after forward(); what it returns replaces the output."""
         checked(hook, "register_forward_hook")
         return HookHandle(self._call_hooks, ("forward", hook))
 
+    @names_keywords
     def register_full_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Calls hook(module, grad_input, grad_output) once the gradients of the inputs are known.
 

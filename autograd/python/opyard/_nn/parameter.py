@@ -6,6 +6,7 @@ isinstance().
 
 from .. import _C
 from .._autograd.modes import no_grad
+from .._core.keywords import names_keywords
 
 _MARK = "_is_param"
 
@@ -50,6 +51,7 @@ class Parameter(_C.Tensor, metaclass=_ParameterMeta):
     have no gradients (integers, bool) unless `requires_grad` is False.
     """
 
+    @names_keywords
     def __new__(cls, data: _C.Tensor, requires_grad: bool = True) -> "Parameter":
         if not isinstance(data, _C.Tensor):
             raise TypeError(

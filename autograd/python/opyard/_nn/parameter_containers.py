@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import _C
+from .._core.keywords import names_keywords
 from .containers import pairs_of, place_in
 from .module import Module
 from .parameter import Parameter
@@ -70,12 +71,14 @@ class ParameterList(_Attributes):
     def __iadd__(self, values: "Iterable[Any]") -> "ParameterList":
         return self.extend(values)
 
+    @names_keywords
     def append(self, value: Any) -> "ParameterList":
         """Adds one at the end."""
         setattr(self, str(self._size), _kept("ParameterList", self._size, value))
         self._size += 1
         return self
 
+    @names_keywords
     def extend(self, values: "Iterable[Any]") -> "ParameterList":
         """Adds several at the end."""
         if not isinstance(values, Iterable) or isinstance(values, _C.Tensor):
@@ -141,21 +144,25 @@ class ParameterDict(_Attributes):
         """The names with the values."""
         return [(key, self[key]) for key in self._keys]
 
+    @names_keywords
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a name, or the default."""
         return self[key] if key in self._keys else default
 
+    @names_keywords
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a name, which is set to the default if it is missing."""
         if key not in self._keys:
             self[key] = default
         return self[key]
 
+    @names_keywords
     def update(self, parameters: Any) -> None:
         """Sets several: those of a dictionary, or pairs."""
         for name, value in pairs_of("ParameterDict", parameters):
             self[name] = value
 
+    @names_keywords
     def pop(self, key: str) -> Any:
         """Takes one out."""
         value = self[key]

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _C
 from .._autograd.modes import no_grad
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .._nn.module import Module
 from .._nn.normalization import _BatchNorm
@@ -15,6 +16,7 @@ Average = Callable[[_C.Tensor, _C.Tensor, _C.Tensor], _C.Tensor]
 Averages = Callable[[list[_C.Tensor], list[_C.Tensor], _C.Tensor], Any]
 
 
+@names_keywords
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """decay * average + (1 - decay) * new, for AveragedModel(avg_fn=...)."""
     _check_decay("get_ema_avg_fn", decay)
@@ -25,6 +27,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     return average
 
 
+@names_keywords
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     """As get_ema_avg_fn(), for AveragedModel(multi_avg_fn=...): it writes into the averages."""
     _check_decay("get_ema_multi_avg_fn", decay)
@@ -81,6 +84,7 @@ class AveragedModel(Module):
         own = list(model.parameters())
         return own + list(model.buffers()) if self.use_buffers else own
 
+    @names_keywords
     def update_parameters(self, model: Module) -> None:
         """Takes the parameters that a model has now into the means. Raises ValueError for a model
         of other parameters."""
@@ -110,6 +114,7 @@ class AveragedModel(Module):
         return averaged + (new - averaged) / (self.n_averaged.item() + 1)
 
 
+@names_keywords
 def update_bn(loader: Iterable[Any], model: Module) -> None:
     """Computes the running statistics of all batch norms anew, by calling the model with what a
     loader gives: inputs, or lists and tuples that begin with them."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import _C
 from .._autograd.modes import enable_grad, no_grad
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .._nn.keywords import name_arguments_of
 from .._nn.module import Module, drop_gradients
@@ -43,6 +44,7 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    @names_keywords
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds {"params": ..., setting: value}; settings that are not there are the defaults.
 
@@ -90,6 +92,11 @@ class Optimizer:
         """Changes each parameter that has a gradient. Returns what `closure` does, called first."""
         loss = None
         if closure is not None:
+            if not callable(closure):
+                raise TypeError(
+                    f"{type(self).__name__}.step: closure must be a function that computes the "
+                    f"loss, or None, not {closure!r}"
+                )
             with enable_grad():
                 loss = closure()
         with no_grad():
@@ -100,6 +107,7 @@ class Optimizer:
                         self._update(parameter, gradient, group)
         return loss
 
+    @names_keywords
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drops the gradients of all parameters, or sets them to zero."""
         drop_gradients(self._parameters(), set_to_none)
@@ -117,6 +125,7 @@ class Optimizer:
         state = {numbers[id(each)]: dict(entries) for each, entries in self.state.items()}
         return {"state": state, "param_groups": groups}
 
+    @names_keywords
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes up a state of state_dict(); its tensors are copied.
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .._core.keywords import names_keywords
 from .._nn.keywords import name_arguments_of
 from .optimizer import Optimizer
 from .._nn.sizes import at_least, number
@@ -90,6 +91,7 @@ class LRScheduler:
         """What load_state_dict() takes: all attributes but the optimizer."""
         return {name: value for name, value in vars(self).items() if name != "optimizer"}
 
+    @names_keywords
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes up a state of state_dict(). Raises TypeError for what is no dict."""
         if not isinstance(state_dict, dict):
@@ -297,6 +299,7 @@ class _ByFunctions(LRScheduler):
         ]
         return {**super().state_dict(), "lr_lambdas": states}
 
+    @names_keywords
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes up a state of state_dict(); functions stay those of this schedule."""
         own = self.lr_lambdas
@@ -345,6 +348,7 @@ class _Several(LRScheduler):
         """As of other schedules, with the state of each one."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
+    @names_keywords
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes up a state of state_dict()."""
         own = self._schedulers

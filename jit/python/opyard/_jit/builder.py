@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import _C, _graphs
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 
 
 class Proxy:
@@ -92,10 +93,12 @@ class GraphBuilder:
         self.graph = _graphs.Graph()
         self._constants: dict[object, _graphs.Value] = {}
 
+    @names_keywords
     def input(self, name: str = "", type: str = "") -> Proxy:
         """A new input of the current stage; a Tensor unless told otherwise."""
         return Proxy(self, self.graph.add_input(name, type))
 
+    @names_keywords
     def constant(self, value: object, type: str = "") -> Proxy:
         """A constant: a number, text, None, Tensor, or a list of such. Equal ones are one."""
         key = (value.__class__, type, repr(value))
@@ -111,6 +114,7 @@ class GraphBuilder:
             self._constants[key] = node.output()
         return Proxy(self, self._constants[key])
 
+    @names_keywords
     def list(self, items: Sequence[object], type: str = "Tensor[]") -> Proxy:
         """A list of values."""
         node = self.graph.create("prim::ListConstruct", [self._value(item) for item in items])
@@ -118,6 +122,7 @@ class GraphBuilder:
         made.type = type
         return Proxy(self, made)
 
+    @names_keywords
     def call(self, kind: str, *args: object) -> Any:
         """Calls "ns::name" or "ns::name.overload" with values and constants, by position.
 
@@ -136,6 +141,7 @@ class GraphBuilder:
         made = [Proxy(self, value) for value in self.graph.append_node(node).outputs()]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
+    @names_keywords
     def python(self, function: Callable, *args: object, outputs: int = 1) -> Any:
         """Calls a Python function when the graph runs; values are its tensors."""
         inputs = [arg.value for arg in args if isinstance(arg, Proxy)]

@@ -11,7 +11,9 @@ pass changed its graph is stale; see compile().
 from collections.abc import Iterator, Sequence
 
 from .. import _graphs
+from .._core import late as _late
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 
 __all__ = [
     "canonicalize",
@@ -31,8 +33,11 @@ __all__ = [
 ]
 
 
+_late.find_names(globals())
+
+
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 def _kinds(part: "_graphs.Graph | _graphs.Block") -> Iterator[str]:
@@ -55,21 +60,25 @@ def _run(graph: "_graphs.Graph", name: str) -> bool:
     return _graphs.run_pass(graph, name)
 
 
+@names_keywords
 def eliminate_dead_code(graph: "_graphs.Graph") -> bool:
     """Takes away what no output, effect or visible write needs, also values of an If or Loop."""
     return _run(graph, "eliminate_dead_code")
 
 
+@names_keywords
 def eliminate_common_subexpressions(graph: "_graphs.Graph") -> bool:
     """Computes once what was computed from the same inputs before, in the same stage."""
     return _run(graph, "eliminate_common_subexpressions")
 
 
+@names_keywords
 def pool_constants(graph: "_graphs.Graph") -> bool:
     """Keeps one of equal constants."""
     return _run(graph, "pool_constants")
 
 
+@names_keywords
 def propagate_constants(graph: "_graphs.Graph") -> bool:
     """Computes numbers and texts that are known, and takes the branch that is always taken.
 
@@ -78,6 +87,7 @@ def propagate_constants(graph: "_graphs.Graph") -> bool:
     return _run(graph, "propagate_constants")
 
 
+@names_keywords
 def peephole(graph: "_graphs.Graph") -> bool:
     """Takes what is there already instead of a node that gives the same value.
 
@@ -87,6 +97,7 @@ def peephole(graph: "_graphs.Graph") -> bool:
     return _run(graph, "peephole")
 
 
+@names_keywords
 def unroll_loops(graph: "_graphs.Graph") -> bool:
     """Writes out loops of up to 64 trips whose number is known, of at most 1,024 nodes each.
 
@@ -95,11 +106,13 @@ def unroll_loops(graph: "_graphs.Graph") -> bool:
     return _run(graph, "unroll_loops")
 
 
+@names_keywords
 def inline_forks(graph: "_graphs.Graph") -> bool:
     """Runs the graph of a fork in its place if it is waited for in the same block and stage."""
     return _run(graph, "inline_forks")
 
 
+@names_keywords
 def propagate_shapes(graph: "_graphs.Graph") -> bool:
     """Gives tensors the types that operators find for them without memory, on meta.
 
@@ -110,6 +123,7 @@ def propagate_shapes(graph: "_graphs.Graph") -> bool:
     return _run(graph, "propagate_shapes")
 
 
+@names_keywords
 def specialize_shapes(graph: "_graphs.Graph") -> bool:
     """Answers what nodes ask of the sizes of inputs by the types of these.
 
@@ -119,16 +133,19 @@ def specialize_shapes(graph: "_graphs.Graph") -> bool:
     return _run(graph, "specialize_shapes")
 
 
+@names_keywords
 def lower_tuples(graph: "_graphs.Graph") -> bool:
     """Takes items of tuples from where the tuples were made."""
     return _run(graph, "lower_tuples")
 
 
+@names_keywords
 def canonicalize(graph: "_graphs.Graph") -> bool:
     """Numbers values without a name in the order of the text."""
     return _run(graph, "canonicalize")
 
 
+@names_keywords
 def fuse(graph: "_graphs.Graph") -> int:
     """Makes operators in a row that compute element by element into groups; gives how many it made.
 
@@ -146,6 +163,7 @@ def fuse(graph: "_graphs.Graph") -> int:
     return _graphs.fuse(graph)
 
 
+@names_keywords
 def differentiate(
     graph: "_graphs.Graph", wrt: "Sequence[_graphs.Value | str] | None" = None
 ) -> None:
@@ -193,6 +211,7 @@ def _is_tensor(value: "_graphs.Value") -> bool:
     return name == "Tensor" or (name[:1].isupper() and "[]" not in value.type and "(" in value.type)
 
 
+@names_keywords
 def find_matches(
     pattern: "_graphs.Graph", graph: "_graphs.Graph"
 ) -> "list[dict[str, _graphs.Value]]":

@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import _graphs, _models
@@ -271,9 +271,10 @@ def load(
     """The model in a file of torch.export.save(), a .pt2, or of opyard.jit.save().
 
     An `untrusted` file may call operators of `aten` and those in `allowed`, no others, and its runs
-    have a budget of steps; `allowed` has full names or objects of opyard.ops. Raises OSError as open() does, ValueError for a file that is broken, and
-    NotImplementedError for a version that is not read and, in one list, for all operators of a .pt2
-    that are not here; of a file of save() it is ValueError for the first one. `mapped` is as in
+    have a budget of steps; `allowed` has full names or objects of opyard.ops. Raises OSError as
+    open() does, ValueError for a file that is broken, and NotImplementedError for a version that is
+    not read and, in one list, for all operators of a .pt2 that are not here; of a file of save() it
+    is ValueError for the first one. `mapped` is as in
     opyard.load().
     """
     names = allowed_names("load", allowed)

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 
 from .. import _models
 from .._C import Tensor
+from .._core.keywords import names_keywords
 
 
+@names_keywords
 def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None:
     """Writes named tensors as a file of the safetensors format.
 
@@ -29,6 +31,7 @@ def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None
     _models.save_tensors(os.fsencode(path), tensors)
 
 
+@names_keywords
 def load(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Tensor]:
     """The tensors of a safetensors file by name, in the order of their bytes in it.
 

@@ -329,6 +329,10 @@ class Averages(list):
                 f"key_averages().table() cannot sort by {sort_by!r}; it sorts by "
                 + ", ".join(SORT_KEYS)
             )
+        if not isinstance(row_limit, int):
+            raise TypeError(
+                f"key_averages().table(): row_limit must be an int, -1 for all, not {row_limit!r}"
+            )
         rows = [row for row in self if row.top_level or not top_level_only]
         if sort_by == "corrected" and self._costs is not None:
             rows.sort(key=lambda row: row.corrected_time(self._costs), reverse=True)

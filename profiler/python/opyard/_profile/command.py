@@ -62,7 +62,9 @@ _OPENED_BY = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    from .._core.options import OptionParser
+
+    parser = OptionParser(
         "python -m opyard.profiler",
         usage=_USAGE,
         description="Runs a program, and shows where its time went.",
@@ -420,7 +422,9 @@ def _say_written(output: str, format: str | None) -> None:
 
 def _recover(given: list[str]) -> None:
     """What is left of a program that was killed."""
-    parser = argparse.ArgumentParser(
+    from .._core.options import OptionParser
+
+    parser = OptionParser(
         "python -m opyard.profiler recover",
         description="Makes a profile of what a program left that was killed.",
         allow_abbrev=False,

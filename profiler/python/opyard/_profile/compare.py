@@ -357,7 +357,9 @@ examples:
 def compare_files(given: list[str]) -> None:
     import argparse
 
-    parser = argparse.ArgumentParser(
+    from .._core.options import OptionParser
+
+    parser = OptionParser(
         "python -m opyard.profiler diff",
         description="Says what takes longer in one profile than in another.",
         epilog=_EXAMPLES,

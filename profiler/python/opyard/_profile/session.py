@@ -37,7 +37,10 @@ def _read_activities(given: Iterable[object] | None) -> tuple[bool, list[str]]:
     """Whether the CPU is among them, and what does nothing. PyTorch's go by their names."""
     names = ["CPU"] if given is None else [getattr(one, "name", None) for one in given]
     if not all(isinstance(name, str) for name in names):
-        raise TypeError("activities are members of opyard.profiler.ProfilerActivity")
+        raise TypeError(
+            "profile: activities must be a list of members of opyard.profiler.ProfilerActivity, "
+            f"not {given!r}"
+        )
     return "CPU" in names, [f"activities={name}" for name in names if name != "CPU"]
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from .. import _C
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from . import manipulation
 from .arguments import (
@@ -52,6 +53,7 @@ def _on_memory_of(obj: Any, copy: bool | None) -> Tensor:
         return _C.tensor(obj)
 
 
+@names_keywords
 def asarray(
     obj: Any,
     /,
@@ -88,6 +90,7 @@ def asarray(
     return ops.aten.clone(found) if found is made and copy else found
 
 
+@names_keywords
 def from_dlpack(x: object, /, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of an array that has __dlpack__, or a copy of it.
 
@@ -107,6 +110,7 @@ def from_dlpack(x: object, /, *, device: Device | None = None, copy: bool | None
     return ops.aten.clone(there) if copy and there is made else there
 
 
+@names_keywords
 def arange(
     start: int | float,
     /,
@@ -129,6 +133,7 @@ def arange(
     return ops.aten.arange(start, stop, step, **options)
 
 
+@names_keywords
 def linspace(
     start: int | float | complex,
     stop: int | float | complex,
@@ -160,6 +165,7 @@ def linspace(
     return converted(made, dtype)
 
 
+@names_keywords
 def empty(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
@@ -167,12 +173,14 @@ def empty(
     return ops.aten.empty(sizes("empty", shape), **_options("empty", dtype, device))
 
 
+@names_keywords
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """An array of the shape of `x`, of elements with any value."""
     x = require_tensor("empty_like", "x", x)
     return ops.aten.empty_like(x, **_options("empty_like", dtype, device))
 
 
+@names_keywords
 def zeros(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
@@ -180,12 +188,14 @@ def zeros(
     return ops.aten.zeros(sizes("zeros", shape), **_options("zeros", dtype, device))
 
 
+@names_keywords
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """An array of zeros, of the shape of `x`."""
     x = require_tensor("zeros_like", "x", x)
     return ops.aten.zeros_like(x, **_options("zeros_like", dtype, device))
 
 
+@names_keywords
 def ones(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
@@ -193,12 +203,14 @@ def ones(
     return ops.aten.ones(sizes("ones", shape), **_options("ones", dtype, device))
 
 
+@names_keywords
 def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """An array of ones, of the shape of `x`."""
     x = require_tensor("ones_like", "x", x)
     return ops.aten.ones_like(x, **_options("ones_like", dtype, device))
 
 
+@names_keywords
 def full(
     shape: int | tuple[int, ...],
     fill_value: Scalar,
@@ -214,6 +226,7 @@ def full(
     return ops.aten.full(sizes("full", shape), fill_value, **options)
 
 
+@names_keywords
 def full_like(
     x: Tensor,
     /,
@@ -229,6 +242,7 @@ def full_like(
     return ops.aten.full_like(x, fill_value, **_options("full_like", dtype, device))
 
 
+@names_keywords
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -256,6 +270,7 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
     return ops.aten.triu(require_tensor("triu", "x", x), require_int("triu", "k", k))
 
 
+@names_keywords
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tensor]:
     """Coordinates of a grid, one array for each axis.
 

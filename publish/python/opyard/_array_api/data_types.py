@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .. import _C
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .arguments import Device, DType, Scalar, require_dtype, require_tensor
 
@@ -136,6 +137,7 @@ def together(function: str, **operands: Tensor | Scalar) -> list[Tensor]:
     ]
 
 
+@names_keywords
 def astype(
     x: Tensor, dtype: DType, /, *, copy: bool = True, device: Device | None = None
 ) -> Tensor:
@@ -163,6 +165,7 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
     return _common(dtype, to) is to
 
 
+@names_keywords
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
     """Whether a dtype is of a kind, such as "integral", or is one of several.
 

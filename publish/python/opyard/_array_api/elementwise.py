@@ -7,6 +7,7 @@ accept, so nothing of that is repeated here.
 from typing import Protocol
 
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .._tensor.ufuncs import signs
 from .arguments import Scalar, require_tensor
@@ -126,6 +127,7 @@ def sign(x: Tensor, /) -> Tensor:
     return signs(require_tensor("sign", "x", x))
 
 
+@names_keywords
 def clip(
     x: Tensor,
     /,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from . import manipulation, reductions
 from .arguments import (
@@ -106,6 +107,7 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
     return ops.aten.transpose(_matrices("matrix_transpose", x), -2, -1)
 
 
+@names_keywords
 def tensordot(
     x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tensor:
@@ -156,6 +158,7 @@ def _from_end(axis: int, x: Tensor) -> int:
     return axis if axis < 0 else axis - x.ndim
 
 
+@names_keywords
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Sums of products along an axis; complex numbers of `x1` are conjugated."""
     first, second = _along("vecdot", x1, x2, axis)

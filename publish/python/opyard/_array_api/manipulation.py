@@ -2,6 +2,7 @@
 
 from .. import _C
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .arguments import (
     Axes,
@@ -39,6 +40,7 @@ def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     return [ops.aten.expand(x, shape) for x in xs]
 
 
+@names_keywords
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
     """A view of `x` in another shape: dimensions of size 1 are repeated."""
     x = require_tensor("broadcast_to", "x", x)
@@ -48,6 +50,7 @@ def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
     return ops.aten.expand(x, wanted)
 
 
+@names_keywords
 def concat(arrays: tuple[Tensor, ...] | list[Tensor], /, *, axis: int | None = 0) -> Tensor:
     """Arrays one behind the other along an axis; with axis=None all elements in a row."""
     xs = require_tensors("concat", "arrays", arrays)
@@ -64,12 +67,14 @@ def concat(arrays: tuple[Tensor, ...] | list[Tensor], /, *, axis: int | None = 0
     return ops.aten.cat([converted(x, dtype) for x in xs], axis)
 
 
+@names_keywords
 def expand_dims(x: Tensor, /, axis: int) -> Tensor:
     """A view of `x` with one more dimension, of size 1, at that place."""
     x = require_tensor("expand_dims", "x", x)
     return ops.aten.unsqueeze(x, one_axis("expand_dims", axis, x.ndim + 1))
 
 
+@names_keywords
 def flip(x: Tensor, /, *, axis: Axes = None) -> Tensor:
     """Elements in the opposite order, along some axes or along all."""
     x = require_tensor("flip", "x", x)
@@ -90,6 +95,7 @@ def moveaxis(
     return ops.aten.permute(x, order)
 
 
+@names_keywords
 def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
     """A view of `x` with its dimensions in the order of `axes`."""
     x = require_tensor("permute_dims", "x", x)
@@ -99,6 +105,7 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
     return ops.aten.permute(x, order)
 
 
+@names_keywords
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Each element several times; with axis=None of all elements in a row."""
     x = require_tensor("repeat", "x", x)
@@ -118,6 +125,7 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     return ops.aten.repeat_interleave(x, repeats, axis)
 
 
+@names_keywords
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
     """The elements in another shape; a size of -1 is computed from the others.
 
@@ -130,6 +138,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
     return ops.aten.reshape(ops.aten.clone(x) if copy else x, wanted)
 
 
+@names_keywords
 def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: Axes = None) -> Tensor:
     """Elements moved along axes, from the end to the front; with axis=None of all in a row."""
     x = require_tensor("roll", "x", x)
@@ -145,6 +154,7 @@ def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: Axes = None) -> Te
     return ops.aten.roll(x, shifts, axes) if axes else ops.aten.clone(x)
 
 
+@names_keywords
 def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
     """A view of `x` without some dimensions, which have the size 1."""
     x = require_tensor("squeeze", "x", x)
@@ -158,6 +168,7 @@ def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
     return ops.aten.squeeze.dims(x, axes)
 
 
+@names_keywords
 def stack(arrays: tuple[Tensor, ...] | list[Tensor], /, *, axis: int = 0) -> Tensor:
     """Arrays of one shape along a new axis."""
     xs = require_tensors("stack", "arrays", arrays)
@@ -175,6 +186,7 @@ def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
     return ops.aten.tile(x, counts)
 
 
+@names_keywords
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of the parts of `x` along an axis, which they do not have."""
     x = require_tensor("unstack", "x", x)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _C
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from . import creation
 from .arguments import (
@@ -48,6 +49,7 @@ def _in_floats(x: Tensor) -> Tensor:
     return x if is_float(x.dtype) else converted(x, _C.float32)
 
 
+@names_keywords
 def sum(
     x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
@@ -57,6 +59,7 @@ def sum(
     return _over("sum", x, axis, keepdims, ops.aten.sum.dim_IntList, dtype=dtype)
 
 
+@names_keywords
 def prod(
     x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
@@ -69,12 +72,14 @@ def prod(
     return x
 
 
+@names_keywords
 def mean(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Means; of integers in float32."""
     x = _in_floats(require_tensor("mean", "x", x))
     return _over("mean", x, axis, keepdims, ops.aten.mean.dim)
 
 
+@names_keywords
 def var(
     x: Tensor, /, *, axis: Axes = None, correction: int | float = 0.0, keepdims: bool = False
 ) -> Tensor:
@@ -83,6 +88,7 @@ def var(
     return _over("var", x, axis, keepdims, ops.aten.var.correction, correction=correction)
 
 
+@names_keywords
 def std(
     x: Tensor, /, *, axis: Axes = None, correction: int | float = 0.0, keepdims: bool = False
 ) -> Tensor:
@@ -91,26 +97,31 @@ def std(
     return _over("std", x, axis, keepdims, ops.aten.std.correction, correction=correction)
 
 
+@names_keywords
 def max(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Greatest elements; NaN if one is."""
     return _over("max", require_tensor("max", "x", x), axis, keepdims, ops.aten.amax)
 
 
+@names_keywords
 def min(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Least elements; NaN if one is."""
     return _over("min", require_tensor("min", "x", x), axis, keepdims, ops.aten.amin)
 
 
+@names_keywords
 def all(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Whether all elements are true, as those are that are not 0."""
     return _over("all", require_tensor("all", "x", x), axis, keepdims, ops.aten.all.dims)
 
 
+@names_keywords
 def any(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Whether one element is true, as those are that are not 0."""
     return _over("any", require_tensor("any", "x", x), axis, keepdims, ops.aten.any.dims)
 
 
+@names_keywords
 def count_nonzero(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """How many elements are not 0."""
     x = ops.aten.ne(require_tensor("count_nonzero", "x", x), 0)
@@ -142,6 +153,7 @@ def _running(
     return ops.aten.cat([initial, made], dim)
 
 
+@names_keywords
 def cumulative_sum(
     x: Tensor,
     /,
@@ -154,6 +166,7 @@ def cumulative_sum(
     return _running("cumulative_sum", ops.aten.cumsum, 0, x, axis, dtype, include_initial)
 
 
+@names_keywords
 def cumulative_prod(
     x: Tensor,
     /,
@@ -166,6 +179,7 @@ def cumulative_prod(
     return _running("cumulative_prod", ops.aten.cumprod, 1, x, axis, dtype, include_initial)
 
 
+@names_keywords
 def diff(
     x: Tensor,
     /,

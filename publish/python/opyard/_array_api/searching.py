@@ -4,6 +4,7 @@ from typing import Literal
 
 from .. import _C
 from .._C import Tensor
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .arguments import Scalar, flat, one_axis, require_tensor
 from .data_types import KINDS, converted, together
@@ -17,11 +18,13 @@ def _place(function: str, operator: str, x: Tensor, axis: int | None, keepdims: 
     return getattr(ops.aten, operator)(x, one_axis(function, axis, x.ndim), keepdims)
 
 
+@names_keywords
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Places of the greatest elements, of equal ones the first; with axis=None of all in a row."""
     return _place("argmax", "argmax", x, axis, keepdims)
 
 
+@names_keywords
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Places of the least elements, of equal ones the first; with axis=None of all in a row."""
     return _place("argmin", "argmin", x, axis, keepdims)
@@ -35,6 +38,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     return tuple(ops.aten.unbind(ops.aten.nonzero(x), 1))
 
 
+@names_keywords
 def searchsorted(
     x1: Tensor,
     x2: Tensor,
@@ -67,11 +71,13 @@ def where(condition: Tensor, x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Ten
     return ops.aten.where.self(condition, *together("where", x1=x1, x2=x2))
 
 
+@names_keywords
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The elements in order along an axis."""
     return _sorted("sort", x, axis, descending, stable)[0]
 
 
+@names_keywords
 def argsort(
     x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Tensor:
@@ -97,6 +103,7 @@ def _indices(function: str, indices: Tensor, size: int) -> Tensor:
     return ops.aten.where.self(ops.aten.lt(found, 0), ops.aten.add(found, size), found)
 
 
+@names_keywords
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     """The parts of `x` at some places of an axis, which an `x` of one dimension need not name."""
     x = require_tensor("take", "x", x)
@@ -110,6 +117,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     return ops.aten.reshape(parts, (*x.shape[:dim], *places.shape, *x.shape[dim + 1 :]))
 
 
+@names_keywords
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """Of each row along an axis the elements at the places that a row of `indices` has."""
     x = require_tensor("take_along_axis", "x", x)
