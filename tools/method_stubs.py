@@ -20,8 +20,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "pyfallback" / "opyard"
 FILE = PACKAGE / "_core" / "_tensor_methods.pyi"
 HEAD = '''"""Methods of Tensor that are operators of aten: tools/method_stubs.py writes it.
 
-It is for type checkers, and in one piece, since it is one class. A method that is not here gives
-Any. Arrays of other libraries are taken where a Tensor is, and what comes then is of their kind.
+It is for type checkers, and in one piece, since it is one class. Arrays of other libraries are
+taken where a Tensor is, and what comes then is of their kind.
 """
 
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
@@ -42,6 +42,7 @@ ALIASES = {
     "_Complex": "_opyard_arrays.Complex",
     "_Scalar": "_opyard_arrays.Scalar",
     "_Operand": "_opyard_arrays.Operand",
+    "_NDArray": "_opyard_arrays.NDArray",
     "_Array": "_opyard_arrays.ForeignArray",
     "_Tensor": "_opyard.Tensor",
     "_dtype": "_opyard.dtype | _builtins.type | _opyard_arrays.NumPyDType",
@@ -105,6 +106,8 @@ def ways(packet: object) -> list[tuple[tuple[str, ...], str]]:
         result = result_type(schema)
         parameters = tuple(method_parameters(schema, {}))
         for way, given in ways_to_call(schema, list(parameters)):
+            if schema.arguments[0].is_write:
+                given = result  # the tensor itself, whatever is written into it
             (found if given == result else others).setdefault(tuple(way), given)
         for names in NUMPYS_NAMES:
             others.setdefault(tuple(method_parameters(schema, names)), result)

@@ -2,11 +2,16 @@
 
 from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeAlias
 
+import numpy
+
 class ForeignArray(Protocol):
     """What has the methods of DLPack."""
 
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> Any: ...
+
+# Of any dtype, since that of a result is rarely written down.
+NDArray: TypeAlias = numpy.ndarray[Any, Any]
 
 class NumPyDType(Protocol):
     """What numpy.dtype has."""

@@ -7,8 +7,8 @@
 such a module is written beside it. Each operator has a class of its own, so that a checker knows
 its overloads by call and by name.
 
-[Arrays] What takes a Tensor takes arrays of other libraries as well, and then gives their kind: a
-second overload says so.
+[Arrays] What takes a Tensor takes arrays of other libraries as well, and then gives their kind:
+further overloads say so, one for NumPy's and one for all others.
 
 [Order] A Tensor has __index__ and __float__, as arrays have, so a parameter that takes numbers
 accepts them, too. Of the ways to call, those with Tensors come first, then those with arrays.
@@ -58,6 +58,7 @@ _PLAIN = {
     "None": "None",
 }
 _ARRAY = "_opyard_arrays.ForeignArray"
+_NUMPYS = "_opyard_arrays.NDArray"
 # Operators that take a number for their last Tensor, which none of their overloads says.
 _TAKE_NUMBERS = {"aten::copy_"}
 # As an argument, and as a result.
@@ -145,6 +146,8 @@ def ways_to_call(schema: Any, parameters: "list[str]") -> "list[tuple[list[str],
         ways.append(([*parameters[:last], number, *parameters[last + 1 :]], result))
     of_arrays = [part.replace(tensor, _ARRAY) for part in parameters]
     if of_arrays != parameters:
+        numpys = [part.replace(tensor, _NUMPYS) for part in parameters]
+        ways.append((numpys, result.replace(tensor, _NUMPYS)))
         ways.append((of_arrays, "None" if result == "None" else "_typing.Any"))
     return ways
 
@@ -158,9 +161,9 @@ def rank_of_way(parameters: "Sequence[str]") -> "list[int]":
     for part in parameters:
         if ":" not in part:
             continue  # the receiver, or a separator
-        kinds = (_PLAIN["Tensor"], _ARRAY)
+        kinds = (_PLAIN["Tensor"], _NUMPYS, _ARRAY)
         ranks.append(next((rank for rank, kind in enumerate(kinds) if kind in part), len(kinds)))
-    return (ranks + [2] * _LONGEST)[:_LONGEST]
+    return (ranks + [3] * _LONGEST)[:_LONGEST]
 
 
 def _parameters(schema: Any) -> "list[str]":

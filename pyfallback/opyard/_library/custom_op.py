@@ -32,6 +32,9 @@ from .kernel_signature import require_fit
 from .library import Library, _provenance
 from .shortcuts import device_key, namespace_of, require_callable, set_effect
 
+if TYPE_CHECKING:
+    from .._core._array_types import NDArray
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -44,12 +47,16 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
     """
 
     if TYPE_CHECKING:
-        # By the first its arguments are shown; by the second it takes arrays for tensors, as
-        # every operator does.
+        # By the first its arguments are shown; by the others it takes arrays for tensors, as
+        # every operator does, and gives their kind.
         @overload
         def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
         @overload
-        def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
+        def __call__(
+            self: "CustomOpDef[_P, _C.Tensor]", first: NDArray, /, *args: Any, **kwargs: Any
+        ) -> NDArray: ...
+        @overload
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def __init__(
         self,

@@ -6,8 +6,8 @@ _core/keywords.py; a layer's forward() is looked at in _nn/calls.py.
 """
 
 import enum
-import importlib
 import inspect
+import operator
 import types
 
 import pytest
@@ -54,9 +54,7 @@ def functions_of(name, found):
 
 def walked():
     for module in MODULES:
-        at = importlib.import_module(f"opyard.{module}".rstrip(".")) if module != "jit.passes" else (
-            opyard.jit.passes
-        )  # fmt: skip
+        at = operator.attrgetter(module)(opyard) if module else opyard
         for name in at.__all__:
             if name in LEFT_OUT:
                 continue

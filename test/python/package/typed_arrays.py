@@ -90,6 +90,11 @@ def weighted(x: Tensor, weights: Tensor, factor: float = 1.0) -> Tensor:
     return (x * weights).sum(-1) * factor
 
 
+def weighted_of_arrays(rows: Floats, weights: Floats) -> Floats:
+    both: Floats = weighted(rows, weights) + weighted(rows, weights, factor=2.0)
+    return both if both.ndim else weighted(rows, weights)
+
+
 @register_fake("typed_arrays::weighted")
 def _(x: Tensor, weights: Tensor, factor: float = 1.0) -> Tensor:
     return x.new_empty(x.shape[:-1])
@@ -107,6 +112,50 @@ def ranks(x: Tensor) -> Tensor:
 lib.impl("ranks", ranks, "CPU")
 
 
+def ranks_of_array(array: Floats) -> npt.NDArray[np.int64]:
+    made: npt.NDArray[np.int64] = opyard.ops.typed_arrays_of_numpy.ranks(array)
+    return made
+
+
+# What a tensor says of itself has a type.
+def first_size(x: Tensor) -> int:
+    return x.shape[0] if x.dim() == len(x.size()) else x.size(0) + x.stride(0)
+
+
+def number(x: Tensor) -> float:
+    return x.sum().item()
+
+
+def listed(x: Tensor) -> "list[list[float]]":
+    return x.tolist()
+
+
+class Doubled(nn.Module):
+    """A model of models: a call gives what forward() of its class does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(3, 3, dtype=opyard.float64)
+        self.second = nn.LSTM(3, 2, device="cpu", dtype=opyard.float64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs, (hidden, cell) = self.second(self.first(x))
+        return outputs + hidden.sum() * cell.sum()
+
+
+class Outer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Doubled()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+def of_array(layer: nn.Linear, array: Floats) -> Tensor:
+    return layer(array)
+
+
 class Regression(nn.Module):
     def __init__(self, features: int, hidden: int = 8) -> None:
         super().__init__()
@@ -114,9 +163,7 @@ class Regression(nn.Module):
         self.out = nn.Linear(hidden, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden: Tensor = self.hidden(x)
-        result: Tensor = self.out(hidden.tanh())
-        return result.squeeze(-1)
+        return self.out(self.hidden(x).tanh()).squeeze(-1)
 
 
 def batches(data: Measurements, size: int) -> "Iterator[tuple[Tensor, Tensor]]":
@@ -187,6 +234,12 @@ def main() -> None:
     weights = opyard.tensor([1.0, 2.0, 3.0])
     answer: Tensor = weighted(x, weights, factor=0.5)
     assert np.allclose(back(answer), data.features @ np.array([0.5, 1.0, 1.5]), atol=1e-5)
+    assert weighted_of_arrays(data.features, np.ones(3, np.float32)).shape == (data.count,)
+    assert ranks_of_array(np.array([3.0, 1.0], np.float32)).tolist() == [1, 0]
+    assert first_size(x) == data.count and number(weights) == 6
+    assert len(listed(x)) == len(data.features)
+    assert Outer()(x.double()).shape == (data.count, 2)
+    assert of_array(nn.Linear(3, 1), data.features).shape == (data.count, 1)
     ranked: Tensor = opyard.ops.typed_arrays_of_numpy.ranks(opyard.tensor([3.0, 1.0, 2.0]))
     assert ranked.tolist() == [2, 0, 1]
 
@@ -204,7 +257,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def weighted_of_arrays(rows: Floats, weights: Floats) -> Tensor:
-    return weighted(rows, weights) + weighted(rows, weights, factor=2.0)

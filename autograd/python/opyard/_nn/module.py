@@ -16,7 +16,7 @@ reached by two names is one; it is listed under the first of them.
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from .. import _C
 from .._autograd.modes import no_grad
@@ -30,6 +30,15 @@ from .parameter import Parameter
 from .place import checked_place
 
 _M = TypeVar("_M", bound="Module")
+
+if TYPE_CHECKING:
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R", covariant=True)
+
+    class _Forward(Protocol[_P, _R]):
+        """What has a forward()."""
+
+        def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
 
 class IncompatibleKeys(NamedTuple):
@@ -68,6 +77,14 @@ class Module:
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; calling the module calls this, and its hooks."""
         raise NotImplementedError(f"{type(self).__name__} has no forward(): define it")
+
+    if TYPE_CHECKING:
+        # By the first the arguments of forward() are shown; by the second a layer takes arrays for
+        # tensors. Both give what forward() gives.
+        @overload
+        def __call__(self: "_Forward[_P, _R]", *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+        @overload
+        def __call__(self: "_Forward[..., _R]", *args: Any, **kwargs: Any) -> _R: ...
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:

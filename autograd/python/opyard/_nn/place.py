@@ -5,8 +5,8 @@ from typing import TypeAlias
 from .. import _C
 from .._tensor import dtypes
 
-Device: TypeAlias = "_C.device | str | None"
-DType: TypeAlias = "_C.dtype | None"
+Device: TypeAlias = _C.device | str | None
+DType: TypeAlias = _C.dtype | None
 
 
 def checked_place(
