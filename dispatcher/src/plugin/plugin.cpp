@@ -116,9 +116,9 @@ void run_blocks(const OpenedPlugin& opened, Plugin& plugin) {
   }
 }
 
-// Kernels for operators that no one defined, of namespaces that are: a slip in a name, mostly. Those
-// of a namespace without operators may come before the library that defines them. Raises what a
-// handler of warnings raises.
+// Warns of kernels for operators that no one defined, in namespaces that have some: slips in names,
+// mostly. Those of a namespace without operators may come before the library that defines them.
+// Raises what a handler of warnings raises.
 void warn_of_kernels_alone(const Plugin& plugin) {
   for (const OperatorName& name : inspect::names_at(std::nullopt)) {
     if (Registry::instance().find(name) != nullptr) continue;

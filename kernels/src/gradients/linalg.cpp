@@ -74,7 +74,7 @@ Tensor adjugate_by_polynomial(const Tensor& a) {
   }
   return size % 2 == 0 ? -sum : sum;
 }
-bool has_zero(const Tensor& x) {
+bool is_singular(const Tensor& x) {
   static constinit FoundOperator<Tensor(const Tensor&)> any("aten::any");
   static constinit FoundOperator<Scalar(const Tensor&)> item("aten::item");
   if (x.numel() == 0 || x.device().backend == Backend::Meta) return false;
@@ -87,7 +87,7 @@ Tensor singular_det_backward(const Tensor& grad, const Tensor& a) {
 }
 Tensor det_backward(const Tensor& grad, const Tensor& a, const Tensor& result) {
   static constinit FoundOperator<Tensor(const Tensor&)> inverse("aten::linalg_inv");
-  if (has_zero(result)) return singular_det_backward(grad, a);
+  if (is_singular(result)) return singular_det_backward(grad, a);
   return for_matrices(grad * conj(result)) * adjoint_of(inverse.call(a));
 }
 
@@ -123,7 +123,9 @@ Tensor lu_backward(const Tensor& grad_l, const Tensor& grad_u, const Tensor& p, 
   const auto top = [&](const Tensor& x) { return ops::narrow(x, -2, 0, size); };
   const auto left = [&](const Tensor& x) { return ops::narrow(x, -1, 0, size); };
   const Tensor l1 = top(l), u1 = left(u);
-  const auto by_l = [&](const Tensor& x) { return solve.call(adjoint_of(l1), x, true, true, true); };
+  const auto by_l = [&](const Tensor& x) {
+    return solve.call(adjoint_of(l1), x, true, true, true);
+  };
   const auto by_u = [&](const Tensor& x) {
     return solve.call(adjoint_of(u1), x, false, false, false);
   };

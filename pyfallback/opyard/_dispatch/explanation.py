@@ -178,8 +178,11 @@ def _add_tape(op: "_C.OpOverload", parts: "dict[str, Any]") -> None:
     if not parts["taped"] and parts["key"].name.startswith("Autograd") and _is_composite(op):
         parts["taped"] = "by the operators that it calls"
         parts["text"] = re.sub(
-            r"^  runs at .*\n", r"\g<0>    the operators that it calls are taped\n",
-            parts["text"], count=1, flags=re.MULTILINE,
+            r"^  runs at .*\n",
+            r"\g<0>    the operators that it calls are taped\n",
+            parts["text"],
+            count=1,
+            flags=re.MULTILINE,
         )
 
 

@@ -239,8 +239,8 @@ TEST(Plugin, AKernelThatNoCallCanReachIsWarnedOf) {
                   "defined; 'plugin_slips::twice' may be meant");
   }
   unload_library(file);
-  const WarningHandler former =
-      set_warning_handler([](const Warning& warning) { throw std::runtime_error(warning.message); });
+  const WarningHandler former = set_warning_handler(
+      [](const Warning& warning) { throw std::runtime_error(warning.message); });
   EXPECT_THROW(load_library(file), std::runtime_error);
   set_warning_handler(former);
   EXPECT_EQ(whole_registry(), before);
