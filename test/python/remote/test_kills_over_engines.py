@@ -13,7 +13,7 @@ import textwrap
 import pytest
 import remote_functions as functions
 from engine_options import OPTIONS
-from processes import environment_of_a_user, volume
+from processes import VOLUME, environment_of_a_user, volume
 
 import opyard.remote
 from opyard.remote import WorkerLost
@@ -31,7 +31,7 @@ def test_workers_killed_at_random_moments_cost_a_map_nothing(engine):
             s.call(functions.end, worker=0)
         s.wait_for_workers(2, 60.0)
         assert 0 not in s.workers
-        kills = volume(2)
+        kills = volume(2) if VOLUME < 10 else 200
         for _ in range(kills):
             s.wait_for_workers(2, 60.0)
             victim, moment = chance.randrange(2), chance.randrange(20)

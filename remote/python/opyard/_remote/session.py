@@ -374,6 +374,25 @@ class Session:
         with self._lock:
             return tables.table(list(self._connections.values()))
 
+    def profile(self, **options: Any) -> Any:
+        """A profile of this process and all workers, on one timeline: use it with `with`.
+
+        `options` are those of opyard.profiler.profile(). Afterwards `export_chrome_trace(path)`
+        writes it; `offsets` are those of the workers' clocks, and `missing` the workers of which
+        there is nothing, since they ended.
+        """
+        from .timeline import Timeline
+
+        return Timeline(self, options)
+
+    def _ask_worker(self, worker: int, kind: str, *body: Any) -> Any:
+        """The answer to a message that is no call."""
+        connection = self._choose(worker, ())
+        request = Request(kind, self._timeout)
+        connection.request(kind, body, request, check=self._check)
+        self._limit(request, worker)
+        return request.future.wait()
+
     def explain(self, function: "Callable[..., Any]") -> str:
         """How something that is called travels, which workers have it, and what it writes into."""
         with self._lock:

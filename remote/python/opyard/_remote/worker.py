@@ -63,6 +63,7 @@ class Worker:
         self._own = itertools.count(-1, -1)  # numbers of values that calls here keep
         self.mailbox = Mailbox()
         self.group: Group | None = None
+        self._recorder: Any = None  # of a profile
 
     # What the engine calls.
 
@@ -194,6 +195,17 @@ class Worker:
 
     def _on_drop(self) -> None:
         """The drops that came with it were the message."""
+
+    def _on_clock(self) -> int:
+        return time.time_ns()
+
+    def _on_profile(self, on: bool, options: "dict[str, Any]") -> "bytes | None":
+        from .timeline import Recorder
+
+        if not on:
+            return (self._recorder or Recorder()).stop()
+        self._recorder = Recorder()
+        return self._recorder.start(options)
 
     def _control(self, message: tuple) -> None:
         """A message without a number, which does no harm if it is lost or comes twice."""
