@@ -65,8 +65,6 @@ from leak_steps import (
     python_ops,
     quiet,
     registered,
-    remote_calls,
-    remote_values,
     reported,
     sampled,
     saved,
@@ -78,6 +76,7 @@ from leak_steps import (
     wrapper,
 )
 from processes import REPEAT, leaks
+from remote_steps import remote_calls, remote_values
 
 import opyard
 import opyard.dispatch as d
