@@ -30,7 +30,9 @@ class Library:
         numbers = numbers_of(place, step, 2 * math.prod(shape))
         if place == len(SHAPES) - 1:
             halves = len(numbers) // 2
-            numbers = [complex(*pair) for pair in zip(numbers[:halves], numbers[halves:])]
+            numbers = [
+                complex(*pair) for pair in zip(numbers[:halves], numbers[halves:], strict=True)
+            ]
             return self.module.tensor(nested(numbers, shape), dtype=self.module.complex128)
         return self.module.tensor(
             nested(numbers[: math.prod(shape)], shape), dtype=self.module.float64

@@ -40,9 +40,8 @@ class PythonFunction final : public Function {
   HeldObject* held_object() noexcept override { return &backward_; }
   // In the interpreter that it is of; else null.
   PyObject* backward(const PythonTable& known) const noexcept {
-    return backward_.interpreter() == known.interpreter
-               ? static_cast<PyObject*>(backward_.object())
-               : nullptr;
+    return backward_.interpreter() == known.interpreter ? static_cast<PyObject*>(backward_.object())
+                                                        : nullptr;
   }
   // What was saved is freed by the context, which belongs to the function in Python. No code of
   // Python runs here: an interrupt would come out of it, and nothing can be raised.

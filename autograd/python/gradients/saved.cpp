@@ -90,9 +90,8 @@ PyObject* pop_hooks(PyObject*, PyObject* object) {
     return Py_NewRef(Py_None);
   });
 }
-PyMethodDef hook_functions[] = {
-    {"pop_saved_hooks", pop_hooks, METH_O, "pop_saved_hooks(hooks)"},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef hook_functions[] = {{"pop_saved_hooks", pop_hooks, METH_O, "pop_saved_hooks(hooks)"},
+                                {nullptr, nullptr, 0, nullptr}};
 
 std::optional<std::string> disable_hooks(const std::optional<std::string>& message) {
   std::optional<std::string> former;

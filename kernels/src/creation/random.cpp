@@ -203,8 +203,8 @@ Tensor randperm(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevic
 // rand_like and randn_like: `fill` is with_uniform or with_normal, which is halved.
 template <typename Fill>
 Tensor noise_like(const char* op, Fill fill, bool is_halved, const Tensor& self,
-                  const MaybeGenerator& generator, MaybeDType dtype, MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory,
-                  MaybeFormat memory_format) {
+                  const MaybeGenerator& generator, MaybeDType dtype, MaybeLayout layout,
+                  MaybeDevice device, MaybeBool pin_memory, MaybeFormat memory_format) {
   require_defined(op, "self", self);
   require_row_major(op, memory_format);
   const DType wanted = dtype.value_or(self.dtype());

@@ -43,7 +43,6 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
 
 // ---- see [Quantiles]
 
-
 // The lower and the upper neighbour of a rank, and the weight of the upper one.
 struct Neighbours {
   Tensor lower, upper, weight;
@@ -76,8 +75,8 @@ Tensor quantile_backward(const Tensor& grad, const Tensor& self, const Tensor& q
   const std::int64_t count_of_q = q.dim() == 0 ? 1 : q.numel();
 
   // Lines in the last dimension, and the gradients of the quantiles of each there.
-  const Tensor lines = is_flat ? ops::reshape(self, DimVector{self.numel()})
-                               : transpose(self, at, rank - 1);
+  const Tensor lines =
+      is_flat ? ops::reshape(self, DimVector{self.numel()}) : transpose(self, at, rank - 1);
   DimVector sizes_of_grad(lines.sizes());
   sizes_of_grad.back() = count_of_q;
   Tensor moved;
@@ -151,10 +150,10 @@ Tensor cov_backward(const Tensor& grad, const Tensor& self, std::int64_t correct
   Tensor lost = total * 0 + Scalar(double(correction));
   if (given(aweights)) lost = sum(weights * as_row(*aweights)) / total * Scalar(double(correction));
   const Tensor divisor = ops::clamp(total - lost, Scalar(0.0), std::nullopt);
-  const DType real_dtype = is_complex(self.dtype())
-                               ? (self.dtype() == DType::ComplexDouble ? DType::Float64
-                                                                       : DType::Float32)
-                               : self.dtype();
+  const DType real_dtype =
+      is_complex(self.dtype())
+          ? (self.dtype() == DType::ComplexDouble ? DType::Float64 : DType::Float32)
+          : self.dtype();
   const Tensor share = ops::to(weights, real_dtype);
   const Tensor mean = sum(rows * share, DimVector{-1}, true) / ops::to(total, real_dtype);
   const Tensor apart = (rows - mean) * share;
@@ -179,8 +178,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("nanquantile.scalar", {{"self",
                                        "quantile_of_number_backward(grad, self, q, dim, keepdim, "
                                        "interpolation, True)"}});
-  m.derivative("aminmax", {{"self", "aminmax_backward(grad0, grad1, self, result0, result1, dim, "
-                                    "keepdim)"}});
+  m.derivative("aminmax", {{"self",
+                            "aminmax_backward(grad0, grad1, self, result0, result1, dim, "
+                            "keepdim)"}});
   m.derivative("cov", {{"self", "cov_backward(grad, self, correction, fweights, aweights)"}});
 }
 
@@ -196,7 +196,8 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
       "interpolation, bool ignore_nan) -> Tensor",
       &quantile_of_number_backward);
   m.def(
-      "aminmax_backward(Tensor grad_min, Tensor grad_max, Tensor self, Tensor min, Tensor max, int? "
+      "aminmax_backward(Tensor grad_min, Tensor grad_max, Tensor self, Tensor min, Tensor max, "
+      "int? "
       "dim, bool keepdim) -> Tensor",
       &aminmax_backward);
   m.def(

@@ -1,7 +1,7 @@
 """G10: checkpoint(), whose saved tensors are computed again in the backward, of both kinds.
 
-Suspect autograd/python/opyard/_autograd/checkpoint.py; if test_saved_tensor_hooks.py fails, too, what
-that names.
+Suspect autograd/python/opyard/_autograd/checkpoint.py; if test_saved_tensor_hooks.py fails, too,
+what that names.
 """
 
 import contextlib

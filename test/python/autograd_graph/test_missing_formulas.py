@@ -1,7 +1,8 @@
 """Gradients, of both orders, of quantiles, running logarithms, covariances, LU and QR factors,
 inverses of tensors and determinants of singular matrices.
 
-Beside differences of values, and at corners beside PyTorch's answers. Suspect kernels/src/gradients/quantiles.cpp and linalg.cpp.
+They are compared with differences of values, and at corners with PyTorch's answers. Suspect
+kernels/src/gradients/quantiles.cpp and linalg.cpp.
 """
 
 import math
@@ -15,6 +16,7 @@ np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.once
 aten = opyard.ops.aten
 Q = opyard.tensor([0.1, 0.5, 0.83], dtype=opyard.float64)
+REGULAR = [[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 1.0]]
 SINGULAR = [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]]
 
 
@@ -57,9 +59,8 @@ CASES = {
     "det of zeros": (lambda x: aten.det(x), opyard.zeros(2, 2, dtype=opyard.float64)),
     "det of some singular ones": (
         lambda x: aten.det(x),
-        opyard.tensor([SINGULAR, [[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 1.0]]],
-                      dtype=opyard.float64),
-    ),  # fmt: skip
+        opyard.tensor([SINGULAR, REGULAR], dtype=opyard.float64),
+    ),
     "quantile of all": (lambda x: aten.quantile(x, Q), wave(3, 4)),
     "quantile kept": (lambda x: aten.quantile(x, Q, 0, True), wave(3, 4, 2)),
     "quantile between": (lambda x: aten.quantile(x, Q, 1), wave(3, 4, 2)),
@@ -127,9 +128,45 @@ def test_large_numbers_have_gradients_of_logcumsumexp():
 
 TIES = [[1.0, 1.0, 0.5], [2.0, 0.5, 2.0]]
 CORNERS = {  # PyTorch's, of float64
-    "aminmax": (lambda x: aten.aminmax(x), TIES, [0.0, 0.0, 0.322108843618846, 0.322108843618846, 0.322108843618846, 0.322108843618846]),
-    "quantile": (lambda x: aten.quantile(x, Q, 1), TIES, [0.251324133669329, 0.575281742042169, 0.515374149790153, 0.838551764130195, 0.807437941460545, 0.975046058178891]),
-    "det": (lambda x: aten.linalg_det(x), SINGULAR, [2.57687074895076, 2.57687074895076, -2.57687074895076, -1.28843537447538, -1.28843537447538, 1.28843537447538, -4.29135185545231e-16, 2.14567592772616e-16, -7.94059606115174e-33]),
+    "aminmax": (
+        lambda x: aten.aminmax(x),
+        TIES,
+        [
+            0.0,
+            0.0,
+            0.322108843618846,
+            0.322108843618846,
+            0.322108843618846,
+            0.322108843618846,
+        ],
+    ),
+    "quantile": (
+        lambda x: aten.quantile(x, Q, 1),
+        TIES,
+        [
+            0.251324133669329,
+            0.575281742042169,
+            0.515374149790153,
+            0.838551764130195,
+            0.807437941460545,
+            0.975046058178891,
+        ],
+    ),
+    "det": (
+        lambda x: aten.linalg_det(x),
+        SINGULAR,
+        [
+            2.57687074895076,
+            2.57687074895076,
+            -2.57687074895076,
+            -1.28843537447538,
+            -1.28843537447538,
+            1.28843537447538,
+            -4.29135185545231e-16,
+            2.14567592772616e-16,
+            -7.94059606115174e-33,
+        ],
+    ),
 }
 
 

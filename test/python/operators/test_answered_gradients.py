@@ -102,6 +102,14 @@ REAL = [
     ("mode", lambda x: aten.mode(x, 0)[0], [TALL]),
     ("cummax", lambda x: aten.cummax(x, 0)[0], [TALL]),
     ("cummin", lambda x: aten.cummin(x, 1)[0], [TALL]),
+    ("logcumsumexp", lambda x: aten.logcumsumexp(x, 0), [TALL]),
+    ("aminmax", lambda x: aten.aminmax(x, dim=0)[1], [TALL]),
+    ("cov", lambda x: aten.cov(x), [TALL]),
+    ("quantile", lambda x: aten.quantile(x, opyard.tensor([0.3, 0.8], dtype=x.dtype), 1), [TALL]),
+    ("nanquantile", lambda x: aten.nanquantile(x, opyard.tensor(0.3, dtype=x.dtype)), [TALL]),
+    ("quantile of a number", lambda x: aten.quantile(x, 0.3, 0), [TALL]),
+    ("nanquantile of a number", lambda x: aten.nanquantile(x, 0.3, 0), [TALL]),
+    ("linalg_tensorinv", lambda x: aten.linalg_tensorinv(x.reshape([3, 1, 3]), 1), [A[0]]),
     ("fmax", lambda x, y: aten.fmax(x, y), [TALL, V]),
     ("fmin", lambda x, y: aten.fmin(x, y), [TALL, V]),
     ("logaddexp2", lambda x, y: aten.logaddexp2(x, y), [TALL, V]),
@@ -119,6 +127,7 @@ BY_SCIPY = [
 ] + [
     ("linalg_matrix_exp", lambda x: aten.linalg_matrix_exp(x), [A]),
     ("matrix_exp", lambda x: aten.matrix_exp(x), [A[0]]),
+    ("linalg_lu", lambda x: aten.linalg_lu(x)[1] @ aten.linalg_lu(x)[2], [A]),
     ("linalg_solve_triangular",
      lambda x, y: aten.linalg_solve_triangular(x, y, upper=True), [A, B]),
     ("linalg_solve_triangular right",
@@ -190,13 +199,17 @@ def test_the_slopes_of_bessel_functions_at_zero_are_theirs():
     [
         (lambda x: aten._linalg_eigh(x, "L", False)[0], ValueError, "compute_v was False"),
         (lambda x: aten._linalg_svd(x, False, False)[1], ValueError, "compute_uv was False"),
-        (lambda x: aten.linalg_qr(x[:2])[1], NotImplementedError, "as many rows as columns"),
+        (
+            lambda x: aten.linalg_qr(x[:, :2], "complete")[1],
+            NotImplementedError,
+            "columns as rows or more",
+        ),
         (
             lambda x: aten.linalg_qr(x, "r")[1],
             NotImplementedError,
             "the gradient is of the reduced",
         ),
-        (lambda x: aten.linalg_det(x * 0), ValueError, "Singular matrix"),
+        (lambda x: aten.linalg_slogdet(x * 0)[1], ValueError, "Singular matrix"),
     ],
 )
 def test_what_has_no_gradient_says_so(call, kind, message):

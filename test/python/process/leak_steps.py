@@ -9,6 +9,8 @@ import threading
 import types
 import warnings
 
+from leak_saving import saving
+
 import opyard
 import opyard.dispatch as d
 import opyard.futures as f
@@ -353,34 +355,6 @@ class Doubled(opyard.autograd.Function):
         return grad * 2
 
 
-def saving(a, x):
-    """Hooks of saved tensors, checkpoints of both kinds, edges, and what functions saved."""
-    with a.graph.saved_tensors_hooks(lambda t: t, lambda t: t), a.graph.save_on_cpu():
-        y = (x.exp() * x).sin()
-    fails(TypeError, a.graph.saved_tensors_hooks, 3, 3)
-    fails(ZeroDivisionError, packed_wrongly, a, x)
-    with a.graph.disable_saved_tensors_hooks("no"):
-        fails(RuntimeError, packed_wrongly, a, x)
-    y.grad_fn.metadata["noted"] = y.grad_fn._saved_self
-    handle = a.graph.register_multi_grad_hook([x, y], lambda gradients: None)
-    a.grad(a.graph.get_gradient_edge(y), x, grad_outputs=x.detach(), retain_graph=True)
-    y.sum().backward(), handle.remove()
-    fails(RuntimeError, lambda: y.grad_fn._saved_self)
-    fails(AttributeError, lambda: y.grad_fn._saved_nothing)
-    y = x.exp()
-    y.grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t)
-    y.sum().backward()
-    for use_reentrant in (False, True):
-        a.checkpoint(lambda x: x.exp() * x, x, use_reentrant=use_reentrant).sum().backward()
-    a.checkpoint_sequential([lambda x: x.exp(), lambda x: x * 2], 2, x).sum().backward()
-    fails(ValueError, a.checkpoint, abs, x, determinism_check="never")
-
-
-def packed_wrongly(a, x):
-    with a.graph.saved_tensors_hooks(lambda t: 1 / 0, lambda t: t):
-        x.exp()
-
-
 def differentiated():
     a = opyard.autograd
     x = opyard.tensor([1.0, 2.0], dtype=opyard.float64).requires_grad_()
@@ -388,7 +362,7 @@ def differentiated():
     x.register_hook(lambda g: g * 2).remove()
     a.backward(y)
     a.gradgradcheck(lambda x: x * x, [x])
-    saving(a, x)
+    saving(fails, x)
     buffer = opyard.ops.aten.zeros([2, 2], dtype=opyard.float64)
     buffer[0] = x
     opyard.ops.aten.exp(buffer)[0].sum().backward()

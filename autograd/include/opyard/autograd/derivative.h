@@ -77,8 +77,8 @@ class OPYARD_API FormulaSet final : public Counted {
 
   std::vector<Source> sources;
   std::vector<std::string> source_names;  // see saved_fields.h; empty for what has none
-  std::vector<std::uint64_t> used_by;  // by source: bit i for each code i that uses it
-  std::vector<FormulaCode> codes;      // at most 64
+  std::vector<std::uint64_t> used_by;     // by source: bit i for each code i that uses it
+  std::vector<FormulaCode> codes;         // at most 64
   // The arguments that take tensors, in order: each has one edge, or as many as its list is long.
   struct TensorArgument {
     std::size_t argument;

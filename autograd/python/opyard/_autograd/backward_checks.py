@@ -52,8 +52,7 @@ def not_undefined(outputs_of: Callable, inputs: list) -> "str | None":
     for absent in [every, *([{one} for one in every] if count > 1 else [])]:
         outputs = [one for one in outputs_of() if one.requires_grad]
         roots = [
-            _Undefined.apply(one) if number in absent else one
-            for number, one in enumerate(outputs)
+            _Undefined.apply(one) if number in absent else one for number, one in enumerate(outputs)
         ]
         if not roots:
             return None

@@ -53,9 +53,9 @@ class _State:
             for device_type, enabled, dtype in self._autocast:
                 stack.enter_context(autocast(device_type, enabled, dtype=dtype))
             if self._numbers is not None:
-                opyard_ops = _ops.ops.opyard
-                stack.callback(opyard_ops.set_generator_state, None, opyard_ops.generator_state(None))
-                opyard_ops.set_generator_state(None, self._numbers)
+                own = _ops.ops.opyard
+                stack.callback(own.set_generator_state, None, own.generator_state(None))
+                own.set_generator_state(None, self._numbers)
             yield
 
 
@@ -191,8 +191,8 @@ class _Frame:
         if wrong:
             raise CheckpointError(
                 "checkpoint: Recomputed values for the following tensors have different metadata "
-                f"than during the forward pass: {'; '.join(wrong)}. With determinism_check=\"none\" "
-                "no one looks"
+                f'than during the forward pass: {"; ".join(wrong)}. determinism_check="none" '
+                "compares nothing"
             )
         if run != 0:
             _gradients.queue_callback(lambda: self._found.pop(run, None))

@@ -25,7 +25,6 @@ from .._core.parameters import signature_of
 from .errors import GradientError
 from .saved import SavedTensor
 
-
 _FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
     "they have already been freed). Give keep_graph=True (retain_graph=True) the first time to run "

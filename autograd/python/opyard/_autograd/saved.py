@@ -1,4 +1,4 @@
-"""Hooks that pack and unpack saved tensors: as with blocks, and on one saved tensor of a function."""
+"""Hooks that pack and unpack saved tensors: as with blocks, and on one tensor of a function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ class saved_tensors_hooks(_Mode):
 
     `pack_hook` is called without gradients, after the call that saves. It gets the tensor itself if
     that is a leaf, and else one on the same memory without a history. It must not write to it: that
-    raises RuntimeError. Whether the tensor is written later is not found; a clone is safe from that.
+    raises RuntimeError. Whether it is written later is not found; a clone is safe from that.
 
     Raises TypeError for what is no function, RuntimeError under disable_saved_tensors_hooks().
     """

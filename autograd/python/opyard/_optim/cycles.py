@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._nn.sizes import at_least, number, truth
 from .optimizer import Optimizer
 from .schedules import LRScheduler, checked_optimizer
-from .._nn.sizes import at_least, number, truth
 
 Rates = float | Sequence[float]
 

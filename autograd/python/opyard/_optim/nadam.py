@@ -56,9 +56,8 @@ class NAdam(Optimizer):
             self.state[parameter] = state
         state["step"] += 1
         step, lr, (beta1, beta2) = state["step"], group["lr"], group["betas"]
-        now, ahead = (
-            beta1 * (1 - 0.5 * 0.96 ** (each * group["momentum_decay"])) for each in (step, step + 1)
-        )
+        decays = group["momentum_decay"]
+        now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (each * decays)) for each in (step, step + 1))
         product = state["mu_product"].mul_(now).item()
         mean, squares = state["exp_avg"], state["exp_avg_sq"]
         parameter, gradient, mean, squares = pairs(parameter, gradient, mean, squares)

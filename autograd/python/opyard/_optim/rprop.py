@@ -33,7 +33,9 @@ class Rprop(Optimizer):
         for name in ("etas", "step_sizes"):
             if not isinstance(group[name], (tuple, list)) or len(group[name]) != 2:
                 raise TypeError(f"Rprop: {name} must be two numbers, not {group[name]!r}")
-            check_numbers(self, dict(zip(("first", "second"), group[name])), "first", "second")
+            check_numbers(
+                self, dict(zip(("first", "second"), group[name], strict=True)), "first", "second"
+            )
         smaller, larger = group["etas"]
         if not 0 < smaller < 1 < larger:
             raise ValueError(

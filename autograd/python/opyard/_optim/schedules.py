@@ -16,8 +16,8 @@ from typing import Any
 
 from .._core.keywords import names_keywords
 from .._nn.keywords import name_arguments_of
-from .optimizer import Optimizer
 from .._nn.sizes import at_least, number
+from .optimizer import Optimizer
 
 
 def checked_optimizer(name: str, optimizer: object) -> Optimizer:

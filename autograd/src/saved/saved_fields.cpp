@@ -1,4 +1,4 @@
-// autograd/saved_fields.cpp: names of what functions with formulas saved.
+// autograd/saved/saved_fields.cpp: names of what functions with formulas saved.
 #include "opyard/autograd/saved_fields.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// autograd/saved_hooks.cpp: the stacks of hooks of saved tensors, one for each thread.
-#include "saved_hooks.h"
+// autograd/saved/saved_hooks.cpp: the stacks of hooks of saved tensors, one for each thread.
+#include "saved/saved_hooks.h"
 
 #include <mutex>
 #include <utility>
@@ -62,7 +62,8 @@ std::optional<std::string> disable_saved_hooks(std::optional<std::string> refusa
   ThreadSavedHooks& own = here();
   OPYARD_CHECK_GRADIENT(!refusal || own.stack.empty(), BadValue,
                         "hooks of saved tensors cannot be disabled inside of a block that has "
-                        "some: " + *refusal);
+                        "some: " +
+                            *refusal);
   return std::exchange(own.refusal, std::move(refusal));
 }
 
