@@ -31,21 +31,22 @@ from torch import nn
 warnings.simplefilter("ignore")
 
 
-def measured(work: Work, rounds: int, seconds: float) -> tuple[dict[str, float], float]:
+def measured(work: Work, options: argparse.Namespace) -> tuple[dict[str, float], float]:
     """Microseconds of each, the least; and how noisy the rounds of the first were."""
+    clock = time.process_time if options.processor else time.perf_counter
     loops, all_of = {}, {name: [] for name in work}
     for name, run in work.items():
         run()
-        began = time.perf_counter()
+        began = clock()
         run()
-        loops[name] = max(1, int(seconds / (time.perf_counter() - began)))
+        loops[name] = max(1, int(options.seconds / max(clock() - began, 1e-7)))
     gc.disable()
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         for name, run in work.items():
-            began = time.perf_counter()
+            began = clock()
             for _ in range(loops[name]):
                 run()
-            all_of[name].append((time.perf_counter() - began) / loops[name] * 1e6)
+            all_of[name].append((clock() - began) / loops[name] * 1e6)
     gc.enable()
     first = next(iter(all_of.values()))
     return {name: min(times) for name, times in all_of.items()}, (
@@ -109,7 +110,7 @@ def of_network(name: str, folder: Path, options: argparse.Namespace) -> dict[str
         if session is not None:
             assert np.abs(first_output(session()) - wanted).max() / np.abs(wanted).max() < 1e-4
             work["onnx"] = session
-        found, noise = measured(work, options.rounds, options.seconds)
+        found, noise = measured(work, options)
     found |= {"noise": noise, "loading": loading, "memory": memory / 1024}
     if options.steps:
         found |= of_step(network.train(), inputs, folder, options)
@@ -140,7 +141,7 @@ def of_step(
         "torch step": lambda: step(network, inputs, theirs),
         "our step": lambda: step(model, ours, trained),
     }
-    return measured(work, max(3, options.rounds // 2), options.seconds)[0]
+    return measured(work, options)[0]
 
 
 def line_of(name: str, found: dict[str, float]) -> str:
@@ -166,6 +167,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="", help="rows whose name has this in it")
     parser.add_argument("--exact", action="store_true", help="also models loaded with exact=True")
+    parser.add_argument(
+        "--processor", action="store_true", help="processor time, of a busy machine"
+    )
     parser.add_argument("--steps", action="store_true", help="also training steps")
     parser.add_argument("--json", type=Path, help="a file for the figures")
     options = parser.parse_args()

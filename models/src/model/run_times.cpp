@@ -21,13 +21,25 @@ struct OperatorTime {
   std::uint64_t nanoseconds = 0;
 };
 
+// Of a group that is computed in one pass its operators: "aten::mul + aten::tanh".
+std::string name_of_node(const Node* node) {
+  if (node == nullptr) return "(blocks)";
+  std::string name;
+  if (node->kind() == prim::FusionGroup) {
+    for (const Node* const inner : node->g(attr::Subgraph)->nodes()) {
+      if (inner->kind() == prim::Constant || inner->kind() == prim::ListConstruct) continue;
+      name += fmt::format("{}{}", name.empty() ? "" : " + ", inner->kind().qual_string());
+    }
+  }
+  return name.empty() ? std::string(node->kind().qual_string()) : name;
+}
+
 // The longest first.
 std::vector<OperatorTime> by_operator(const Code& code, std::span<const InstructionTime> times) {
   std::map<std::string, OperatorTime> sums;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i].count == 0) continue;
-    const Node* const node = code.node_of(i);
-    const std::string name = node == nullptr ? "(blocks)" : std::string(node->kind().qual_string());
+    const std::string name = name_of_node(code.node_of(i));
     OperatorTime& sum = sums[name];
     sum.name = name;
     sum.calls += times[i].count;
