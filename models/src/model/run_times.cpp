@@ -21,14 +21,14 @@ struct OperatorTime {
   std::uint64_t nanoseconds = 0;
 };
 
-// Of a group that is computed in one pass its operators: "aten::mul + aten::tanh".
+// Of a group that is computed in one pass its operators: "aten::mul+aten::tanh".
 std::string name_of_node(const Node* node) {
   if (node == nullptr) return "(blocks)";
   std::string name;
   if (node->kind() == prim::FusionGroup) {
     for (const Node* const inner : node->g(attr::Subgraph)->nodes()) {
       if (inner->kind() == prim::Constant || inner->kind() == prim::ListConstruct) continue;
-      name += fmt::format("{}{}", name.empty() ? "" : " + ", inner->kind().qual_string());
+      name += fmt::format("{}{}", name.empty() ? "" : "+", inner->kind().qual_string());
     }
   }
   return name.empty() ? std::string(node->kind().qual_string()) : name;
