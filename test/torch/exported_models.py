@@ -168,7 +168,7 @@ def of_torchvision(short: bool):
         size = SIZES.get(name, 224)
         kind = module.__module__
         if ".video." in kind:
-            wide = "mvit" in name or "swin" in name
+            wide = any(one in name for one in ("mvit", "swin", "s3d"))
             given = (torch.randn(1, 3, 16 if wide else 8, *([224 if wide else 112] * 2)),)
         elif ".optical_flow." in kind:
             given = (torch.randn(1, 3, 128, 128), torch.randn(1, 3, 128, 128))
