@@ -1,4 +1,4 @@
-// test/cpp/kernels/test_aten_header.cpp: protects opyard/aten.h: functions call their operators, with
+// test/cpp/kernels/test_aten_header.cpp: protects opyard/aten.h: functions call operators, with
 // the defaults of the schema and the errors of the call. Suspect jit/src/text/typed_calls.cpp.
 #include <gtest/gtest.h>
 #include <opyard/aten.h>
