@@ -88,6 +88,8 @@ ROWS = {
     "ceil": (lambda x: aten.ceil(x) * x, [A]),
     "certainty_losses": (lambda p, y: ours.certainty_losses(p, y), [CHANCES, CHANCES[::-1]]),
     "certainty_slope": (lambda p, y: ours.certainty_slope(p, y), [CHANCES, CHANCES[::-1]]),
+    "clamp_max.Tensor": (lambda x: aten.clamp_max(x, x * x - 0.3), [A]),
+    "clamp_min.Tensor": (lambda x: aten.clamp_min(x, x * x - 0.3), [A]),
     "col2im": (
         lambda c: aten.col2im(c, [3, 4], [2, 2], [1, 1], [0, 1], [1, 1]),
         [numbers(1, 8, 10)],
