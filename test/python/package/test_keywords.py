@@ -103,9 +103,9 @@ x = opyard.ones(2, 2)
             "CrossEntropyLoss() is missing target. Its arguments are: x, target",
         ),
         (
-            lambda: nn.CrossEntropyLoss()(x, targt=x),
-            "CrossEntropyLoss() has no argument 'targt'; 'target' may be meant. Its arguments are: "
-            "x, target",
+            lambda: nn.CrossEntropyLoss()(x, targett=x),
+            "CrossEntropyLoss() has no argument 'targett'; 'target' may be meant. Its arguments "
+            "are: x, target",
         ),
         (
             lambda: nn.ReLU()(x, x),
