@@ -134,7 +134,7 @@ def test_a_tensor_or_a_number_is_taken_and_nothing_else():
 
 def test_a_call_that_does_not_fit_is_refused_in_the_name_of_the_layer():
     for layer in (nn.ReLU(), nn.MaxPool2d(2), nn.ELU(), nn.Conv1d(1, 1, 1), nn.BatchNorm2d(1)):
-        with pytest.raises(TypeError, match=rf"^{type(layer).__name__}\.forward\(\) got an unex"):
+        with pytest.raises(TypeError, match=rf"^{type(layer).__name__}\(\) has no argument 'zzz'"):
             layer(zzz=SCORES)
 
 
