@@ -35,7 +35,7 @@ def _opyard_listen():
     sys.path.extend(added)
     try:
         from opyard._profile import listener
-        listener.begin(path)
+        listener.begin(path, once=True)
     except BaseException as error:
         with open(path + ".error", "w") as file:
             file.write(f"{{type(error).__name__}}: {{error}}")

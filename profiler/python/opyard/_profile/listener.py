@@ -81,9 +81,11 @@ class Listener:
             os.unlink(self.path)
             self.socket.bind(self.path)
 
-    def serve(self) -> None:
-        """Until the socket is closed."""
-        while True:
+    def serve(self, once: bool) -> None:
+        """Until the socket is closed, or one request."""
+        is_last = False
+        while not is_last:
+            is_last = once
             try:
                 connection, _ = self.socket.accept()
             except OSError:
@@ -93,6 +95,8 @@ class Listener:
                     _answer(connection)
                 except OSError:  # the other end has gone
                     continue
+        _listening.remove(self)
+        self.close(unlink=True)
 
     def close(self, *, unlink: bool) -> None:
         self.socket.close()
@@ -194,23 +198,21 @@ def _file(recorder: Any, name: str, format: str | None) -> bytes:
 _listening: list[Listener] = []
 
 
-def begin(path: str) -> None:
-    """Listens at a path from now on; warns if that cannot be."""
-    if _listening:
-        return
+def begin(path: str, *, once: bool = False) -> None:
+    """Listens at a path from now on, or for one request; warns if that cannot be."""
     try:
         listener = Listener(path)
     except OSError as error:
         return _warn(f"no one can attach to this process by {path!r} of {VARIABLE}: {error}")
     _listening.append(listener)
-    _thread.start_new_thread(listener.serve, ())
+    _thread.start_new_thread(listener.serve, (once,))
 
 
 def begin_by_environment() -> None:
     """At the import of the package. Not in a program with more rights than who started it."""
     value = os.environ.get(VARIABLE, "")
     has_own_rights = os.getuid() == os.geteuid() and os.getgid() == os.getegid()
-    if value and has_own_rights and _tracer.is_main_interpreter():
+    if value and has_own_rights and not _listening and _tracer.is_main_interpreter():
         begin(path_in(value, os.getpid()))
 
 
