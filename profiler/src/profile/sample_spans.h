@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "opyard/profiler/profile.h"
@@ -68,25 +69,26 @@ class SampleSpans {
   std::vector<std::int64_t> ends_;  // of each track: where its last span ends
   std::int64_t begin_ = 0;
   std::vector<Place> times_;
+  std::vector<std::uint32_t> seen_;  // of each node, the last slice that has it
+  std::uint32_t slice_ = 0;
 };
 
 template <typename Describe>
 void SampleSpans::add_parents(const Describe& describe) {
-  std::vector<std::uint32_t> missing;
-  for (const Place& place : times_) {
-    for (std::uint32_t at = describe(place.node).parent; at != 0; at = describe(at).parent) {
-      missing.push_back(at);
+  ++slice_;
+  const auto is_new = [&](std::uint32_t node) {
+    if (node >= seen_.size()) seen_.resize(std::size_t(node) * 3 / 2 + 64, 0);
+    return std::exchange(seen_[node], slice_) != slice_;
+  };
+  const std::size_t sampled = times_.size();
+  for (std::size_t n = 0; n < sampled; ++n) is_new(times_[n].node);
+  for (std::size_t n = 0; n < sampled; ++n) {
+    std::uint32_t at = describe(times_[n].node).parent;
+    for (; at != 0 && is_new(at); at = describe(at).parent) {
+      times_.push_back({at, 0, 0, 0, kNone, kNone});
     }
   }
-  std::sort(missing.begin(), missing.end());
-  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   const auto before = [](const Place& a, const Place& b) { return a.node < b.node; };
-  const std::size_t sampled = times_.size();
-  for (const std::uint32_t node : missing) {
-    const Place wanted{node, 0, 0, 0, kNone, kNone};
-    const auto end = times_.begin() + std::ptrdiff_t(sampled);
-    if (!std::binary_search(times_.begin(), end, wanted, before)) times_.push_back(wanted);
-  }
   std::sort(times_.begin(), times_.end(), before);
   // From the last on, so that totals are whole when a parent takes them, and lists begin with the
   // first child.

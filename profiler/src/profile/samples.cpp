@@ -40,9 +40,9 @@ SampleTree::SampleTree(const SampleBounds& bounds, std::int64_t period_ns)
 }
 
 std::uint32_t SampleTree::add_node(std::uint32_t parent, std::uint32_t key, SpanKind kind) {
-  current_.reserve(nodes_.size() + 1);
+  // One more than there are nodes, if memory ran out here before.
+  if (current_.size() == nodes_.size()) current_.emplace_back();
   nodes_.push_back({parent, key, kind});
-  current_.emplace_back();
   return std::uint32_t(nodes_.size() - 1);
 }
 
@@ -51,7 +51,6 @@ std::uint32_t SampleTree::add_thread(std::uint64_t handle, std::int64_t native_i
     ++beyond_threads_;
     return threads_.back().root;
   }
-  threads_.reserve(threads_.size() + 1);
   const std::uint32_t root = add_node(0, 0, SpanKind::Python);
   threads_.push_back({root, handle, native_id});
   return root;
