@@ -2,7 +2,9 @@
 //
 // [Times] A thread's CPU clock says how long it had a processor since its last sample. That, and as
 // much of the clock's time, belongs to the stack that is found now; if it waited before, to the
-// stack that it had then. So waits and work stay apart, however seldom it is looked after.
+// stack that it had then. So waits and work stay apart, however seldom it is looked after. A thread
+// that ran and then stopped is found where it stopped, in a call of the system mostly: what it ran
+// before that belongs to the stack in which it was found running.
 //
 // [Cost] A sample may take kMostOwnCost of CPU time, its wake-up with it: 2.2 % at 1,000 a second,
 // and some more for what it takes from the caches of the program. If they take more, because there
@@ -59,6 +61,7 @@ struct Watched {
   std::vector<SampledFrame> stack;
   std::int64_t time = 0;
   std::int64_t cpu = -1;      // -1 if it is not known
+  bool ran = false;           // for half of the time before, at least
   std::uint32_t skip = 0;     // how many samples to leave out now
   std::uint32_t skipped = 0;  // how many were left out last
   bool is_listed = false;
@@ -166,6 +169,7 @@ void Sampler::look_at(Watched& watched, std::int64_t now, Address holder) {
   if (cpu >= 0 && cpu == watched.cpu && !watched.stack.empty()) {
     tree_.add(watched.node, watched.stack, wall, 0, now);
     watched.time = now;
+    watched.ran = false;
     const auto most = std::uint32_t(watched_.size() / kThreadsOfOneSkip);
     watched.skipped = std::min({watched.skipped * 2 + 1, kMostSkipped, most});
     watched.skip = watched.skipped;
@@ -182,13 +186,17 @@ void Sampler::look_at(Watched& watched, std::int64_t now, Address holder) {
       break;
   }
   const std::int64_t taken = cpu < 0 || watched.cpu < 0 ? wall : cpu - watched.cpu;
-  const std::int64_t since = std::min(wall, std::max(taken, options_.period_ns));
+  const bool ran = taken * 2 >= wall;
+  const bool has_stopped = !ran && watched.ran && !watched.stack.empty();
+  const std::int64_t since =
+      has_stopped ? wall - taken : std::min(wall, std::max(taken, options_.period_ns));
   if (wall > since && !watched.stack.empty()) {
-    tree_.add(watched.node, watched.stack, wall - since, 0, now);
+    tree_.add(watched.node, watched.stack, wall - since, has_stopped ? taken : 0, now);
   }
   watched.node = tree_.find(watched.root, stack_);
   watched.stack.assign(stack_.begin(), stack_.end());
-  tree_.add(watched.node, watched.stack, since, taken, now);
+  tree_.add(watched.node, watched.stack, since, has_stopped ? 0 : taken, now);
+  watched.ran = ran;
   watched.time = now;
   watched.cpu = cpu;
   watched.skip = watched.skipped = 0;

@@ -99,14 +99,13 @@ def test_X40_a_thread_has_its_name_if_it_is_alive_at_the_end():
 def test_X41_the_line_that_takes_the_time_is_found():
     seen, wanted = list(range(3000)), [-1] * 10
     with profiler.sample() as prof:
-        end = time.thread_time() + 0.3
-        while time.thread_time() < end:
+        for _ in range(1200):
             scan(seen, wanted)
     first = prof.line_averages()[0]
     assert first.function == "scan"
     assert first.source.startswith("if one not in seen:")
     total = sum(row.self_thread_time_total for row in prof.line_averages())
-    assert first.self_thread_time_total > 0.8 * total
+    assert first.self_thread_time_total > 0.7 * total
     table = prof.line_averages().table(row_limit=3)
     assert "if one not in seen:" in table and table.count("\n") == 7
 
