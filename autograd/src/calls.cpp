@@ -55,6 +55,30 @@ Tensor clone(const Tensor& tensor) {
   static constinit Found<Tensor(const Tensor&, MaybeFormat)> op("aten::clone");
   return op.call(tensor, std::nullopt);
 }
+Tensor alias(const Tensor& tensor) {
+  static constinit Found<One> op("aten::alias");
+  return op.call(tensor);
+}
+Tensor empty_like(const Tensor& tensor) {
+  static constinit Found<Tensor(const Tensor&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool,
+                                MaybeFormat)>
+      op("aten::empty_like");
+  return op.call(tensor, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+}
+Tensor expand(const Tensor& tensor, IntSpan sizes) {
+  static constinit Found<Tensor(const Tensor&, IntSpan, bool)> op("aten::expand");
+  return op.call(tensor, sizes, false);
+}
+void copy_in_place(const Tensor& to, const Tensor& from) {
+  static constinit Found<Tensor&(Tensor&, const Tensor&, bool)> op("aten::copy_");
+  Tensor written = to;
+  op.call(written, from, false);
+}
+void zero_in_place(const Tensor& tensor) {
+  static constinit Found<Tensor&(Tensor&)> op("aten::zero_");
+  Tensor written = tensor;
+  op.call(written);
+}
 Tensor contiguous_copy(const Tensor& tensor) {
   static constinit Found<Tensor(const Tensor&, MaybeFormat)> op("aten::clone");
   return op.call(tensor, MemoryFormat::Contiguous);

@@ -15,6 +15,13 @@ bool are_there();
 Tensor add(const Tensor& a, const Tensor& b);
 void add_in_place(Tensor& a, const Tensor& b);
 Tensor clone(const Tensor& tensor);
+// A view of the whole.
+Tensor alias(const Tensor& tensor);
+Tensor empty_like(const Tensor& tensor);
+Tensor expand(const Tensor& tensor, IntSpan sizes);
+// Writes one to the other.
+void copy_in_place(const Tensor& to, const Tensor& from);
+void zero_in_place(const Tensor& tensor);
 Tensor contiguous_copy(const Tensor& tensor);
 Tensor zeros(const Expected& like);
 Tensor ones_like(const Tensor& tensor);

@@ -190,6 +190,7 @@ FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     }
   }
   for (const Formula& formula : derivative.formulas) {
+    if (!jit::tangent_line(formula).empty()) continue;  // see forward/rules.h
     jit::ParsedFormula parsed = parse(op, formula, names);
     if (!parsed.graph) {
       for (const std::size_t argument : parsed.arguments) code_of[argument] = kNoGradient;
@@ -252,6 +253,13 @@ std::string backward_name(const Operator& op) {
   return name + "Backward";
 }
 
+static void check_all(const Operator& op, const Derivative& derivative) {
+  static_cast<void>(make_counted<FormulaSet>(op, derivative));
+  for (const Formula& line : derivative.formulas) {
+    if (!jit::tangent_line(line).empty()) static_cast<void>(jit::parse_tangent(op, line));
+  }
+}
+
 void check_formulas(const Operator& op) {
   const CountedPtr<const Derivative> derivative = find_derivative(op);
   if (!derivative) {
@@ -259,7 +267,7 @@ void check_formulas(const Operator& op) {
          fmt::format("{} has no derivative; give it one with derivative(\"{}\", ...)",
                      to_string(op.name()), op.name().base_name()));
   }
-  if (!derivative->function) static_cast<void>(make_counted<FormulaSet>(op, *derivative));
+  if (!derivative->function) check_all(op, *derivative);
 }
 
 namespace {
@@ -267,7 +275,7 @@ namespace {
 void check_registered(const Operator& op, const Derivative& derivative) {
   if (derivative.function || !calls::are_there()) return;
   try {
-    static_cast<void>(FormulaSet(op, derivative));
+    check_all(op, derivative);
   } catch (const Error& error) {
     throw error.with_context(
         "formulas are read where they are registered, in debug builds and with "

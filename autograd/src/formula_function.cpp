@@ -179,6 +179,18 @@ void FormulaFunction::pack_saved_of(std::size_t source, std::size_t position, Sa
   });
 }
 
+bool FormulaFunction::is_of(const Operator& op) const {
+  return formulas_->name == backward_name(op);
+}
+
+void FormulaFunction::hand_on_tangents(std::span<const Value> results) {
+  for (SavedValues::Item& item : saved_.items()) {
+    const Source& source = formulas_->sources[item.source];
+    if (source.kind != SourceKind::Result || !results[source.index].is_tensor()) continue;
+    item.tensor.take_tangent_of(results[source.index].tensor_unchecked());
+  }
+}
+
 Value FormulaFunction::gradient_of_result(std::size_t result, const Gradients& gradients) const {
   const auto one = [&](std::size_t input) {
     const Tensor& gradient = gradients[input];

@@ -94,6 +94,8 @@ class SavedValues {
   void show(SavedVisitor& visitor) const;
   // Inside of `read`.
   const Few<Item, 2>& items() const noexcept { return items_; }
+  // Only while the call is taped.
+  Few<Item, 2>& items() noexcept { return items_; }
 
   [[noreturn]] static void refuse();
   [[noreturn]] static void refuse_change();
@@ -148,6 +150,11 @@ class FormulaFunction final : public Function {
   std::atomic<std::uint32_t>* note() const noexcept override { return &formulas_->note; }
   void release_saved() noexcept override { saved_.give_up(); }
   void show_saved(SavedVisitor& visitor) const override { saved_.show(visitor); }
+
+  // Whether its formulas are those of the operator.
+  bool is_of(const Operator& op) const;
+  // Of forward mode: results that were saved have the tangents that they got since.
+  void hand_on_tangents(std::span<const Value> results);
 
   // Before the call.
   void save_arguments(std::span<const Value> arguments, std::span<const Overwritten> overwritten);

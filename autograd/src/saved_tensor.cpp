@@ -5,6 +5,7 @@
 
 #include "calls.h"
 #include "gradient_error.h"
+#include "opyard/autograd/forward.h"
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "opyard/tensor/shallow_copy.h"
 
@@ -33,7 +34,9 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
       impl.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot});
   other->set_marks(impl.marks());
   other->detach();
-  return Tensor(std::move(other));
+  Tensor made(std::move(other));
+  if (__builtin_expect(may_have_tangent(like), 0)) copy_tangent(like, made);
+  return made;
 }
 
 [[noreturn]] OPYARD_COLD void refuse_changed(const Function& of, const Tensor& tensor,
@@ -80,6 +83,10 @@ Tensor saved_apart(const Tensor& tensor) {
   }
   const bool as_it_is = tensor.impl()->policies() != 0 || tensor.keys().has(DispatchKey::Python);
   return as_it_is ? tensor : on(storage.second(), tensor);
+}
+
+void SavedTensor::take_tangent_of(const Tensor& result) const {
+  if (tensor_.defined() && !tensor_.same(result)) copy_tangent(result, tensor_);
 }
 
 void SavedTensor::save(const Tensor& tensor) {

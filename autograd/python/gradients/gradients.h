@@ -102,6 +102,7 @@ void add_tensors(py::module_& module);
 void add_functions(py::module_& module);
 void add_runs(py::module_& module);
 void add_saved(py::module_& module);
+void add_forward(py::module_& module);
 void add_pullbacks(py::module_& module);
 void add_staged(py::module_& module);
 void add_call_keys(py::module_& module);

@@ -28,6 +28,7 @@ PYBIND11_MODULE(_gradients, module, py::multiple_interpreters::per_interpreter_g
   opyard::gradients::add_tensors(module);
   opyard::gradients::add_runs(module);
   opyard::gradients::add_saved(module);
+  opyard::gradients::add_forward(module);
   opyard::gradients::add_pullbacks(module);
   opyard::gradients::add_staged(module);
   opyard::gradients::add_call_keys(module);

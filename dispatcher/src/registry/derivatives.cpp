@@ -13,10 +13,17 @@
 namespace opyard {
 namespace {
 
+// A line of the kind "tangent self" is of one argument; a formula says no kind.
+std::string_view without_kind(std::string_view of) {
+  constexpr std::string_view kKind = "tangent ";
+  if (of.starts_with(kKind)) of.remove_prefix(kKind.size());
+  return of;
+}
+
 // Raises BadRegistration if a formula is of something that the operator does not have.
 void check_names(const Schema& schema, const Derivative& derivative) {
   for (const Formula& formula : derivative.formulas) {
-    std::string_view rest = formula.of;
+    std::string_view rest = without_kind(formula.of);
     while (!rest.empty()) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
       std::string_view name = rest.substr(0, comma);

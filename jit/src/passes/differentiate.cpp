@@ -315,6 +315,7 @@ class Differentiation {
     std::vector<Value*> found(node.inputs().size(), nullptr);
     std::vector<bool> has_formula(node.inputs().size(), false);
     for (const Formula& formula : derivative ? derivative->formulas : std::vector<Formula>{}) {
+      if (!tangent_line(formula).empty()) continue;
       const ParsedFormula parsed = parse_formula(op, formula, names);
       const bool wanted =
           std::any_of(parsed.arguments.begin(), parsed.arguments.end(), [&](std::size_t argument) {

@@ -112,4 +112,67 @@ ParsedFormula parse_formula(const Operator& op, const Formula& formula, const Fo
   return parsed;
 }
 
+std::string_view tangent_line(const Formula& formula) noexcept {
+  constexpr std::string_view kWord = "tangent";
+  std::string_view of = formula.of;
+  if (!of.starts_with(kWord)) return {};
+  of.remove_prefix(kWord.size());
+  const std::size_t begin = of.find_first_not_of(" \t\n");
+  if (begin == std::string_view::npos || begin == 0) return {};  // an argument of that name
+  return of.substr(begin, of.find_last_not_of(" \t\n") + 1 - begin);
+}
+
+namespace {
+
+// Its names are those of a formula without gradients, and `tangent`.
+std::vector<ExpressionInput> tangent_inputs(const Operator& op, ParsedTangent& parsed) {
+  using Kind = TangentMeaning::Kind;
+  std::vector<ExpressionInput> inputs;
+  inputs.push_back({"tangent", op.schema().arguments[parsed.argument].type});
+  parsed.meanings.push_back({Kind::Tangent, parsed.argument});
+  const FormulaNames names = formula_names(op.schema());
+  for (std::size_t i = 0; i < names.inputs.size(); ++i) {
+    const FormulaNames::Meaning& meaning = names.meanings[i];
+    if (meaning.kind == FormulaNames::Kind::Gradient || names.inputs[i].name == "tangent") continue;
+    inputs.push_back(names.inputs[i]);
+    parsed.meanings.push_back(
+        {meaning.kind == FormulaNames::Kind::Argument ? Kind::Argument : Kind::Result,
+         meaning.index});
+  }
+  // A tangent is there if the line is used.
+  if (inputs[0].type->kind() == TypeKind::Optional)
+    inputs[0].type = inputs[0].type->elements().front();
+  return inputs;
+}
+
+}  // namespace
+
+ParsedTangent parse_tangent(const Operator& op, const Formula& line) {
+  const std::string name(tangent_line(line));
+  const auto position = op.schema().find_argument(name);
+  if (!position || !carries_keys(*op.schema().arguments[*position].type)) {
+    fail(ErrorKind::BadGraph,
+         fmt::format("{}: there is no such argument that takes a tensor; a line \"tangent self\" "
+                     "names one.\nDeclaration: {}",
+                     where(op, line), op.declaration()));
+  }
+  ParsedTangent parsed{*position, {}, {}};
+  const std::vector<ExpressionInput> inputs = tangent_inputs(op, parsed);
+  ExpressionOptions options;
+  options.name_space = std::string(op.name().name_space());
+  options.source = where(op, line);
+  try {
+    parsed.graph = parse_expression(line.text, inputs, options);
+    if (parsed.graph->outputs().size() != op.schema().results.size()) {
+      fail(ErrorKind::BadGraph,
+           fmt::format("the line gives {} values for {} results", parsed.graph->outputs().size(),
+                       op.schema().results.size()));
+    }
+    check_formula_types(*parsed.graph);
+  } catch (const Error& error) {
+    throw error.with_context(fmt::format("in {}: {}", where(op, line), line.text));
+  }
+  return parsed;
+}
+
 }  // namespace opyard::jit

@@ -77,6 +77,7 @@ class OperatorFileParser {
     static constexpr Word kWords[] = {{"doc", &OperatorFileParser::parse_doc},
                                       {"tags", &OperatorFileParser::parse_tags},
                                       {"derivative", &OperatorFileParser::parse_derivative},
+                                      {"tangent", &OperatorFileParser::parse_tangent},
                                       {"body", &OperatorFileParser::parse_body},
                                       {"kernel", &OperatorFileParser::parse_kernel, kCompiled},
                                       {"numpy", &OperatorFileParser::parse_numpy, kCompiled},
@@ -102,7 +103,7 @@ class OperatorFileParser {
                     list, meant.empty() ? "" : fmt::format("; '{}' may be meant", meant)));
   }
 
-  // Each but a derivative is there once.
+  // Each but a derivative and a tangent is there once.
   void require_first(std::string_view word, bool is_there) {
     if (!is_there) return;
     cursor_.fail_at(cursor_.peek().span(), fmt::format("a block has one '{}'", word));
@@ -139,6 +140,17 @@ class OperatorFileParser {
       of += of.empty() ? "" : ", ";
       of += name.text;
     } while (cursor_.take_if(","));
+    block.derivatives.emplace_back(std::move(of), parse_braces());
+  }
+
+  // Of one argument; with its word, as Library::derivative() takes it.
+  void parse_tangent(OperatorBlock& block) {
+    cursor_.count_node();
+    const Token name = cursor_.expect_name("the name of an argument");
+    std::string of = "tangent " + std::string(name.text);
+    if (!seen_.emplace(of, true).second) {
+      cursor_.fail_at(name.span(), fmt::format("{} has a tangent already", describe(name)));
+    }
     block.derivatives.emplace_back(std::move(of), parse_braces());
   }
 

@@ -68,7 +68,8 @@ def test_the_file_of_the_page(load, ns):
         ("namespace NS\noperater f(Tensor x) -> Tensor {}", "2:1", "expected 'operator'"),
         ("namespace NS\noperator f(Tensor x) -> Tenser {}", "2:10", "Tenser"),
         ("namespace NS\noperator f(Tensor x) -> Tensor {\n  bodi { x }\n}", "3:3",
-         "lines of a block begin with doc, tags, derivative and body; 'body' may be meant"),
+         "lines of a block begin with doc, tags, derivative, tangent and body; "
+         "'body' may be meant"),
         ("namespace NS\noperator f(Tensor x) -> Tensor { body { x } body { x } }", "2:50",
          "a block has one 'body'"),
         ("namespace NS\noperator f(Tensor x) -> Tensor { body { x }", "2:44", "found the end"),

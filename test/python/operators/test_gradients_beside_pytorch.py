@@ -1,4 +1,4 @@
-"""Every formula of aten gives PyTorch's gradients, and its gradient PyTorch's second ones.
+"""Every formula of aten gives PyTorch's gradients, tangents and gradients of gradients.
 
 The rows are those of test_formula_rows, which has one for each operator with a formula. It needs
 PyTorch, and is skipped without it. test/torch/operator_gradients.py compares more, by PyTorch's own
@@ -11,6 +11,7 @@ import types
 import numpy as np
 import pytest
 import test_formula_rows
+from test_formula_tangents import direction_of, has_slope, results_of, tangents_forward
 
 import opyard
 from opyard import autograd
@@ -123,3 +124,75 @@ def test_X31_a_formula_gives_the_gradients_of_pytorch(row):
     for order, ours, theirs in zip(("first", "second"), mine, wanted, strict=True):
         for a, b in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=f"{order}, {names}")
+
+
+def tangents_of_theirs(fn, leaves, directions):
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        duals = [
+            forward_ad.make_dual(x.detach(), v) for x, v in zip(leaves, directions, strict=True)
+        ]
+        pairs = [forward_ad.unpack_dual(one) for one in results_of(fn(*duals)) if has_float(one)]
+        return [
+            np.array((primal * 0 if tangent is None else tangent).tolist())
+            for primal, tangent in pairs
+        ]
+
+
+def has_float(value):
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+# PyTorch has no such rule.
+NO_TANGENT = "does not support (?:it|forward AD)|has no attribute"
+# Vectors that are given up to a sign or a phase: tangents of the rest are in test_formula_tangents.
+UP_TO_A_PHASE = {"_linalg_eigh", "linalg_eig", "linalg_eigh", "linalg_svd"}
+# Not compared: what draws random numbers, and what is called by our name there as well.
+NOT_THEIRS = {"manual_seed", "ours"}
+# Tangents of PyTorch, called as operators of aten, that are none of its own function: of a real
+# base with a complex exponent they are real, of these matrices of another triangle, or nothing.
+DIFFERS = {
+    "_fft_c2r",
+    "_linalg_eigvals",
+    "cholesky_inverse",
+    "linalg_eigvals",
+    "linalg_qr",
+    "pow",
+    "qr",
+}
+
+
+def differences(fn, leaves, directions, eps=1e-6):
+    sides = []
+    for step in (eps, -eps):
+        moved = [x.detach() + v * step for x, v in zip(leaves, directions, strict=True)]
+        sides.append([np.array(one.tolist()) for one in results_of(fn(*moved)) if has_slope(one)])
+    return [(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)]
+
+
+def are_close(found, wanted, **tolerances):
+    return len(found) == len(wanted) and all(
+        np.allclose(one, other, equal_nan=True, **tolerances)
+        for one, other in zip(found, wanted, strict=True)
+    )
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.parametrize("row", range(len(ROWS)))
+def test_X31_a_formula_gives_the_tangents_of_pytorch(row):
+    fn, leaves = ROWS[row]
+    names = operators_of(fn)
+    if (OURS_ALONE | UP_TO_A_PHASE | NOT_THEIRS).intersection(names):
+        pytest.skip("PyTorch has no such operator, or other answers that are right")
+    directions = [direction_of(x) for x in leaves]
+    copies, theirs = [theirs_of(x) for x in leaves], [theirs_of(x) for x in directions]
+    try:
+        wanted = tangents_of_theirs(function_of_theirs(fn), copies, theirs)
+    except (RuntimeError, NotImplementedError, AttributeError) as error:
+        if not re.search(NO_TANGENT, str(error)):
+            raise
+        pytest.skip("PyTorch has no tangent of it")
+    found = tangents_forward(fn, leaves, directions)
+    if not are_close(found, wanted, rtol=1e-7, atol=1e-9):
+        assert DIFFERS.intersection(names), (names, found, wanted)
+        assert are_close(found, differences(fn, leaves, directions), rtol=1e-5, atol=1e-7), names

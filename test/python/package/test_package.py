@@ -54,13 +54,20 @@ PUBLIC = {
         CheckpointError Function FunctionCtx GradcheckError GradientError GradientTypeError Node
         RemovableHandle add_pullback backward check_formulas check_formulas_at_registration
         checkpoint checkpoint_sequential
-        create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck graph
+        create_eval detect_anomaly enable_grad formulas forward_ad functional grad gradcheck
+        gradgradcheck graph
         increment_version inference_mode is_grad_enabled is_inference_mode_enabled no_grad
         once_differentiable queue_callback set_grad_enabled
     """,
     "opyard.autograd.graph": """
         GradientEdge Node disable_saved_tensors_hooks get_gradient_edge increment_version
         register_multi_grad_hook save_on_cpu saved_tensors_hooks
+    """,
+    "opyard.autograd.forward_ad": """
+        UnpackedDualTensor dual_level enter_dual_level exit_dual_level jvp make_dual unpack_dual
+    """,
+    "opyard.autograd.functional": """
+        hessian hvp jacobian jvp vhp vjp
     """,
     "opyard.dispatch": """
         AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd ComputedKernel DispatchKey

@@ -16,6 +16,7 @@ import sys
 import numpy
 import pytest
 from built import plain_build, plugin_path
+from gradient_steps import by_functional, forward_steps
 from leak_steps import (
     Broken,
     Handled,
@@ -392,6 +393,16 @@ SCENARIOS = {
     # autograd
     **{f"autograd.{name}": differentiated for name in opyard.autograd.__all__},
     **{
+        f"autograd.forward_ad.{name}": forward_steps
+        for name in opyard.autograd.forward_ad.__all__
+    },
+    **{
+        f"autograd.functional.{name}": lambda name=name: by_functional(name)
+        for name in opyard.autograd.functional.__all__
+    },
+    "autograd.forward_ad refused": lambda: fails(
+        ValueError, opyard.autograd.forward_ad.make_dual, X, X),
+    **{
         f"opyard.{name}": differentiated
         for name in ("enable_grad", "inference_mode", "is_grad_enabled", "no_grad")
     },
@@ -465,7 +476,7 @@ MODULES = {
 PLAIN = {
     "__version__",
     *MODULES,
-    *("init", "utils", "lr_scheduler", "swa_utils"),
+    *("forward_ad", "functional", "init", "utils", "lr_scheduler", "swa_utils"),
     *(n for n, v in vars(opyard._C).items() if type(v) is opyard.dtype),
 }
 

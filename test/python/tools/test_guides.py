@@ -49,10 +49,11 @@ def test_the_commands_of_the_slow_program_run(tmp_path):
         assert (tmp_path / file).stat().st_size > 1000
 
 
-def test_the_page_of_operators_is_as_the_tool_writes_it():
-    tool = GUIDES.parents[1] / "tools" / "operators_page.py"
+@pytest.mark.parametrize("name", ["operators_page.py", "tangents_page.py"])
+def test_a_page_is_as_its_tool_writes_it(name):
+    tool = GUIDES.parents[1] / "tools" / name
     done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True)
-    assert done.returncode == 0, "run tools/python tools/operators_page.py\n" + done.stderr
+    assert done.returncode == 0, f"run tools/python tools/{name}\n" + done.stderr
 
 
 @pytest.mark.parametrize("folder", [GUIDES, TUTORIALS], ids=lambda folder: folder.name)

@@ -75,6 +75,8 @@ class OPYARD_API SavedTensor {
   bool is_result_ = false;
 
  public:
+  // Of a result that got a tangent after it was saved: see autograd/forward.h.
+  void take_tangent_of(const Tensor& result) const;
   // The result's number, once it is known.
   void set_result(std::uint32_t input) noexcept { result_ = input; }
 };

@@ -101,6 +101,24 @@ class StorageLeaf final : public Counted {
   Accumulate* accumulate = nullptr;
 };
 
+class Tangent;  // src/forward/tangent.h
+
+// The tangent of a tensor in forward mode; null as a rule. Guarded by the library's lock.
+class OPYARD_API TangentSlot {
+ public:
+  TangentSlot() noexcept = default;
+  TangentSlot(const TangentSlot&) = delete;
+  TangentSlot& operator=(const TangentSlot&) = delete;
+  ~TangentSlot() {
+    if (__builtin_expect(tangent != nullptr, 0)) end();
+  }
+
+  Tangent* tangent = nullptr;
+
+ private:
+  OPYARD_COLD void end() noexcept;
+};
+
 class OPYARD_API TensorState final : public Counted {
  public:
   // From memory that dead ones left, if there is some.
@@ -115,6 +133,7 @@ class OPYARD_API TensorState final : public Counted {
   CountedPtr<StorageLeaf> leaf;          // of a leaf, see [Early views]
   // What an interpreter made to show the function of `history`: see detail/autograd/kept.h.
   std::unique_ptr<HeldObject> shown;
+  TangentSlot tangent;  // see autograd/forward.h
 
   ~TensorState() override {
     if (__builtin_expect(bool(leaf), 0)) forget_leaf();

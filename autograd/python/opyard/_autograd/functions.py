@@ -31,6 +31,10 @@ _FREED = (
     "it again"
 )
 
+# What notes the tangents of a call's arguments, once a level of forward mode was opened: given by
+# forward_ad.py.
+note_tangents: "Callable | None" = None
+
 
 class RemovableHandle:
     """What takes a hook away again: remove(), or the end of a `with` statement."""
@@ -186,6 +190,8 @@ class FunctionCtx:
         self.materialize_grads = True
         self._to_save: tuple = ()
         self._saved: list | None = []
+        self._for_forward: tuple | None = None
+        self._in_forward = False  # jvp() runs
         self._dirty: tuple = ()
         self._non_differentiable: tuple = ()
         # The function that runs, once for each thread that runs it: each takes its own off.
@@ -206,6 +212,10 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: "_C.Tensor | None") -> None:
+        """Keeps tensors for jvp(), which finds them in `saved_tensors`."""
+        self._for_forward = tensors
+
     def mark_dirty(self, *tensors: "_C.Tensor") -> None:
         """These inputs were written in place, and are returned."""
         self._dirty = tensors
@@ -221,6 +231,8 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> "tuple[_C.Tensor, ...]":
         """What was saved, or None. Raises ValueError if it was written since, or freed."""
+        if self._in_forward and self._for_forward is not None:
+            return self._for_forward
         held = self._saved  # read once: another thread's run may free it
         if held is None:
             raise RuntimeError(_FREED)
@@ -342,6 +354,17 @@ class Function(metaclass=_FunctionMeta):
             "or None for each argument of forward"
         )
 
+    @staticmethod
+    def jvp(*args: Any, **kwargs: Any) -> Any:
+        """jvp(ctx, *tangents): a tangent, or None, for each output, in forward mode.
+
+        It is given a tangent for each argument of forward, and None for what is no Tensor.
+        """
+        raise NotImplementedError(
+            "the Function has no jvp, and an argument has a tangent: write jvp(ctx, *tangents), "
+            "which gives a tangent or None for each output of forward"
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward, and tapes it if an argument requires a gradient.
@@ -363,6 +386,7 @@ class Function(metaclass=_FunctionMeta):
         needs = tuple(isinstance(arg, _C.Tensor) and arg.requires_grad for arg in given)
         ctx.needs_input_grad = needs
         any_needs = any(needs)
+        tangents = None if note_tangents is None else note_tangents(given)
         former = _gradients.begin_forward()  # nothing in front of the try may need memory
         is_taped = former == 0 and any_needs
         try:
@@ -373,11 +397,15 @@ class Function(metaclass=_FunctionMeta):
                 setup(ctx, given, results)
         finally:
             _gradients.set_gradient_mode(former)
+            if tangents is not None:
+                tangents.end_forward()
         for one in ctx._dirty:
             _gradients.count_write(one)
-        if not is_taped:
-            return _without_history(given, results) if any_needs else results
-        return _tape(cls, ctx, given, results)
+        if is_taped:
+            results = _tape(cls, ctx, given, results)
+        elif any_needs:
+            results = _without_history(given, results)
+        return results if tangents is None else tangents.give(cls, ctx, results)
 
 
 class _ApplyByName:

@@ -96,16 +96,21 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
 ) -> bool:
     """Whether the gradients of a function are those that differences of its values give.
 
     `inputs` are float64 or complex128; those that require a gradient are checked, element by
     element. A complex number counts as two elements, its real and its imaginary part, in inputs and
     outputs. Two backwards may give gradients that are `nondet_tol` apart. check_undefined_grad has
-    backwards made without gradients of some outputs, and of all, which give none or zeros. Raises
-    GradcheckError, or gives False without `raise_exception`; ValueError if an output has other
-    shapes for other numbers.
+    backwards made without gradients of some outputs, and of all, which give none or zeros. With
+    `check_forward_ad` tangents of forward mode are checked as well, and without `check_backward_ad`
+    they alone. Raises GradcheckError, or gives False without `raise_exception`; ValueError if an
+    output has other shapes for other numbers.
     """
+    if not (check_forward_ad or check_backward_ad):
+        raise ValueError("gradcheck: check_forward_ad and check_backward_ad are both False")
     _ops.load_aten()
     given = [inputs] if isinstance(inputs, _C.Tensor) else list(inputs)
     checked = [i for i, one in enumerate(given) if isinstance(one, _C.Tensor) and one.requires_grad]
@@ -121,8 +126,14 @@ def gradcheck(
                 "float64 and complex128"
             )
     try:
-        _compare(*_by_parts(func, given), checked, eps, atol, rtol)
-        _check_backward(func, given, checked, nondet_tol, check_undefined_grad)
+        real, leaves = _by_parts(func, given)
+        shapes = [list(one.shape) for one in _outputs(real, leaves)]
+        numerical = {i: _numerical(real, leaves, i, eps, shapes) for i in checked}
+        if check_backward_ad:
+            _compare(real, leaves, numerical, atol, rtol)
+            _check_backward(func, given, checked, nondet_tol, check_undefined_grad)
+        if check_forward_ad:
+            _compare_forward(real, leaves, numerical, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -151,12 +162,34 @@ def _differentiable(given: Any) -> list:
     return [one for one in _tensors_in(given) if one.requires_grad]
 
 
-def _compare(
-    func: Callable, given: list, checked: list, eps: float, atol: float, rtol: float
+def _compare_forward(
+    func: Callable, given: list, numerical: dict, atol: float, rtol: float
 ) -> None:
+    """The tangents of all outputs for each element of an input, beside the differences."""
+    from .forward_ad import dual_level, make_dual, unpack_dual
+
+    for i, columns in numerical.items():
+        for j, column in enumerate(columns):
+            direction = _like(given[i], [float(j == k) for k in range(len(columns))])
+            with dual_level():
+                duals = list(given)
+                duals[i] = make_dual(given[i], direction)
+                found: list = []
+                for output in _outputs(func, duals):
+                    primal, tangent = unpack_dual(output)
+                    found += [0.0] * primal.numel() if tangent is None else _flat(tangent)
+            for row, (value, wanted) in enumerate(zip(found, column, strict=True)):
+                if abs(value - wanted) > atol + rtol * abs(wanted):
+                    raise GradcheckError(
+                        f"Jacobian mismatch in forward mode with respect to input {i}: element "
+                        f"{row} of the outputs changes by {wanted} with element {j} of the input, "
+                        f"and the tangent is {value}"
+                    )
+
+
+def _compare(func: Callable, given: list, numerical: dict, atol: float, rtol: float) -> None:
+    checked = list(numerical)
     outputs = _outputs(func, given)
-    shapes = [list(one.shape) for one in outputs]
-    numerical = {i: _numerical(func, given, i, eps, shapes) for i in checked}
     row = 0
     for number, output in enumerate(outputs):
         count = len(_flat(output))

@@ -103,6 +103,50 @@ def increment_version(tensor: "_C.Tensor | Iterable[_C.Tensor]") -> None:
         _gradients.increment_version(one)
 
 
+def _batch_size(roots: list, gradients: list) -> int:
+    """The length of the first dimension of the gradients. Raises ValueError."""
+    if not gradients:
+        raise ValueError("grad: is_grads_batched=True goes with grad_outputs, and none were given")
+    sizes = {}
+    for number, (root, gradient) in enumerate(zip(roots, gradients, strict=False)):
+        if gradient is None:
+            continue
+        if tuple(gradient.shape[1:]) != tuple(root.shape) or gradient.dim() == 0:
+            raise ValueError(
+                f"grad: gradient {number} of a batch has the shape {tuple(gradient.shape)}, and "
+                f"the output there has {tuple(root.shape)}: it takes one dimension more, in front"
+            )
+        sizes[number] = gradient.shape[0]
+    if len(set(sizes.values())) != 1:
+        said = ", ".join(f"{size} of gradient {number}" for number, size in sizes.items())
+        raise ValueError(
+            f"grad: the gradients of a batch have one length of their first dimension; here "
+            f"{said or 'there are none'}"
+        )
+    return next(iter(sizes.values()))
+
+
+def _batched(
+    roots: list, wanted: list, gradients: list, keep: bool, create_graph: bool, unused: bool
+) -> tuple:
+    """A run for each item of a batch; what the last one may free is kept until then."""
+    size = _batch_size(roots, gradients)
+    aten = _ops.ops.aten
+    if size == 0:
+        none = [None if one is None else aten.zeros_like(one[:0].sum(0)) for one in gradients]
+        once = _gradients.grad_of(roots, wanted, none, keep, create_graph, unused)
+        return tuple(None if one is None else one.unsqueeze(0)[:0] for one in once)
+    runs = []
+    for item in range(size):
+        seeds = [None if one is None else one[item] for one in gradients]
+        kept = keep or item + 1 < size
+        runs.append(_gradients.grad_of(roots, wanted, seeds, kept, create_graph, unused))
+    return tuple(
+        None if column[0] is None else aten.stack(list(column), 0)
+        for column in zip(*runs, strict=True)
+    )
+
+
 @overload
 def grad(
     outputs: "_C.Tensor | Sequence[_C.Tensor]",
@@ -112,6 +156,7 @@ def grad(
     create_graph: bool = False,
     allow_unused: "Literal[False] | None" = None,
     *,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
     keep_graph: "bool | None" = None,
 ) -> "tuple[_C.Tensor, ...]": ...
@@ -124,6 +169,7 @@ def grad(
     create_graph: bool = False,
     allow_unused: "bool | None" = None,
     *,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
     keep_graph: "bool | None" = None,
 ) -> "tuple[_C.Tensor | None, ...]": ...
@@ -136,6 +182,7 @@ def grad(
     create_graph: bool = False,
     allow_unused: "bool | None" = None,
     *,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
     keep_graph: "bool | None" = None,
 ) -> "tuple[_C.Tensor | None, ...]":
@@ -144,20 +191,23 @@ def grad(
     Raises ValueError for an input that was not used, unless `allow_unused`; then it is None, or
     zeros with `materialize_grads`, which needs no `allow_unused`. With `create_graph` the zeros
     require a gradient, as what else it gives.
+
+    With `is_grads_batched` each of `grad_outputs` has one dimension more, in front, and so has what
+    it gives: the gradients for each item along it. They are taken one after the other, since
+    operators have no batching rules; hooks run for each.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads gives zeros where allow_unused=False raises")
     _ops.load_aten()
     keep = _keeps(retain_graph, keep_graph, create_graph)
     wanted = _tensors("grad: inputs", inputs)
-    found = _gradients.grad_of(
-        _tensors("grad", outputs),
-        wanted,
-        _tensors("grad: gradients", grad_outputs, none=True),
-        keep,
-        create_graph,
-        bool(allow_unused) or materialize_grads,
-    )
+    roots = _tensors("grad", outputs)
+    gradients = _tensors("grad: gradients", grad_outputs, none=True)
+    unused = bool(allow_unused) or materialize_grads
+    if is_grads_batched:
+        found = _batched(roots, wanted, gradients, keep, create_graph, unused)
+    else:
+        found = _gradients.grad_of(roots, wanted, gradients, keep, create_graph, unused)
     if not materialize_grads:
         return found
     zeros_like = _ops.ops.aten.zeros_like

@@ -8,8 +8,9 @@
         x -= 0.1 * x.grad
 
 Formulas of operators are text beside their schemas: Library.derivative(); an operation whose
-backward is Python is a Function. What is saved for a backward is packed and looked at by
-autograd.graph. See the guide on gradients.
+backward is Python is a Function. Jacobians and Hessians are in autograd.functional, forward mode in
+autograd.forward_ad. What is saved for a backward is packed and looked at by autograd.graph. See the
+guide on gradients.
 """
 
 from .. import _gradients
@@ -37,7 +38,7 @@ from .._autograd.pullbacks import add_pullback, create_eval
 from .._autograd.runs import backward, grad, increment_version
 from .._core import late as _late
 from .._gradients import check_formulas_at_registration, queue_callback
-from . import graph
+from . import forward_ad, functional, graph
 
 __all__ = [
     "CheckpointError",
@@ -58,6 +59,8 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "formulas",
+    "forward_ad",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",

@@ -9,11 +9,16 @@
 //   self, other …     an argument, by its name
 //   result, result0 … a result, also by the name that the schema gives it
 //
+// [Tangents] A line of a derivative begins with a word that says its kind: {"tangent self", …}
+// gives the tangents of the results for one of the argument, which it calls tangent. What begins
+// with no such word is a formula.
+//
 // Depends on: jit/expression.h, registry/{operator,gradient_slot}.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "opyard/detail/registry/gradient_slot.h"
@@ -40,6 +45,22 @@ struct ParsedFormula {
 // Raises BadGraph, with operator, formula, column and caret.
 OPYARD_API ParsedFormula parse_formula(const Operator& op, const Formula& formula,
                                        const FormulaNames& names);
+
+// See [Tangents]: the argument that such a line is of, or empty for a formula.
+OPYARD_API std::string_view tangent_line(const Formula& formula) noexcept;
+struct TangentMeaning {
+  enum class Kind : std::uint8_t { Tangent, Argument, Result };
+  Kind kind;
+  std::size_t index;  // of the argument or result
+};
+struct ParsedTangent {
+  std::size_t argument;
+  std::vector<TangentMeaning> meanings;  // by input of the graph
+  GraphPtr graph;                        // gives a tangent, or None, for each result
+};
+// Raises BadGraph, with operator, line, column and caret.
+OPYARD_API ParsedTangent parse_tangent(const Operator& op, const Formula& line);
+
 // Whether a node of a formula looks at no element of what it is asked of, as opyard::sizes. Asked
 // of arguments and results alone such a node is asked when the call is taped.
 OPYARD_API bool is_question(const Node& node);

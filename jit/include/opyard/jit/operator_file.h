@@ -52,7 +52,8 @@ struct OperatorBlock {
   PlacedText schema;
   std::string doc;
   std::vector<std::string> tags;
-  std::vector<std::pair<std::string, PlacedText>> derivatives;  // the arguments, and the formula
+  // The arguments and the formula, or "tangent self" and the line.
+  std::vector<std::pair<std::string, PlacedText>> derivatives;
   std::optional<PlacedText> body;
   CompiledLines compiled;
 };
