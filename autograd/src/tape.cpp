@@ -35,7 +35,7 @@
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/detail/tensor/exported_tensor.h"
 #include "plain_tape.h"
-#include "saved/saved_hooks.h"
+#include "packing_tape.h"
 #include "tell.h"
 
 namespace opyard::autograd {

@@ -21,7 +21,7 @@ FormulaFunction& formula_function_of(Function& function) {
   return *known;
 }
 
-std::size_t source_of(const FormulaFunction& function, const std::string& name) {
+std::size_t source_named(const FormulaFunction& function, const std::string& name) {
   const auto& names = function.formulas().source_names;
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end() || name.empty()) {
@@ -46,13 +46,13 @@ std::vector<std::string> saved_names(const Function& function) {
 
 Value saved_value(Function& function, const std::string& name) {
   FormulaFunction& known = formula_function_of(function);
-  return known.saved_of(source_of(known, name));
+  return known.saved_of(source_named(known, name));
 }
 
 void pack_saved(Function& function, const std::string& name, std::size_t position,
                 SavedHooks& hooks) {
   FormulaFunction& known = formula_function_of(function);
-  known.pack_saved_of(source_of(known, name), position, hooks);
+  known.pack_saved_of(source_named(known, name), position, hooks);
 }
 
 }  // namespace opyard::autograd

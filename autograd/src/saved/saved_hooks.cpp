@@ -1,5 +1,5 @@
 // autograd/saved/saved_hooks.cpp: the stacks of hooks of saved tensors, one for each thread.
-#include "saved/saved_hooks.h"
+#include "packing_tape.h"
 
 #include <mutex>
 #include <utility>

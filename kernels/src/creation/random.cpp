@@ -94,10 +94,11 @@ namespace {
 
 constexpr MaybeGenerator kOfProcess;
 
-// Complex numbers as their parts, which `fill` makes: of a variance of one half each if `is_halved`.
+// Complex numbers as their parts, which `fill` makes: of a variance of one half each if
+// `is_halved`.
 template <typename Fill>
-Tensor filled(const char* op, Fill fill, Tensor result, const MaybeGenerator& generator,
-              bool is_halved) {
+Tensor drawn(const char* op, Fill fill, Tensor result, const MaybeGenerator& generator,
+             bool is_halved) {
   if (!is_complex(result.dtype())) return fill(op, std::move(result), generator);
   DimVector sizes(result.sizes());
   sizes.push_back(2);
@@ -123,8 +124,8 @@ Tensor rand_from(IntSpan size, const MaybeGenerator& generator, MaybeDType dtype
                  MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::rand";
   const DType wanted = dtype.value_or(kDefaultFloat);
-  return filled(kOp, &with_uniform, empty_for(kOp, size, wanted, layout, device, pin_memory),
-                generator, false);
+  return drawn(kOp, &with_uniform, empty_for(kOp, size, wanted, layout, device, pin_memory),
+               generator, false);
 }
 Tensor rand(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
             MaybeBool pin_memory) {
@@ -134,8 +135,8 @@ Tensor randn_from(IntSpan size, const MaybeGenerator& generator, MaybeDType dtyp
                   MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
   constexpr const char* kOp = "aten::randn";
   const DType wanted = dtype.value_or(kDefaultFloat);
-  return filled(kOp, &with_normal, empty_for(kOp, size, wanted, layout, device, pin_memory),
-                generator, true);
+  return drawn(kOp, &with_normal, empty_for(kOp, size, wanted, layout, device, pin_memory),
+               generator, true);
 }
 Tensor randn(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
              MaybeBool pin_memory) {
@@ -209,7 +210,7 @@ Tensor noise_like(const char* op, Fill fill, bool is_halved, const Tensor& self,
   require_row_major(op, memory_format);
   const DType wanted = dtype.value_or(self.dtype());
   if (has_symbolic_sizes(self)) return uniform_like(op, self, wanted, generator);
-  return filled(
+  return drawn(
       op, fill,
       empty_for(op, self.sizes(), wanted, layout, device.value_or(self.device()), pin_memory),
       generator, is_halved);

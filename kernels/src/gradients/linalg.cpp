@@ -48,9 +48,9 @@ Tensor adjugate_by_values(const Tensor& a) {
   std::vector<Tensor> without;
   const std::int64_t size = a.size(-1);
   for (std::int64_t left_out = 0; left_out < size; ++left_out) {
-    Tensor product = select(s, -1, 0) * 0 + Scalar(1.0);
+    Tensor product = ops::select(s, -1, 0) * 0 + Scalar(1.0);
     for (std::int64_t i = 0; i < size; ++i) {
-      if (i != left_out) product = product * select(s, -1, i);
+      if (i != left_out) product = product * ops::select(s, -1, i);
     }
     without.push_back(product);
   }

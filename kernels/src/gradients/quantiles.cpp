@@ -2,9 +2,9 @@
 // covariances, which other libraries compute.
 //
 // [Quantiles] A quantile is a mean, with weights, of two neighbours of the sorted elements, or one
-// of them. Which they are is found again by sorting, and each gets its weight. A line that has a NaN
-// has that for its quantile, and its last element in order, a NaN, gets all. nanquantile() counts
-// what is no NaN; of a line of nothing else the first gets all, as in PyTorch.
+// of them. Which they are is found again by sorting, and each gets its weight. A line that has a
+// NaN has that for its quantile, and its last element in order, a NaN, gets all. nanquantile()
+// counts what is no NaN; of a line of nothing else the first gets all, as in PyTorch.
 #include <opyard/library.h>
 #include <opyard/registry/found_operator.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace ops;
 
-Tensor flipped(const Tensor& x, std::int64_t dim) {
+Tensor turned_around(const Tensor& x, std::int64_t dim) {
   static constinit FoundOperator<Tensor(const Tensor&, IntSpan)> op("aten::flip");
   return op.call(x, {&dim, 1});
 }
@@ -35,7 +35,7 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   const auto part = [&](const Tensor& positive, const Tensor& is_there) {
     const Tensor size = log(masked(positive, negation(is_there), 1));
     const Tensor logs = masked(size, negation(is_there), lowest / 4) - result;
-    return exp(flipped(op.call(flipped(logs, dim), dim), dim) + self);
+    return exp(turned_around(op.call(turned_around(logs, dim), dim), dim) + self);
   };
   const Tensor signs = detach(grad);
   return part(grad, signs > 0) - part(-grad, signs < 0);
@@ -76,7 +76,7 @@ Tensor quantile_backward(const Tensor& grad, const Tensor& self, const Tensor& q
 
   // Lines in the last dimension, and the gradients of the quantiles of each there.
   const Tensor lines =
-      is_flat ? ops::reshape(self, DimVector{self.numel()}) : transpose(self, at, rank - 1);
+      is_flat ? ops::reshape(self, DimVector{self.numel()}) : ops::transpose(self, at, rank - 1);
   DimVector sizes_of_grad(lines.sizes());
   sizes_of_grad.back() = count_of_q;
   Tensor moved;
@@ -86,9 +86,9 @@ Tensor quantile_backward(const Tensor& grad, const Tensor& self, const Tensor& q
     Tensor whole = q.dim() == 0 ? ops::unsqueeze(grad, 0) : grad;
     if (!keepdim) whole = ops::unsqueeze(whole, at + 1);
     // [q, …, 1 at `at`, …]: the dimension of 1 gives its place to that of q.
-    whole = transpose(whole, 0, at + 1);
-    whole = squeeze(whole, 0);
-    moved = transpose(whole, at, rank - 1);
+    whole = ops::transpose(whole, 0, at + 1);
+    whole = ops::squeeze(whole, 0);
+    moved = ops::transpose(whole, at, rank - 1);
   }
 
   const Tensor values = detach(lines);
@@ -111,7 +111,7 @@ Tensor quantile_backward(const Tensor& grad, const Tensor& self, const Tensor& q
   Tensor result = ops::zeros(lines, lines.sizes());
   result = scatter_add(result, -1, place(found.lower), moved * (Scalar(1.0) - weight));
   result = scatter_add(result, -1, place(found.upper), moved * weight);
-  return is_flat ? ops::reshape(result, self.sizes()) : transpose(result, at, rank - 1);
+  return is_flat ? ops::reshape(result, self.sizes()) : ops::transpose(result, at, rank - 1);
 }
 
 Tensor quantile_of_number_backward(const Tensor& grad, const Tensor& self, double q,
@@ -157,7 +157,7 @@ Tensor cov_backward(const Tensor& grad, const Tensor& self, std::int64_t correct
   const Tensor share = ops::to(weights, real_dtype);
   const Tensor mean = sum(rows * share, DimVector{-1}, true) / ops::to(total, real_dtype);
   const Tensor apart = (rows - mean) * share;
-  const Tensor both = of_rows + conj(transpose(of_rows, 0, 1));
+  const Tensor both = of_rows + conj(ops::transpose(of_rows, 0, 1));
   const Tensor result = matmul(both, apart) / ops::to(divisor, real_dtype);
   return ops::reshape(result, self.sizes());
 }

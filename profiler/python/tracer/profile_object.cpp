@@ -1,4 +1,7 @@
 // tracer/profile_object.cpp: the Python class Profile.
+//
+// The file is one piece: the methods of one class, each a few lines over what profiler/ has, and
+// their table at the end.
 #include "tracer/profile_object.h"
 
 #include <algorithm>

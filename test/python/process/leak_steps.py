@@ -9,6 +9,7 @@ import threading
 import types
 import warnings
 
+from leak_composites import composed, operators_loaded
 from leak_saving import saving
 
 import opyard
@@ -569,25 +570,6 @@ def in_scope():
         lib.register_kernel("leaks::scoped", "cuda", lambda x: x, lib=scoped)
         lib.register_autocast("leaks::scoped", "cpu", opyard.float64, lib=scoped)
         opyard.ops.leaks.scoped(X)
-
-
-def composed():
-    with lib.scoped_library("leaks", "FRAGMENT") as scoped:
-        lib.composite("leaks::composed(Tensor x) -> Tensor", "let y = x + x; y * x", lib=scoped)
-        opyard.ops.leaks.composed(X)
-
-
-OPERATOR_FILE = "namespace leaked_file\noperator f(Tensor x) -> Tensor { body { x + x } }\n"
-
-
-def operators_loaded():
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "leaks.ops")
-        with open(path, "w") as file:
-            file.write(OPERATOR_FILE)
-        loaded = lib.load_operators(path)
-        opyard.ops.leaked_file.f(X)
-        loaded.close()
 
 
 def effects():

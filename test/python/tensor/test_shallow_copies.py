@@ -1,6 +1,6 @@
 """Copies that C++ makes of a tensor whose class handles operators: by the class, seen once.
 
-Suspect dispatcher/src/tensor/shallow_copy.cpp, and autograd/src/saved_tensor.cpp.
+Suspect dispatcher/src/tensor/shallow_copy.cpp, and autograd/src/saved/saved_tensor.cpp.
 """
 
 import gc

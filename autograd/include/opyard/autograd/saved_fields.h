@@ -1,8 +1,8 @@
 // opyard/autograd/saved_fields.h: what a backward function saved, by names.
 //
-// The names are those of the call: "self" and "other" of arguments, "result" or "result0", "result1"
-// of results, "self_sizes" of the sizes of an argument. Each function of an operator with formulas
-// has the names that its formulas use, whether a call saved them or not.
+// The names are those of the call: "self" and "other" of arguments, "result", or "result0" and
+// "result1", of results, "self_sizes" of the sizes of an argument. Each function of an operator
+// with formulas has the names that its formulas use, whether a call saved them or not.
 //
 // Depends on: autograd/saved_hooks.h.
 #pragma once

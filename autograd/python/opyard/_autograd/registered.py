@@ -14,9 +14,7 @@ _registered: "weakref.WeakValueDictionary[str, _Part]" = weakref.WeakValueDictio
 class _Part:
     """A registration, as the parts of a Library are; undone once."""
 
-    def __init__(
-        self, registration: "_gradients.RegisteredDerivative", backward: Callable
-    ) -> None:
+    def __init__(self, registration: "_gradients.RegisteredDerivative", backward: Callable) -> None:
         self.registration = registration
         self.backward = backward
 

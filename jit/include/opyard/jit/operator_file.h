@@ -83,10 +83,10 @@ OPYARD_API CppSignature cpp_signature(const Schema& schema);
 //   opyard::Tensor sum = opyard::aten::add(x, y);
 //
 // A function has the name of its operator, the schema's arguments with their defaults, and costs
-// what a FoundOperator costs, which it is made of. The name of an overload that writes its result to an
-// argument ends in `_out`; one with the parameters of an earlier overload has its own name behind.
-// An operator that has a kernel of C++ is called by that one's types. `source` is what the header
-// says that it is made of. Raises Unsupported, NotFound.
+// what a FoundOperator costs, which it is made of. The name of an overload that writes its result
+// to an argument ends in `_out`; one with the parameters of an earlier overload has its own name
+// behind. An operator that has a kernel of C++ is called by that one's types. `source` is what the
+// header says that it is made of. Raises Unsupported, NotFound.
 OPYARD_API std::string typed_calls_header(std::string_view source, std::string_view name_space,
                                           std::span<const OperatorName> names);
 

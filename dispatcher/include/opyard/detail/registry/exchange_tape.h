@@ -1,7 +1,7 @@
 // opyard/detail/registry/exchange_tape.h: replacing the functions of an armed tape.
 //
-// A call loads these functions once it is to be taped, see gradient_slot.h. So a tape that does more
-// for a while takes the place of the other, and what it does costs nothing before and after.
+// A call loads these functions once it is to be taped, see gradient_slot.h. So a tape that does
+// more for a while takes the place of the other, and what it does costs nothing before and after.
 //
 // Depends on: registry/gradient_slot.h.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/saved/saved_hooks.h: exchange of the tape's functions while saved tensors have hooks.
+// autograd/packing_tape.h: exchange of the tape's functions while saved tensors have hooks.
 //
 // Depends on: opyard/autograd/saved_hooks.h.
 #pragma once
