@@ -34,8 +34,8 @@
 #include "opyard/detail/registry/exchange_tape.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/detail/tensor/exported_tensor.h"
-#include "plain_tape.h"
 #include "packing_tape.h"
+#include "plain_tape.h"
 #include "tell.h"
 
 namespace opyard::autograd {

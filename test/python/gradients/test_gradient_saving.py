@@ -1,7 +1,8 @@
 """Saved tensors of functions, and their requirements: second runs (G9), inference tensors (A32),
 gradients that are kept (G15), contexts that several threads read.
 
-Suspect autograd/src/formula_function.cpp, saved/saved_tensor.cpp, and autograd/python/opyard/_autograd.
+Suspect autograd/src/formula_function.cpp, saved/saved_tensor.cpp, and
+autograd/python/opyard/_autograd.
 """
 
 import threading

@@ -9,7 +9,6 @@ import threading
 import types
 import warnings
 
-from leak_composites import composed, operators_loaded
 from leak_saving import saving
 
 import opyard

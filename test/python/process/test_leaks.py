@@ -17,6 +17,7 @@ import numpy
 import pytest
 from built import plain_build, plugin_path
 from gradient_steps import by_functional, forward_steps
+from leak_composites import composed, operators_loaded
 from leak_steps import (
     Broken,
     Handled,
@@ -33,7 +34,6 @@ from leak_steps import (
     broken_override,
     chained,
     clipped,
-    composed,
     custom,
     custom_again,
     custom_by_device,
@@ -56,7 +56,6 @@ from leak_steps import (
     listening,
     made_again,
     observed,
-    operators_loaded,
     ops,
     optimized,
     out_of_band,
