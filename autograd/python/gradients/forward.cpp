@@ -1,7 +1,7 @@
 // gradients/forward.cpp: levels of forward mode, and tangents of tensors.
-#include "opyard/autograd/forward.h"
-
 #include "gradients/gradients.h"
+
+#include "opyard/autograd/forward.h"
 
 namespace opyard::gradients {
 namespace {

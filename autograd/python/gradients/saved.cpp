@@ -83,7 +83,8 @@ py::object push_hooks(const SharedHooks& shared) {
 }
 // What the end of a with block calls, which must not need memory: see gradients/runs.cpp.
 PyObject* pop_hooks(PyObject*, PyObject* object) {
-  const auto* const shared = python::find_held<SharedHooks>(object);
+  const bool is_one = py::isinstance<SharedHooks>(object);
+  const auto* const shared = is_one ? python::find_held<SharedHooks>(object) : nullptr;
   return called_from_python(table(), [&] {
     OPYARD_CHECK(shared != nullptr, BadArgument, "pop_saved_hooks: SavedHooks are wanted");
     pop_saved_hooks(*shared->hooks);
@@ -164,16 +165,20 @@ void add_saved(py::module_& module) {
       .def("take_out", &take_out)
       .def("is_none", &SavedTensor::empty)
       .def("pack", &pack_one);
-  py::class_<SharedHooks>(module, "SavedHooks")
-      .def(py::init([](const py::object& pack, const py::object& unpack) {
-        return SharedHooks{hooks_of(pack, unpack)};
-      }));
+  py::class_<SharedHooks>(module, "SavedHooks");
+  python::refuse_new(module.attr("SavedHooks"), "saved_hooks() makes them");
   python::refuse_pickling(module.attr("SavedHooks"));
   python::refuse_new(module.attr("SavedTensor"), "taping a call makes them");
   python::refuse_pickling(module.attr("SavedTensor"));
   module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false, py::arg("input") = 0);
   module.def("save_packed", &save_packed, py::arg("tensor"), py::arg("is_result") = false,
              py::arg("input") = 0);
+  module.def(
+      "saved_hooks",
+      [](const py::object& pack, const py::object& unpack) {
+        return SharedHooks{hooks_of(pack, unpack)};
+      },
+      py::arg("pack"), py::arg("unpack"));
   module.def("push_saved_hooks", &push_hooks);
   module.def("disable_saved_hooks", &disable_hooks);
   module.def("saved_names", &names_of_saved);

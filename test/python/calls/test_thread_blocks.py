@@ -15,6 +15,7 @@ import opyard._library.py_impl
 import opyard.autograd
 from opyard import dispatch as d
 from opyard._dispatch.thread_block import ThreadBlock
+from opyard.autograd import graph
 
 
 class Mode(d.DispatchMode):
@@ -40,6 +41,9 @@ BLOCKS = {
     "enable_grad": opyard.enable_grad,
     "set_grad_enabled": lambda: opyard.set_grad_enabled(False),
     "inference_mode": opyard.inference_mode,
+    "saved_tensors_hooks": lambda: graph.saved_tensors_hooks(lambda x: x, lambda x: x),
+    "save_on_cpu": graph.save_on_cpu,
+    "disable_saved_tensors_hooks": lambda: graph.disable_saved_tensors_hooks("not here"),
 }
 
 

@@ -25,7 +25,7 @@ TAKES_A_GENERATOR = {f"opyard::{name}" for name in (
 )}  # fmt: skip
 OF_FORMULAS = {f"opyard::{name}" for name in (
     "as_strided_backward", "complex_of_parts", "convolution_grad_input",
-    "convolution_grad_weight",
+    "convolution_grad_weight", "lu_backward",
     "matrix_exp_backward", "scatter_strided",
 )}  # fmt: skip
 WITHOUT = TAKES_A_GENERATOR | OF_FORMULAS

@@ -3,6 +3,8 @@
 Suspect -fmacro-prefix-map in the meson.build of the root.
 """
 
+import re
+
 import pytest
 from built import ROOT, build_folder, plain_build
 
@@ -21,5 +23,6 @@ def test_registrations_are_placed_by_the_path_in_the_project():
     kernels = (folder / "kernels/opyard_kernels.so").read_bytes()
     assert b"\0kernels/src/library.cpp\0" in kernels
     assert b"../kernels/src/" not in kernels
-    here = f"{ROOT}/".encode()
-    assert [path.name for path in libraries if here in path.read_bytes()] == []
+    # A library in a build folder finds the others there.
+    here = re.compile(re.escape(f"{ROOT}/".encode()) + rb"(?!build/)")
+    assert [path.name for path in libraries if here.search(path.read_bytes())] == []

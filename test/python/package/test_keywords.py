@@ -18,9 +18,9 @@ from opyard import nn
 pytestmark = pytest.mark.once
 
 MODULES = [
-    "", "array_api", "autograd", "dispatch", "futures", "gpu_trace", "jit", "jit.passes", "library",
-    "memory", "nn", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "optim.swa_utils",
-    "schema", "testing",
+    "", "array_api", "autograd", "autograd.forward_ad", "autograd.functional", "dispatch", "futures",
+    "gpu_trace", "jit", "jit.passes", "library", "memory", "nn", "nn.init", "nn.utils", "optim",
+    "optim.lr_scheduler", "optim.swa_utils", "schema", "testing",
 ]  # fmt: skip
 # What other functions make, or the calls of which cost more if they look at keywords.
 LEFT_OUT = {
@@ -32,6 +32,7 @@ LEFT_OUT = {
     "inference_mode", "set_grad_enabled", "detect_anomaly", "has_kernel", "has_kernel_for_any",
     "has_computed_kernel", "HigherOrderOperator", "LRScheduler", "Optimizer", "load_library",
     "unload_library", "History",
+    "checkpoint",  # what is unknown goes to the function
     "cat", "stack", "full", "where",  # those of them that come with all others are looked at
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import _C, _gradients
 from .._core import ops as _ops
+from .._core.keywords import names_keywords
 from .._dispatch.autocast import autocast, autocast_states
 from .functions import Function
 from .modes import enable_grad
@@ -311,6 +312,7 @@ def checkpoint(
         return function(*args, **kwargs)
 
 
+@names_keywords
 def checkpoint_sequential(
     functions: "Callable | Sequence[Callable]",
     segments: int,

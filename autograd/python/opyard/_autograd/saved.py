@@ -47,7 +47,7 @@ class saved_tensors_hooks(_Mode):
     def _begin(self) -> "_gradients.SavedHooks":
         # Functions in Python save by this name: from the first block on they look for hooks.
         _gradients.save = _gradients.save_packed
-        hooks = _gradients.SavedHooks(self.pack_hook, self.unpack_hook)
+        hooks = _gradients.saved_hooks(self.pack_hook, self.unpack_hook)
         _gradients.push_saved_hooks(hooks)
         return hooks
 

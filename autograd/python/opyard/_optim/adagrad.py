@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _C
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .optimizer import Optimizer, check_at_least_zero, directed, pairs
 
@@ -31,6 +32,7 @@ class Adagrad(Optimizer):
         settings |= {"initial_accumulator_value": initial_accumulator_value, "maximize": maximize}
         super().__init__(params, settings)
 
+    @names_keywords
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """As of every Optimizer; the sums of the new parameters begin here."""
         super().add_param_group(param_group)

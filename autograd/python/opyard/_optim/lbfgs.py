@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import _C
 from .._autograd.modes import enable_grad, no_grad
+from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .optimizer import Optimizer, check_at_least_zero, check_numbers
 
@@ -53,6 +54,7 @@ class LBFGS(Optimizer):
         settings |= {"history_size": history_size, "line_search_fn": line_search_fn}
         super().__init__(params, settings)
 
+    @names_keywords
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """As of every Optimizer. Raises ValueError for a second group."""
         if self.param_groups:

@@ -11,17 +11,17 @@ import atexit
 import os
 import sys
 from _functools import partial
-from typing import NamedTuple
 
 from .. import _tracer
 from .._core.keywords import names_keywords
 from .active import Active, warn_of_dropped
-from .averages import cut, format_time, lines_of_table
 from .results import Results, name_files, name_threads
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
+
+    from .sampled_lines import LineAverages
 
 MOST_HZ = 10_000
 _HZ_WITH_GIL = 100
@@ -34,46 +34,6 @@ def require_hz(hz: float) -> float:
     if not 1 <= hz <= MOST_HZ:
         raise ValueError(f"hz is from 1 to {MOST_HZ} samples a second, not {hz!r}")
     return hz
-
-
-class LineAverage(NamedTuple):
-    """Time that was sampled at a line. Times are microseconds."""
-
-    function: str
-    file: str
-    line: int
-    self_cpu_time_total: float  # of the clock, named as in Average
-    self_thread_time_total: float  # with a processor
-    cpu_time_total: float  # of the clock, with what the line called
-
-    @property
-    def source(self) -> str:
-        """The text of the line, empty if its file is not there any more."""
-        import linecache
-
-        return linecache.getline(self.file, self.line).strip()
-
-
-class LineAverages(list):
-    """A row for each line at which a sample was taken; the largest CPU time first."""
-
-    def table(self, row_limit: int = 20, max_source_width: int = 60) -> str:
-        """The rows as text, for people to read."""
-        total = sum(row.self_thread_time_total for row in self) or 1.0
-        cells = [
-            [
-                f"{100 * row.self_thread_time_total / total:.2f}%",
-                format_time(row.self_thread_time_total),
-                format_time(row.self_cpu_time_total),
-                format_time(row.cpu_time_total),
-                f"{os.path.basename(row.file)}:{row.line}",
-                row.function,
-                cut(row.source, max_source_width),
-            ]
-            for row in (self if row_limit < 0 else self[:row_limit])
-        ]
-        names = ["CPU %", "CPU", "Self", "Total", "Line", "Function", "Source"]
-        return "\n".join(lines_of_table(names, cells)) + "\n"
 
 
 class _WithGil:
@@ -193,6 +153,8 @@ class sample(Results):
 
     def line_averages(self) -> LineAverages:
         """Where in functions the time went: one row for each line, the largest CPU time first."""
+        from .sampled_lines import LineAverage, LineAverages
+
         captured = self._require_profile()
         rows = []
         for key, line, own, cpu, total in captured.lines():

@@ -13,12 +13,12 @@ may lose messages, and sent again. A message that arrives early waits for those 
 was applied is dropped. Nothing here sends, waits or locks: the owner does.
 """
 
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 _T = TypeVar("_T")
 
 
-class Packet(NamedTuple, Generic[_T]):
+class Packet(NamedTuple):
     """A message with its number, and up to which number the sender has applied the other end's.
 
     The number is 0 for a packet that says the latter alone.
@@ -26,7 +26,7 @@ class Packet(NamedTuple, Generic[_T]):
 
     number: int
     applied: int
-    message: "_T | None"
+    message: Any
 
 
 class Link(Generic[_T]):
@@ -59,7 +59,7 @@ class Link(Generic[_T]):
         """How many messages this end holds, for sending them again or for their turn."""
         return len(self._kept) + len(self._early)
 
-    def outgoing(self, message: _T) -> "Packet[_T]":
+    def outgoing(self, message: _T) -> "Packet":
         """The packet to send for a new message."""
         self._sent += 1
         if self._keeps:
@@ -73,7 +73,7 @@ class Link(Generic[_T]):
         self._kept.pop(number, None)
         self._sent -= 1
 
-    def incoming(self, packet: "Packet[_T]") -> "list[_T]":
+    def incoming(self, packet: "Packet") -> "list[_T]":
         """The messages whose turn it is now, in order; none for a packet that was here before."""
         for number in range(self._acknowledged + 1, min(packet.applied, self._sent) + 1):
             self._kept.pop(number, None)
@@ -86,6 +86,6 @@ class Link(Generic[_T]):
             due.append(self._early.pop(self._applied))
         return due
 
-    def again(self) -> "list[Packet[_T]]":
+    def again(self) -> "list[Packet]":
         """What has to be sent again, lowest number first."""
         return [Packet(n, self._applied, message) for n, message in self._kept.items()]

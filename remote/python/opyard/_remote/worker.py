@@ -126,7 +126,7 @@ class Worker:
                 self._reply(reply, packet)
             del frames, answer, packet, reply  # a value must not live until the next message
 
-    def _reply(self, reply: Reply, packet: "Packet[wire.Frames]") -> None:
+    def _reply(self, reply: Reply, packet: Packet) -> None:
         assert packet.message is not None
         envelope = wire.envelope(packet.number, packet.applied)
         try:
