@@ -439,15 +439,18 @@ class Session:
         future.add_done_callback(forget)
 
     def is_owner(self, ref: Ref) -> bool:
+        """Whether a reference's value is in this process: never, on the driver."""
         return False
 
     def local_value(self, ref: Ref) -> Any:
+        """Raises, since the values of references are on workers."""
         raise RuntimeError(
             f"{ref!r}: local_value() is for its owner, and this is the driver; to_here() copies "
             "the value"
         )
 
     def fetch(self, ref: Ref, timeout: "float | None") -> Any:
+        """The value of a reference. Raises TimeoutError, and what its worker raised."""
         self._require_open()
         self._check(ref)
         request = Request(f"to_here of {ref!r}", self._timeout if timeout is None else timeout)
@@ -458,6 +461,7 @@ class Session:
         return request.future.wait()
 
     def future_of(self, ref: Ref) -> Future:
+        """A future that is done when the value of a reference is there."""
         known = self._unset.get((ref.owner, ref.number))
         if known is not None:
             return known
