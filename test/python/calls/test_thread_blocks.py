@@ -15,7 +15,6 @@ import opyard._library.py_impl
 import opyard.autograd
 from opyard import dispatch as d
 from opyard._dispatch.thread_block import ThreadBlock
-from opyard.autograd import graph
 
 
 class Mode(d.DispatchMode):
@@ -41,10 +40,11 @@ BLOCKS = {
     "enable_grad": opyard.enable_grad,
     "set_grad_enabled": lambda: opyard.set_grad_enabled(False),
     "inference_mode": opyard.inference_mode,
-    "saved_tensors_hooks": lambda: graph.saved_tensors_hooks(lambda x: x, lambda x: x),
-    "save_on_cpu": graph.save_on_cpu,
-    "disable_saved_tensors_hooks": lambda: graph.disable_saved_tensors_hooks("not here"),
 }
+
+
+# state() does not see these: autograd_graph/test_saved_tensor_hooks.py has tests of them.
+OF_SAVED_TENSORS = {"saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks"}
 
 
 def test_every_block_has_its_row():
@@ -53,7 +53,8 @@ def test_every_block_has_its_row():
             yield each.__name__
             yield from below(each)
 
-    assert {name for name in below(ThreadBlock) if not name.startswith("_")} == set(BLOCKS)
+    found = {name for name in below(ThreadBlock) if not name.startswith("_")}
+    assert found - OF_SAVED_TENSORS == set(BLOCKS)
 
 
 def state():

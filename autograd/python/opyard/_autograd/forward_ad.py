@@ -118,6 +118,7 @@ def enter_dual_level() -> int:
     return level
 
 
+@names_keywords
 def exit_dual_level(*, level: "int | None" = None) -> None:
     """Closes the level that is open on this thread, and frees its tangents; tensors stay.
 
