@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "calls.h"
-#include "gradient_error.h"
+#include "functions/calls.h"
+#include "functions/gradient_error.h"
 #include "opyard/autograd.h"
 #include "opyard/base/warning.h"
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <set>
 
-#include "calls.h"
-#include "fit_gradient.h"
+#include "functions/calls.h"
+#include "functions/fit_gradient.h"
 #include "formula_function.h"
 #include "opyard/keys/gradient_mode.h"
-#include "plan.h"
+#include "functions/plan.h"
 
 namespace opyard::autograd {
 namespace {

@@ -21,8 +21,8 @@
 #include <queue>
 #include <thread>
 
-#include "calls.h"
-#include "fit_gradient.h"
+#include "functions/calls.h"
+#include "functions/fit_gradient.h"
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
@@ -33,7 +33,7 @@
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/observe/function_listener.h"
 #include "opyard/thread/thread_context.h"
-#include "pointer_map.h"
+#include "functions/pointer_map.h"
 
 namespace opyard::autograd {
 namespace {

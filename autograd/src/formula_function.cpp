@@ -1,8 +1,8 @@
 // autograd/formula_function.cpp: saving for formulas, and running them.
 #include "formula_function.h"
 
-#include "calls.h"
-#include "gradient_error.h"
+#include "functions/calls.h"
+#include "functions/gradient_error.h"
 #include "opyard/detail/base/free_list.h"
 
 namespace opyard::autograd {

@@ -3,7 +3,7 @@
 // Depends on: autograd/plan.h.
 #pragma once
 
-#include "plan.h"
+#include "functions/plan.h"
 
 namespace opyard::autograd {
 

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <utility>
 
-#include "calls.h"
+#include "functions/calls.h"
 #include "opyard/autograd.h"
 #include "opyard/detail/base/made_once.h"
 #include "opyard/jit/differentiate.h"

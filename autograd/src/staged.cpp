@@ -11,10 +11,10 @@
 #include <mutex>
 #include <utility>
 
-#include "calls.h"
+#include "functions/calls.h"
 #include "formula_function.h"
-#include "gradient_error.h"
-#include "locks.h"
+#include "functions/gradient_error.h"
+#include "functions/locks.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/saved_tensor.h"
 #include "opyard/jit/report.h"

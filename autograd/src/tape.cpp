@@ -24,10 +24,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "calls.h"
+#include "functions/calls.h"
 #include "formula_function.h"
-#include "gradient_error.h"
-#include "objects.h"
+#include "functions/gradient_error.h"
+#include "functions/objects.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/pullback.h"
 #include "opyard/detail/autograd/write.h"

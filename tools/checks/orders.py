@@ -47,6 +47,7 @@ IDEAS = {
     ],
     "jit": ["ir", "text", "fusion", "code", "passes", "trace"],
     "models": ["files", "exported", "prepared", "model"],
+    "autograd": ["functions", "forward", ""],
     "profiler": ["capture", "profile", "files", "exports"],
     "kernels": [
         "blocks",

@@ -10,8 +10,8 @@
 #include <unordered_set>
 
 #include "forward/transpose.h"
-#include "locks.h"
-#include "names.h"
+#include "functions/locks.h"
+#include "functions/names.h"
 #include "opyard/autograd/forward.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/constant.h"

@@ -23,7 +23,7 @@
 
 #include "opyard/jit/code.h"
 #include "opyard/jit/formula.h"
-#include "plan.h"
+#include "functions/plan.h"
 
 namespace opyard::autograd {
 

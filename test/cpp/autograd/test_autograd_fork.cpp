@@ -1,6 +1,6 @@
 // test_autograd_fork.cpp: protects the child of a process that forks while another thread arms the
 // tape, or tapes and runs backward for the first time: the child tapes.
-// Suspect autograd/src/locks.cpp and tape.cpp.
+// Suspect autograd/src/functions/locks.cpp and tape.cpp.
 //
 // What is done at first use is done once in a process, so each round is in a child of its own.
 // There the other thread is held up at one of its requests for memory until the fork has begun. A

@@ -1,7 +1,7 @@
 """A wrapper that a class gives as a view counts the same writes, and has no outdated history.
 
 Suspect ExportedTensor::share_versions(), kernels/handlers.cpp and operators/direct_call.cpp, and
-autograd/src/write_function.cpp, [Wrappers].
+autograd/src/functions/write_function.cpp, [Wrappers].
 """
 
 import pytest

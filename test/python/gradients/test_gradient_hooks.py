@@ -1,6 +1,6 @@
 """Hooks: their results, and their order beside captures.
 
-Suspect autograd/src/hooks.cpp, and run_one() of autograd/src/engine.cpp.
+Suspect autograd/src/functions/hooks.cpp, and run_one() of autograd/src/engine.cpp.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """Derivatives of users' operators: registered functions, formulas, lists (F18 to F44, X31).
 
-Suspect autograd/src/derivative.cpp, formula_function.cpp, and
+Suspect autograd/src/functions/derivative.cpp, formula_function.cpp, and
 autograd/python/opyard/_autograd/registered.py.
 """
 

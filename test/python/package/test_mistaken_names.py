@@ -296,8 +296,9 @@ REFUSED = [
         lambda: profiler.profile(record_shape=True),
         TypeError,
         "profile() has no argument 'record_shape'; 'record_shapes' may be meant. Its arguments "
-        "are: activities, schedule, on_trace_ready, with_stack, with_modules, c_calls, caller_lines, "
-        "lines, include, exclude, max_depth, min_duration, operators, record_shapes, profile_memory",
+        "are: activities, schedule, on_trace_ready, with_stack, with_modules, c_calls, "
+        "caller_lines, lines, include, exclude, max_depth, min_duration, operators, "
+        "record_shapes, profile_memory",
     ),
     (
         lambda: profiler.schedule(wait=1, warmup=1, actives=1),
