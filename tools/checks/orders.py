@@ -47,7 +47,7 @@ IDEAS = {
     ],
     "jit": ["ir", "text", "fusion", "code", "passes", "trace"],
     "models": ["files", "exported", "prepared", "model"],
-    "autograd": ["functions", "forward", ""],
+    "autograd": ["functions", "forward", "tape"],
     "profiler": ["capture", "profile", "files", "exports"],
     "kernels": [
         "blocks",

@@ -21,9 +21,9 @@
 #include <memory>
 #include <vector>
 
+#include "functions/plan.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/formula.h"
-#include "functions/plan.h"
 
 namespace opyard::autograd {
 

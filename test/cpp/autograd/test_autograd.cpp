@@ -1,5 +1,5 @@
 // test_autograd.cpp: protects gradients from C++: taped calls, and results of a backward.
-// Suspect autograd/src/tape.cpp and engine.cpp.
+// Suspect autograd/src/tape/tape.cpp and engine.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>

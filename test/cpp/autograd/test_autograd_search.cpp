@@ -1,5 +1,5 @@
 // test_autograd_search.cpp: protects the search for the inputs of a run.
-// Suspect find_needed() of autograd/src/engine.cpp, and topological numbers in function.h.
+// Suspect find_needed() of autograd/src/tape/engine.cpp, and topological numbers in function.h.
 #include <gtest/gtest.h>
 
 #include "../aten.h"

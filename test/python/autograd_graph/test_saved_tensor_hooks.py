@@ -1,6 +1,6 @@
 """G10: hooks that pack and unpack saved tensors, as with blocks and on one saved tensor.
 
-Suspect autograd/src/saved_hooks.cpp, saved_tensor.cpp, tape_call_and_pack() of tape.cpp;
+Suspect autograd/src/tape/saved_hooks.cpp, saved_tensor.cpp, tape_call_and_pack() of tape.cpp;
 in Python autograd/python/gradients/saved.cpp and opyard/_autograd/saved.py.
 """
 

@@ -1,7 +1,7 @@
 """Gradients where something ends: a fork in a backward, an interpreter that ends before one, and
 what a thousand steps of training leave behind (G9, T11, P21).
 
-Programs run in processes of their own. Suspect autograd/src/engine.cpp, and
+Programs run in processes of their own. Suspect autograd/src/tape/engine.cpp, and
 autograd/python/gradients/functions.cpp.
 """
 

@@ -1,8 +1,8 @@
 """Leaves: tensors that are told to require a gradient, or none any more, and the views of them that
 were made before; views that are made under inference_mode.
 
-Suspect autograd/src/functions/tensor_state.cpp, [Early views] in opyard/autograd/tensor_state.h, and
-mark_if_inferred() in dispatcher/src/tensor/tensor.cpp.
+Suspect autograd/src/functions/tensor_state.cpp, [Early views] in opyard/autograd/tensor_state.h,
+and mark_if_inferred() in dispatcher/src/tensor/tensor.cpp.
 """
 
 import gc

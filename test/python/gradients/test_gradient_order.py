@@ -1,6 +1,6 @@
 """Functions of a graph called by hand, their numbers, and the order in which they run (G1, G3).
 
-Suspect autograd/src/engine.cpp, and [Sequence] in autograd/include/opyard/autograd/function.h.
+Suspect autograd/src/tape/engine.cpp, and [Sequence] in autograd/include/opyard/autograd/function.h.
 """
 
 import threading

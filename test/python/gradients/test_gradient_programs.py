@@ -1,8 +1,8 @@
 """Protects gradients of programs with views and writes: they are PyTorch's, or both refuse.
 
 It needs PyTorch, and is skipped without it. 2,000 programs as a rule, 20,000 by tools/test --long;
-OPYARD_PROGRAMS says another number. Suspect autograd/src/tape.cpp for writes and views, else the
-formula of the operator.
+OPYARD_PROGRAMS says another number. Suspect autograd/src/tape/tape.cpp for writes and views, else
+the formula of the operator.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Errors of gradient methods of Tensor and Node, by the classes of error that PyTorch raises.
 
 A wrong value is a ValueError everywhere in Opyard; these are RuntimeError as well, where PyTorch
-raises that. Suspect autograd/src/api.cpp, opyard/_autograd/tensors.py and opyard/_autograd/runs.py.
+raises that. Suspect autograd/src/tape/api.cpp, opyard/_autograd/tensors.py and
+opyard/_autograd/runs.py.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """Saved tensors of functions, and their requirements: second runs (G9), inference tensors (A32),
 gradients that are kept (G15), contexts that several threads read.
 
-Suspect autograd/src/formula_function.cpp, saved/saved_tensor.cpp, and
+Suspect autograd/src/tape/formula_function.cpp, saved/saved_tensor.cpp, and
 autograd/python/opyard/_autograd.
 """
 

@@ -1,6 +1,6 @@
 """Gradients on several threads at once (G9, G21, A32).
 
-Suspect autograd/src/engine.cpp, accumulate.cpp, and autograd/python/gradients/functions.cpp.
+Suspect autograd/src/tape/engine.cpp, accumulate.cpp, and autograd/python/gradients/functions.cpp.
 """
 
 import threading

@@ -1,6 +1,6 @@
 """Histories of views and of what is written: in place, through views, into memory that is shared.
 
-Suspect autograd/src/tape.cpp, write_function.cpp, tensor_state.cpp.
+Suspect autograd/src/tape/tape.cpp, write_function.cpp, tensor_state.cpp.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Warnings of gradients: cycles and results whose gradient is not kept.
 
-Suspect autograd/src/api.cpp, opyard/_autograd/modes.py.
+Suspect autograd/src/tape/api.cpp, opyard/_autograd/modes.py.
 """
 
 import subprocess

@@ -1,6 +1,6 @@
 """A history is kept, or its loss is refused: subclasses, Parameters, handlers of views and detach.
 
-Suspect objects/tensor/tensor_class.cpp, opyard/_nn/parameter.py, autograd/src/tape.cpp and
+Suspect objects/tensor/tensor_class.cpp, opyard/_nn/parameter.py, autograd/src/tape/tape.cpp and
 autograd/src/plain_tape.cpp.
 """
 

@@ -1,7 +1,7 @@
 """opyard.jit.compile(function): graphs made at the first call of each kind (H47).
 
 Suspect _jit/compiled.py and surroundings.py, autograd/python/gradients/call_keys.cpp for what is
-the same call, and autograd/src/staged.cpp for gradients.
+the same call, and autograd/src/tape/staged.cpp for gradients.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Threads that share one compiled function (H47), with its graphs, plans of groups and gradients.
 
-Suspect opyard/_jit/compiled.py, autograd/src/staged.cpp, and jit/src/code/fused_group.cpp.
+Suspect opyard/_jit/compiled.py, autograd/src/tape/staged.cpp, and jit/src/code/fused_group.cpp.
 """
 
 import warnings

@@ -1,6 +1,7 @@
 """Pullbacks in graphs: Python functions that a later stage runs backward from.
 
-Suspect autograd/src/pullback.cpp, and jit/python/graphs/python_operation.cpp for the functions.
+Suspect autograd/src/tape/pullback.cpp, and jit/python/graphs/python_operation.cpp for the
+functions.
 """
 
 import gc

@@ -3,8 +3,8 @@
 Each row is compared with differences of values, for the first and the second gradients; beside
 PyTorch in test_gradients_beside_pytorch.py. Suspect the conj() of the operator's formula, in
 kernels/src/gradients/derivatives.cpp or beside its definition; the choice between a formula's two
-codes in autograd/src/formula_function.cpp; and what the engine does with a complex gradient of a
-real tensor.
+codes in autograd/src/tape/formula_function.cpp; and what the engine does with a complex gradient of
+a real tensor.
 """
 
 import subprocess

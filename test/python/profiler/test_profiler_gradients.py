@@ -1,6 +1,6 @@
 """Backward functions in profiles.
 
-Suspect profiler/src/capture/functions.cpp, autograd/src/engine.cpp, opyard/_profile/events.py.
+Suspect profiler/src/capture/functions.cpp, autograd/src/tape/engine.cpp, opyard/_profile/events.py.
 """
 
 import json

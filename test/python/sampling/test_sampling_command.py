@@ -70,8 +70,8 @@ def test_X40_a_program_that_fails_or_forks_ends_as_without(program):
     (program / "fails.py").write_text("import os\nos.fork() or os._exit(0)\nos.wait()\n1 / 0\n")
     code, out, err = profiled(program, "--sample", "fails.py")
     assert (code, out) == (1, "")
-    traceback = err[err.index("Traceback") :]
-    assert traceback.count("File") == 1 and "ZeroDivisionError" in traceback
+    traceback = err[err.index("Traceback") : err.index("ZeroDivisionError")]
+    assert traceback.count("File") == 1
     assert err.count("# of Samples") == 1
 
 

@@ -1,7 +1,7 @@
 """test_views_in_place.py: t_, transpose_, squeeze_ and other views that a tensor becomes itself.
 
 Suspect kernels/src/geometry/view_in_place.cpp, dispatcher/src/tensor/resize.cpp; of gradients
-autograd/src/tape.cpp, [Sizes]; of wrappers pyfallback/objects/convert/wrapper_sizes.cpp.
+autograd/src/tape/tape.cpp, [Sizes]; of wrappers pyfallback/objects/convert/wrapper_sizes.cpp.
 """
 
 import pytest

@@ -57,7 +57,7 @@ ONE_PIECE = {
     "jit/code",
     "jit/trace",
     "models/exported",
-    "autograd/",
+    "autograd/tape",
     "profiler/capture",
     "pyfallback/runtime",
     "pyfallback/objects/arrays",

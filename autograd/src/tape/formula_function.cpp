@@ -1,5 +1,5 @@
-// autograd/formula_function.cpp: saving for formulas, and running them.
-#include "formula_function.h"
+// autograd/tape/formula_function.cpp: saving for formulas, and running them.
+#include "tape/formula_function.h"
 
 #include "functions/calls.h"
 #include "functions/gradient_error.h"

@@ -1,4 +1,4 @@
-// autograd/forward_levels.cpp: levels of forward mode, and dual tensors.
+// autograd/tape/forward_levels.cpp: levels of forward mode, and dual tensors.
 #include "opyard/autograd/forward.h"
 
 #include <fmt/format.h>
@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "functions/calls.h"
-#include "forward_call.h"
-#include "tangent.h"
 #include "functions/gradient_error.h"
 #include "functions/locks.h"
 #include "opyard/autograd.h"
 #include "opyard/detail/keys/named_keys.h"
 #include "opyard/registry/library.h"
+#include "tape/forward_call.h"
+#include "tape/tangent.h"
 
 namespace opyard::autograd {
 namespace {

@@ -1,4 +1,4 @@
-// autograd/plain_tape.h: fast path of taping: no writes, no lists.
+// autograd/tape/plain_tape.h: fast path of taping: no writes, no lists.
 //
 // Depends on: autograd/plan.h.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/forward_call.h: the kernel of the layer ForwardMode, for every operator.
+// autograd/tape/forward_call.h: the kernel of the layer ForwardMode, for every operator.
 //
 // Depends on: registry/operator.h.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/formula_function.h: the backward function of an operator with formulas.
+// autograd/tape/formula_function.h: the backward function of an operator with formulas.
 //
 // It holds what the formulas need, and no more; a run takes it out, checks that it was not written
 // meanwhile, and runs the code.

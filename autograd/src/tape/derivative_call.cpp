@@ -1,4 +1,4 @@
-// autograd/derivative_call.cpp: running the derivative of a call that someone else taped.
+// autograd/tape/derivative_call.cpp: running the derivative of a call that someone else taped.
 #include "opyard/autograd/derivative_call.h"
 
 #include <fmt/format.h>
@@ -8,9 +8,9 @@
 
 #include "functions/calls.h"
 #include "functions/fit_gradient.h"
-#include "formula_function.h"
-#include "opyard/keys/gradient_mode.h"
 #include "functions/plan.h"
+#include "opyard/keys/gradient_mode.h"
+#include "tape/formula_function.h"
 
 namespace opyard::autograd {
 namespace {

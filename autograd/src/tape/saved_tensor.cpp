@@ -1,4 +1,4 @@
-// autograd/saved_tensor.cpp: saved tensors, and detection of later writes.
+// autograd/tape/saved_tensor.cpp: saved tensors, and detection of later writes.
 #include "opyard/autograd/saved_tensor.h"
 
 #include <fmt/format.h>

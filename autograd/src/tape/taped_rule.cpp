@@ -1,5 +1,5 @@
-// autograd/taped_rule.cpp: running formulas and backwards of users for their tangents.
-#include "taped_rule.h"
+// autograd/tape/taped_rule.cpp: running formulas and backwards of users for their tangents.
+#include "tape/taped_rule.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// autograd/taped_rule.h: tangents by the tape: a backward, differentiated backward.
+// autograd/tape/taped_rule.h: tangents by the tape: a backward, differentiated backward.
 //
 // A formula is linear in the gradient. Run for a gradient of zeros, with the tape on, what it gives
 // can be differentiated by that gradient, in the direction of an argument's tangent: that is the
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "forward/rules.h"
-#include "several.h"
+#include "tape/several.h"
 
 namespace opyard::autograd {
 

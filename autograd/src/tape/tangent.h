@@ -1,4 +1,4 @@
-// autograd/tangent.h: tangents of tensors, and the level that owns them.
+// autograd/tape/tangent.h: tangents of tensors, and the level that owns them.
 //
 // A level knows all of its tangents, so that it can free them when it is closed: what computed a
 // tangent may own the tensor that has it, and nothing else would end that cycle.

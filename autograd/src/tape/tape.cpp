@@ -1,4 +1,4 @@
-// autograd/tape.cpp: the tape: a call is taped if one of its tensors requires a gradient.
+// autograd/tape/tape.cpp: the tape: a call is taped if one of its tensors requires a gradient.
 //
 //   1  what the schema says of the operator is found once (Plan)
 //   2  if nothing needs a gradient, or gradients are off, the call goes on below, with notes on views
@@ -25,7 +25,6 @@
 #include <optional>
 
 #include "functions/calls.h"
-#include "formula_function.h"
 #include "functions/gradient_error.h"
 #include "functions/objects.h"
 #include "opyard/autograd.h"
@@ -34,9 +33,10 @@
 #include "opyard/detail/registry/exchange_tape.h"
 #include "opyard/detail/schema/declared_writes.h"
 #include "opyard/detail/tensor/exported_tensor.h"
-#include "packing_tape.h"
-#include "plain_tape.h"
-#include "tell.h"
+#include "tape/formula_function.h"
+#include "tape/packing_tape.h"
+#include "tape/plain_tape.h"
+#include "tape/tell.h"
 
 namespace opyard::autograd {
 namespace {

@@ -1,4 +1,4 @@
-// autograd/forward_call.cpp: a call in forward mode: the results of a call get their tangents.
+// autograd/tape/forward_call.cpp: a call in forward mode: the results of a call get their tangents.
 //
 //   1  the tangents of the arguments are found; without any the call goes on below
 //   2  an operator that is made of others goes on below as well: its calls come here again
@@ -16,7 +16,7 @@
 // see these, since its gradients depend on them: they are handed on to what was saved.
 //
 // Depends on: autograd/forward/rules.h.
-#include "forward_call.h"
+#include "tape/forward_call.h"
 
 #include <fmt/format.h>
 
@@ -24,14 +24,14 @@
 #include <optional>
 #include <vector>
 
-#include "functions/calls.h"
-#include "formula_function.h"
 #include "forward/rules.h"
-#include "several.h"
-#include "tangent.h"
-#include "taped_rule.h"
+#include "functions/calls.h"
 #include "functions/gradient_error.h"
 #include "opyard/autograd.h"
+#include "tape/formula_function.h"
+#include "tape/several.h"
+#include "tape/tangent.h"
+#include "tape/taped_rule.h"
 
 namespace opyard::autograd {
 namespace {

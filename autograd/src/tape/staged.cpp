@@ -1,4 +1,4 @@
-// autograd/staged.cpp: running two stages as the engine asks for them.
+// autograd/tape/staged.cpp: running two stages as the engine asks for them.
 //
 // [Ownership] What the state keeps must not own the function that keeps the state. So inputs are
 // saved without their history, and what the state holds and others hold, too, is replaced by a
@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "functions/calls.h"
-#include "formula_function.h"
 #include "functions/gradient_error.h"
 #include "functions/locks.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/saved_tensor.h"
 #include "opyard/jit/report.h"
 #include "opyard/keys/gradient_mode.h"
+#include "tape/formula_function.h"
 
 namespace opyard::autograd {
 namespace {

@@ -1,4 +1,4 @@
-// autograd/api.cpp: the public functions: requiring, reading and computing gradients.
+// autograd/tape/api.cpp: the public functions: requiring, reading and computing gradients.
 #include <fmt/format.h>
 
 #include <atomic>

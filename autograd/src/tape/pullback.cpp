@@ -1,4 +1,4 @@
-// autograd/pullback.cpp: making pullbacks, and running backward from them.
+// autograd/tape/pullback.cpp: making pullbacks, and running backward from them.
 //
 // Which inputs require a gradient is in the node's attribute "requires_grad", an integer each, so
 // that a graph's text shows it. So are [Through]'s two.

@@ -1,5 +1,5 @@
-// autograd/saved_hooks.cpp: the stacks of hooks of saved tensors, one for each thread.
-#include "packing_tape.h"
+// autograd/tape/saved_hooks.cpp: the stacks of hooks of saved tensors, one for each thread.
+#include "tape/packing_tape.h"
 
 #include <mutex>
 #include <utility>

@@ -1,4 +1,4 @@
-// autograd/engine.cpp: the backward engine: dependencies, required inputs, order of functions.
+// autograd/tape/engine.cpp: the backward engine: dependencies, required inputs, order of functions.
 //
 // [Order] A function is ready when all that lead to it have run. Of those that are ready the one
 // with the highest number runs. Counting goes over edges with a list of its own, so that no graph
@@ -23,6 +23,7 @@
 
 #include "functions/calls.h"
 #include "functions/fit_gradient.h"
+#include "functions/pointer_map.h"
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
@@ -33,7 +34,6 @@
 #include "opyard/keys/gradient_mode.h"
 #include "opyard/observe/function_listener.h"
 #include "opyard/thread/thread_context.h"
-#include "functions/pointer_map.h"
 
 namespace opyard::autograd {
 namespace {

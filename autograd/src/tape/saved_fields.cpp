@@ -1,4 +1,4 @@
-// autograd/saved_fields.cpp: names of what functions with formulas saved.
+// autograd/tape/saved_fields.cpp: names of what functions with formulas saved.
 #include "opyard/autograd/saved_fields.h"
 
 #include <fmt/format.h>
@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "formula_function.h"
 #include "functions/gradient_error.h"
+#include "tape/formula_function.h"
 
 namespace opyard::autograd {
 namespace {

@@ -1,4 +1,4 @@
-// autograd/packing_tape.h: exchange of the tape's functions while saved tensors have hooks.
+// autograd/tape/packing_tape.h: exchange of the tape's functions while saved tensors have hooks.
 //
 // Depends on: opyard/autograd/saved_hooks.h.
 #pragma once

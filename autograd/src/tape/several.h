@@ -1,4 +1,4 @@
-// autograd/several.h: the tensors of an argument or result, which may be a list.
+// autograd/tape/several.h: the tensors of an argument or result, which may be a list.
 //
 // Depends on: tensor/tensor.h, value/value.h.
 #pragma once

@@ -1,4 +1,4 @@
-// autograd/plain_tape.cpp: taping a call of a plain operator.
+// autograd/tape/plain_tape.cpp: taping a call of a plain operator.
 //
 //   1  which tensors need a gradient; what is to be saved for them is in the plan
 //   2  the function is made, with its edges and what it saves of the arguments, in place
@@ -7,17 +7,17 @@
 //
 // The arguments are gone after 3 if the stack owned them. What is asked of them later, their sizes
 // and whether a result is one of them, is noted before.
-#include "plain_tape.h"
+#include "tape/plain_tape.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "formula_function.h"
 #include "opyard/autograd.h"
 #include "opyard/detail/tensor/exported_tensor.h"
-#include "tell.h"
+#include "tape/formula_function.h"
+#include "tape/tell.h"
 
 namespace opyard::autograd {
 namespace {

@@ -1,4 +1,4 @@
-// autograd/tell.h: notification of the function listener.
+// autograd/tape/tell.h: notification of the function listener.
 //
 // Depends on: opyard/autograd/function.h, opyard/observe/function_listener.h.
 #pragma once
