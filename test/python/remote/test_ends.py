@@ -198,6 +198,8 @@ def test_a_driver_that_ends_without_closing_ends_its_workers():
     assert wait_until(lambda: not is_alive(int(ended.stdout)))
 
 
+# CPython 3.12 warns of what this test is about.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_child_of_fork_is_refused_and_harms_nothing():
     with opyard.remote.session(workers=1) as s:
         child = os.fork()
