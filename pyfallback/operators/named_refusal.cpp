@@ -132,10 +132,12 @@ std::string_view operator_in(std::string_view text) {
   return name.substr(0, name.find('.'));
 }
 
-// Whether a function that kernels call, as "transform", names itself at the beginning.
-bool names_a_function(std::string_view text) {
+// Whether a function that kernels call, as "transform", names itself at the beginning: another one
+// than the operator.
+bool names_a_function(std::string_view text, std::string_view called) {
   const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
-  return end != text.npos && end > 0 && text.substr(end).starts_with(": ");
+  if (end == text.npos || end == 0 || !text.substr(end).starts_with(": ")) return false;
+  return text.substr(0, end) != called.substr(called.rfind(':') + 1);
 }
 
 [[noreturn]] void refuse_elements(Runtime& runtime, const Operator& op, const Error& error,
@@ -165,7 +167,7 @@ void rethrow_with_caller(std::string_view called, const Error& error) {
   const std::string_view inner = operator_in(error.what());
   if (error.carried() || inner == called) throw;
   if (!inner.empty()) fail(error.kind(), fmt::format("{}: in {}", called, error.what()));
-  if (!names_a_function(error.what())) throw;
+  if (!names_a_function(error.what(), called)) throw;
   fail(error.kind(), fmt::format("{}: {}", called, error.what()));
 }
 

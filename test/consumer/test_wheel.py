@@ -105,7 +105,7 @@ def test_every_public_header_compiles_from_the_package(wheel_python, package, tm
     headers = sorted(str(path.relative_to(include)) for path in include.rglob("*.h"))
     in_tree = {
         str(path).split("/include/")[1] for path in ROOT.glob("*/include/**/*.h") if path.is_file()
-    }
+    } | {"opyard/aten.h"}  # which is made when it is built
     # What the extension modules of the package itself share of the plugin stays here.
     ours = {header for header in in_tree if header.startswith(OF_EXTENSIONS)}
     assert len(ours) > 10 and headers == sorted(in_tree - ours)

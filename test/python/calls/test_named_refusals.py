@@ -108,8 +108,13 @@ def test_a_function_that_a_kernel_calls_is_named_behind_the_operator(plugin):
         assert message_of(ValueError, call, kind_of("BadValue"), says) == (
             f"test_plugin::fail_with: {says}"
         )
-        # A sentence is left as it is.
-        for said in ("Not so: it is less", "it is less", "two words: less"):
+        # A sentence is left as it is, and what begins with the name of the operator.
+        for said in (
+            "fail_with: it is less",
+            "Not so: it is less",
+            "it is less",
+            "two words: less",
+        ):
             assert message_of(ValueError, call, kind_of("BadValue"), said) == said
 
 
