@@ -209,6 +209,13 @@ void slice_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
   given.give(stack, symbolic_slice(self, require_meta_dim(op, self, dim), start, end, step));
 }
 
+// How many places there are is said, so that no element is looked at.
+Tensor nonzero_static_meta(const Tensor& self, std::int64_t size, std::int64_t) {
+  OPYARD_REQUIRE(size >= 0, BadValue, "aten::nonzero_static: size is ", size,
+                 ", and has to be 0 or more");
+  return Tensor::empty(DimVector{size, self.dim()}, DType::Int64, self.device());
+}
+
 }  // namespace
 
 OPYARD_LIBRARY_IMPL(aten, Meta, m) {
@@ -221,6 +228,7 @@ OPYARD_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("eye", &eye_meta);
   m.impl("eye.m", &eye_meta);
   m.impl("as_strided", &as_strided_kernel);
+  m.impl("nonzero_static", &nonzero_static_meta);
   m.impl("view", &view_meta);
   m.impl("expand", &expand_meta);
   m.impl("select.int", &select_kernel);

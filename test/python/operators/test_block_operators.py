@@ -188,6 +188,7 @@ def test_rows_without_a_number_are_zeros():
 def test_nonzero_static_has_the_size_that_is_asked_for():
     x = opyard.tensor([[0.0, 1.0], [2.0, 0.0]])
     assert aten.nonzero_static(x, size=1).tolist() == [[0, 1]]
+    assert aten.nonzero_static(x.to("meta"), size=5).shape == (5, 2)
     assert aten.nonzero_static(x, size=3).tolist() == [[0, 1], [1, 0], [-1, -1]]
     assert aten.nonzero_static(x, size=3, fill_value=9).tolist()[2] == [9, 9]
 
@@ -197,3 +198,11 @@ def test_logspace_is_of_powers():
     made = aten.logspace(1, 0, 3, 4.0, dtype=opyard.float64)
     assert made.dtype == opyard.float64 and made.tolist() == [4.0, 2.0, 1.0]
     assert aten.logspace(0, 1, 2).dtype == opyard.float32
+
+
+def test_safe_softmax_has_no_gradient_in_rows_of_minus_infinity():
+    x = opyard.tensor([[1.0, 2.0], [-float("inf")] * 2]).requires_grad_()
+    y = aten._safe_softmax(x, -1)
+    assert y.tolist()[1] == [0.0, 0.0]
+    aten.mul(y, opyard.tensor([[1.0, 0.0], [1.0, 0.0]])).sum().backward()
+    assert x.grad.tolist()[1] == [0.0, 0.0] and abs(x.grad.tolist()[0][0] - 0.1966) < 1e-4
