@@ -22,7 +22,7 @@ that `opyard.ops.aten` does not have; see [coming from PyTorch](from_pytorch.md)
 REASONS = {  # why an operator has no gradients that takes a tensor and gives one
     "gives bools": "all any eq ge gt isfinite isinf isnan isneginf isposinf le logical_and "
     "logical_not logical_or logical_xor lt ne signbit",
-    "gives integers": "argmax argmin multinomial nonzero",
+    "gives integers": "argmax argmin multinomial nonzero nonzero_static",
     "refused if self needs one": "resize_ resize_as_",
     "integers and bools alone": "bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or "
     "bitwise_or_ bitwise_xor bitwise_xor_ bitwise_left_shift bitwise_left_shift_ "
