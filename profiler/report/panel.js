@@ -74,7 +74,7 @@ class Panel {
     if (modules.length > 0) tabs.set("Modules", table(modules));
     const imports = profile.rows.filter((row) => row[1].endsWith(": <module>"));
     if (imports.length > 0) tabs.set("Imports", table(imports));
-    if (profile.lines.length > 0) tabs.set("Lines", () => this.showLines());
+    if (profile.sampledLines.length > 0) tabs.set("Lines", () => this.showSampledLines());
     if (this.tasks().length > 0) tabs.set("Tasks", () => this.showTasks());
     if (profile.lines.length > 0) tabs.set("Lines", () => this.showLines());
     if (hasMemory) tabs.set("Memory", () => this.showMemory());
@@ -171,8 +171,8 @@ class Panel {
   }
 
   // Of a sampled profile: [label, line, own time, own CPU time, total time].
-  showLines() {
-    const lines = this.view.profile.lines.filter((line) => this.view.isWhole || this.view.isFoundLabel(line[0]));
+  showSampledLines() {
+    const lines = this.view.profile.sampledLines.filter((line) => this.view.isWhole || this.view.isFoundLabel(line[0]));
     this.content.replaceChildren(makeTable([
       { title: "Function", of: (line) => line[0] },
       { title: "Line", of: (line) => line[1], text: numberText },

@@ -258,7 +258,7 @@ class Head {
       return a.self_thread_time > b.self_thread_time;
     });
     if (lines.size() > kMostRows) lines.resize(kMostRows);
-    begin_list("lines");
+    begin_list("sampledLines");
     for (const SampledLine& line : lines) {
       next();
       out_ += "[";

@@ -99,6 +99,7 @@ def made_up_page(page, kinds):
     head |= {"longestMerged": -1, "quality": quality, "metadata": {}, "kinds": kinds}
     head |= {"names": names, "tracks": [head for head, _ in tracks], "marksLeftOut": 0}
     head |= {"rows": rows, "rowsLeftOut": 0, "keys": [["CPU", 4, 2, SECOND // 3]]}
+    head |= {"lines": [], "sampledLines": []}
     text = json.dumps(head | {"memory": [memory]}).encode()
     data = b"OPR1" + struct.pack("<I", len(text)) + text + b"".join(data for _, data in tracks)
     encoded = "plain," + base64.b64encode(data).decode()
