@@ -93,7 +93,7 @@ py::object increment_version_of(const py::object& tensor) {
   });
 }
 
-// A tensor that stands for an edge where a run begins or ends: its history is the edge, and it has
+// The placeholder of an edge where a run begins or ends: a tensor whose history is the edge, with
 // the sizes and the dtype of the gradient there, and memory for one element.
 py::object tensor_at(const SharedFunction& function, std::uint32_t input) {
   return guarded_call([&] {

@@ -1,4 +1,4 @@
-// autograd/forward/rules.cpp: finding how an operator's calls give tangents.
+// autograd/forward/rules.cpp: search for the tangent rule of an operator.
 #include "forward/rules.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// autograd/forward/rules.h: how calls of an operator give tangents, found at its first such call.
+// autograd/forward/rules.h: tangent rules of operators, each found at its first call.
 //
 // A formula takes the gradient of a result to that of an argument; a tangent goes the other way, by
 // the adjoint of the same linear map. For each formula it is taken from the first of these that

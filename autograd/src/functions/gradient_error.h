@@ -1,4 +1,4 @@
-// autograd/functions/gradient_error.h: the errors of runs and of taped calls, by a class of their own.
+// autograd/functions/gradient_error.h: the class of errors of runs and of taped calls.
 //
 // Such an error keeps its kind, and has a name: a language that has a class of this name raises
 // that. In Python it is what the kind says, and RuntimeError as well, which programs that were

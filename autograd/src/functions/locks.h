@@ -1,4 +1,6 @@
-// autograd/functions/locks.h: the one lock of this library. Not held while code of a user, or a call, runs.
+// autograd/functions/locks.h: the one lock of this library.
+//
+// Not held while code of a user, or a call, runs.
 //
 // Depends on: base/mutex.h.
 #pragma once

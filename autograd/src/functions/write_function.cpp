@@ -1,4 +1,4 @@
-// autograd/functions/write_function.cpp: in-place writes: which are refused, and taking the others down.
+// autograd/functions/write_function.cpp: taping and refusal of in-place writes.
 //
 // [Wrappers] A tensor without memory has the history of its last write itself. Views that its class
 // gave of it are on its storage, to count the same writes; their geometry is what the class says,

@@ -53,7 +53,7 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
                       : "it was saved here:\n" + of.call_site()));
 }
 
-// See saved_tensor.h [Packed]. Owned for good: no one is the only owner of it.
+// See saved_tensor.h [Packed]. It is never freed, so that no tensor is its only owner.
 const Tensor& stand_in() {
   static const auto* const tensor = new Tensor(Tensor::empty({}));
   return *tensor;

@@ -1,4 +1,4 @@
-// prepared/fold_state.cpp: what depends on weights alone, computed once at load.
+// prepared/fold_state.cpp: constant folding of what depends on weights alone.
 //
 // A call is computed if it takes constants alone, one of them a tensor, gives new tensors or views
 // of weights, is not random, and has no effects. Its results are constants from then on, so nothing

@@ -1,4 +1,4 @@
-// prepared/prepared.h: what runs of a model instead of its graph while nothing needs a gradient.
+// prepared/prepared.h: the prepared copy of a model's graph, which runs while nothing needs a gradient.
 //
 // [Life] Made once, of a graph and weights as they are, and never changed. A run asks whether it
 // still fits: the graph has its version, the weights are the same tensors and were not written. If

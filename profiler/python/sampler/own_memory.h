@@ -2,7 +2,7 @@
 //
 // The sampler looks at objects that other threads change and free. It never follows a pointer to
 // them: the kernel copies, and says what is not mapped. What was copied may still be half of one
-// object and half of another, so whoever reads it checks that it makes sense.
+// object and half of another, so each reader checks that it makes sense.
 //
 // Threads: any. Depends on: nothing of ours.
 #pragma once

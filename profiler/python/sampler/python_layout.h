@@ -1,4 +1,4 @@
-// sampler/python_layout.h: where CPython keeps threads, frames and the GIL, as offsets in memory.
+// sampler/python_layout.h: memory layout of CPython's threads, frames and GIL.
 //
 // The one file of the sampler that knows versions of CPython is python_layout.c: it is C, since
 // CPython's internal headers are. Everyone else reads copies of memory at these offsets.

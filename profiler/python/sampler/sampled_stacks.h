@@ -51,7 +51,8 @@ class SampledStacks {
   InterpreterFacts facts() const noexcept;
   // All threads, the latest first; false if the list changed meanwhile too often to be read.
   bool find_threads(std::vector<SampledThread>& threads) const;
-  // The stack of a thread, outermost first. Gone: its state is another one's, or nobody's.
+  // The stack of a thread, outermost first. Gone: the thread has ended, or
+  // another one has its state.
   Result read(const SampledThread& thread, StackPlace& place,
               std::vector<profiler::SampledFrame>& stack);
 

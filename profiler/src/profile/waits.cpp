@@ -1,4 +1,4 @@
-// profiler/profile/waits.cpp: what a call waits for, by the name of the function.
+// profiler/profile/waits.cpp: kinds of waits, by the name of the function that waits.
 #include "opyard/profiler/waits.h"
 
 #include <algorithm>

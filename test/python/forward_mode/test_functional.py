@@ -145,6 +145,15 @@ def test_products_are_those_of_the_hessian():
         assert value.tolist() == pytest.approx(func(x).tolist())
 
 
+def test_products_of_several_tensors_keep_their_order():
+    x, y = inputs_of(opyard, [Y, Y])
+    v, w = opyard.ones(3).double(), opyard.ones(3).double() * 10
+    _, (of_x, of_y) = F.jvp(lambda x, y: (x * 2, y * 3), (x, y), (v, w))
+    assert (of_x.tolist(), of_y.tolist()) == ([2.0] * 3, [30.0] * 3)
+    _, (of_x, of_y) = F.hvp(lambda x, y: (x * x).sum() + (y * y).sum() * 3, (x, y), (v, w))
+    assert (of_x.tolist(), of_y.tolist()) == ([2.0] * 3, [60.0] * 3)
+
+
 def test_answers_have_a_graph_if_one_is_wanted():
     x = leaf(Y)
     for create_graph in (False, True):

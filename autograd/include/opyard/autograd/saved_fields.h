@@ -1,4 +1,4 @@
-// opyard/autograd/saved_fields.h: what a backward function saved, by names.
+// opyard/autograd/saved_fields.h: saved values of backward functions, by name.
 //
 // The names are those of the call: "self" and "other" of arguments, "result", or "result0" and
 // "result1", of results, "self_sizes" of the sizes of an argument. Each function of an operator

@@ -9,7 +9,7 @@
 // [Cost] The first scope in a process exchanges the functions of the tape, and the end of the last
 // one puts them back, see registry/exchange_tape.h. Meanwhile calls are taped the long way, and
 // those of threads with hooks pack when they are done. A packed tensor is found by a test that each
-// saved tensor has anyway: the version of what stands for it is never the one that was noted.
+// saved tensor has anyway: the version of its placeholder is never the one that was noted.
 //
 // [Packed] What pack() gave is a function that is never run. It is the history of the saved tensor,
 // and its one edge leads to the history that the tensor had. So a garbage collector sees what it
@@ -29,7 +29,7 @@
 
 namespace opyard::autograd {
 
-// What stands for a saved tensor. See [Packed].
+// The placeholder of a saved tensor, which owns what pack() gave. See [Packed].
 class OPYARD_API Packed : public Function {
  public:
   Packed() : Function(std::uint64_t{0}) {}

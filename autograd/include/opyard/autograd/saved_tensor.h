@@ -7,8 +7,8 @@
 // Taking it out again raises if the memory was written meanwhile. With gradients on, it comes out
 // with the history that it had.
 //
-// [Packed] A hook may have packed it: then `tensor_` is one that stands for all that are packed, at
-// a version that it never has, and `history_` leads to what the hook gave. So only what fails the
+// [Packed] A hook may have packed it: then `tensor_` is the one placeholder of all that are packed,
+// at a version that it never has, and `history_` leads to what the hook gave. So only what fails the
 // test of versions looks for it. See autograd/saved_hooks.h.
 //
 // Depends on: autograd/tensor_state.h, autograd/saved_hooks.h.

@@ -180,6 +180,26 @@ def _zero_vectors(likes: Sequence) -> tuple:
     return tuple(_ops.ops.aten.zeros_like(one).requires_grad_() for one in likes)
 
 
+def _pushed(
+    name: str,
+    outputs: tuple,
+    leaves: tuple,
+    vectors: tuple,
+    strict: bool,
+    create_graph: bool,
+    what: str,
+) -> tuple:
+    """The product of the Jacobian of the outputs with vectors: that from the left, differentiated
+    by the vector it is taken with."""
+    seeds = _zero_vectors(outputs)
+    pulled = _pulled(outputs, leaves, seeds, True)
+    if strict:
+        _filled(name, pulled, leaves, True, False, what)
+    with set_grad_enabled(create_graph):
+        found = _pulled(pulled, seeds, vectors, create_graph)
+        return _filled(name, found, outputs, False, create_graph, what)
+
+
 @names_keywords
 def jvp(
     func: Callable,
@@ -201,13 +221,7 @@ def jvp(
         leaves = _leaves(given, create_graph)
         vectors = vectors_like(name, v, leaves, "input")
         several_out, outputs = _run(name, func, leaves, strict)
-        seeds = _zero_vectors(outputs)
-        pulled = _pulled(outputs, leaves, seeds, True)
-        if strict:
-            _filled(name, pulled, leaves, True, False, "output")
-    with set_grad_enabled(create_graph):
-        found = _pulled(pulled, seeds, vectors, create_graph)
-        found = _filled(name, found, outputs, False, create_graph, "output")
+        found = _pushed(name, outputs, leaves, vectors, strict, create_graph, "output")
         if strict and create_graph:
             _refuse_constants(name, found, "output")
     return (
@@ -391,13 +405,7 @@ def hvp(
         leaves = _leaves(given, create_graph)
         vectors = vectors_like(name, v, leaves, "input")
         outputs, gradient = _gradient(name, func, leaves, strict)
-        seeds = _zero_vectors(leaves)
-        pulled = _pulled(gradient, leaves, seeds, True)
-        if strict:
-            _filled(name, pulled, leaves, True, False, "gradient")
-    with set_grad_enabled(create_graph):
-        found = _pulled(pulled, seeds, vectors, create_graph)
-        found = _filled(name, found, leaves, False, create_graph, "gradient")
+        found = _pushed(name, gradient, leaves, vectors, strict, create_graph, "gradient")
         if strict and create_graph:
             _refuse_constants(name, found, "input")
     return _given_back(outputs, False, create_graph), _given_back(found, several, create_graph)

@@ -1,4 +1,4 @@
-"""The graph that a backward goes through: what it saves, its edges, and hooks on several tensors.
+"""Graphs of backward functions: saved tensors, edges, and hooks on several tensors.
 
     with opyard.autograd.graph.saved_tensors_hooks(pack, unpack):
         loss = model(x).sum()              # keeps pack(tensor) for each tensor that it saves

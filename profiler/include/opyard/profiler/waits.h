@@ -1,4 +1,4 @@
-// opyard/profiler/waits.h: what a call waits for, by the name of the function.
+// opyard/profiler/waits.h: kinds of waits, by the name of the function that waits.
 //
 // CPU time says that a call waited, not for what. A function in C that waits for one thing alone
 // tells it by its name: `time.sleep`, `select.epoll.poll`. What a function of Python waits itself,

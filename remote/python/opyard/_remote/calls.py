@@ -61,6 +61,27 @@ class Request:
         self.size = 0
 
 
+def fail(future: Future, error: BaseException) -> None:
+    """Completes a future, unless its user has cancelled it or its time was up."""
+    try:
+        if not future.done():
+            future.set_exception(error)
+    except RuntimeError:  # between the two
+        pass
+
+
+def expire(request: "Request | None", worker: int) -> None:
+    """Fails a request whose time is up, if it is still wanted and not answered."""
+    if request is not None and not request.future.done():
+        fail(
+            request.future,
+            TimeoutError(
+                f"{request.label} on worker {worker} gave no result in {request.limit:g} s; it may "
+                "still run there, and what follows on that worker waits for it"
+            ),
+        )
+
+
 class Statistics:
     """What a session has seen of a worker."""
 

@@ -9,68 +9,28 @@ A worker that its nanny begins again gets another actor, and is a new worker of 
 
 import asyncio
 import itertools
-import os
 import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 from . import wire
+from .actors import Actor, carried
 from .engines import Ended, Joined, Receive
 
-_SMALL = 4096  # bytes that are copied into the message rather than counted as a buffer
 
+class DaskActor(Actor):
+    """What runs in a worker of Dask, which sends views of memory without a copy."""
 
-class Actor:
-    """What runs in a worker of Dask."""
+    _uncopied = memoryview
 
-    def __init__(self, path: "list[str]") -> None:
-        from .worker import Worker
-
-        sys.path += [each for each in path if each not in sys.path]
-        self._peers: dict[int, Any] = {}
-        self._worker = Worker(self._send_to_peer)
-        self._thread = threading.Thread(
-            target=self._worker.run, name="opyard-remote-worker", daemon=True
-        )
-        self._thread.start()
-
-    def _send_to_peer(self, number: int, frames: wire.Frames) -> None:
-        self._peers[number].deliver(*_carried(frames))
-
-    async def handle(self, *frames: Any) -> "list[Any]":
-        """The answer to a message of the driver."""
-        loop = asyncio.get_running_loop()
-        answered = loop.create_future()
-
-        def answer(made: wire.Frames) -> None:
-            loop.call_soon_threadsafe(_set, answered, _carried(made))
-
-        read = [memoryview(each) for each in frames]
-        self._worker.receive(read, answer)
-        return [] if wire.read_envelope(read[0])[0] == 0 else await answered
-
-    async def deliver(self, *frames: Any) -> None:
-        # Not on the loop's thread: packing what another worker asked for may take a while.
-        read = [memoryview(each) for each in frames]
-        await asyncio.get_running_loop().run_in_executor(None, self._worker.deliver, read)
+    def _send(self, number: int, frames: "list[Any]") -> None:
+        self._peers[number].deliver(*frames)
 
     async def set_peers(self, numbers: "list[int]", actors: "list[Any]") -> int:
-        """Which workers there are. Gives the number of this process."""
         for actor in actors:
             actor.deliver  # noqa: B018 - an actor finds its worker here, and not on other threads
-        self._peers = dict(zip(numbers, actors, strict=True))
-        return os.getpid()
-
-
-def _set(answered: "asyncio.Future", frames: "list[Any]") -> None:
-    if not answered.done():
-        answered.set_result(frames)
-
-
-def _carried(frames: wire.Frames) -> "list[Any]":
-    """Frames as Dask sends them without a copy."""
-    return [bytes(each) if wire.size_of(each) < _SMALL else memoryview(each) for each in frames]
+        return await super().set_peers(numbers, actors)
 
 
 class DaskEngine:
@@ -164,7 +124,7 @@ class DaskEngine:
         """Begins an actor at a worker's address."""
         path = list(sys.path) if self._address is None else []
         future = self._client.submit(
-            Actor, path, actor=True, workers=[place], allow_other_workers=False, pure=False
+            DaskActor, path, actor=True, workers=[place], allow_other_workers=False, pure=False
         )
         actor = future.result(timeout=self._timeout)
         with self._client.as_current():
@@ -197,8 +157,9 @@ class DaskEngine:
                 return
             actor = self._actors[worker]
         is_told = wire.read_envelope(frames[0])[0] == 0
-        carried = _carried(frames)
-        self._client.loop.add_callback(self._ask, worker, actor, carried, is_told)
+        self._client.loop.add_callback(
+            self._ask, worker, actor, carried(frames, memoryview), is_told
+        )
 
     async def _ask(self, worker: int, actor: Any, frames: "list[Any]", is_told: bool) -> None:
         """On the client's loop, so that calls leave in the order of send()."""

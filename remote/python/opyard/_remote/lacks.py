@@ -1,4 +1,4 @@
-"""What a worker lacks: one list, before anything runs.
+"""Requirements of a session: the list of what a worker lacks, before anything runs.
 
 The driver says what it is: its Python, its Opyard, the packages whose entry points it has loaded,
 and the libraries it has loaded by path, each with the hash of its bytes. A worker loads what it can

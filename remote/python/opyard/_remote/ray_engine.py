@@ -8,9 +8,7 @@ worker of the same machine. Such memory is read-only.
 Actors are begun again by Ray, `restarts` times; one that was is a new worker of the session.
 """
 
-import asyncio
 import itertools
-import os
 import sys
 import threading
 import time
@@ -19,62 +17,17 @@ from pickle import PickleBuffer
 from typing import Any
 
 from . import wire
+from .actors import Actor, carried
 from .engines import Ended, Joined, Receive
 
-_SMALL = 4096  # bytes that are copied into the message rather than counted as a buffer
 
+class RayActor(Actor):
+    """What runs in a process of Ray, which pickles buffers without a copy."""
 
-class Actor:
-    """What runs in a process of Ray."""
+    _uncopied = PickleBuffer
 
-    def __init__(self, path: "list[str]") -> None:
-        from .worker import Worker
-
-        sys.path += [each for each in path if each not in sys.path]
-        self._peers: dict[int, Any] = {}
-        self._worker = Worker(self._send_to_peer)
-        self._thread = threading.Thread(
-            target=self._worker.run, name="opyard-remote-worker", daemon=True
-        )
-        self._thread.start()
-
-    def _send_to_peer(self, number: int, frames: wire.Frames) -> None:
-        self._peers[number].deliver.remote(*_carried(frames))
-
-    async def handle(self, *frames: Any) -> "list[Any]":
-        """The answer to a message of the driver."""
-        loop = asyncio.get_running_loop()
-        answered = loop.create_future()
-
-        def answer(made: wire.Frames) -> None:
-            loop.call_soon_threadsafe(_set, answered, _carried(made))
-
-        read = [memoryview(each) for each in frames]
-        if wire.read_envelope(read[0])[0] == 0:
-            self._worker.receive(read, answer)
-            return []
-        self._worker.receive(read, answer)
-        return await answered
-
-    async def deliver(self, *frames: Any) -> None:
-        # Not on the loop's thread: packing what another worker asked for may take a while.
-        read = [memoryview(each) for each in frames]
-        await asyncio.get_running_loop().run_in_executor(None, self._worker.deliver, read)
-
-    async def set_peers(self, numbers: "list[int]", actors: "list[Any]") -> int:
-        """Which workers there are. Gives the number of this process."""
-        self._peers = dict(zip(numbers, actors, strict=True))
-        return os.getpid()
-
-
-def _set(answered: "asyncio.Future", frames: "list[Any]") -> None:
-    if not answered.done():
-        answered.set_result(frames)
-
-
-def _carried(frames: wire.Frames) -> "list[Any]":
-    """Frames as Ray pickles them without a copy."""
-    return [bytes(each) if wire.size_of(each) < _SMALL else PickleBuffer(each) for each in frames]
+    def _send(self, number: int, frames: "list[Any]") -> None:
+        self._peers[number].deliver.remote(*frames)
 
 
 class RayEngine:
@@ -131,7 +84,7 @@ class RayEngine:
         if not ray.is_initialized():
             self._begin(workers)
             self._owns_cluster = True
-        remote = ray.remote(Actor).options(**self._options)
+        remote = ray.remote(RayActor).options(**self._options)
         numbers = [next(self._numbers) for _ in range(workers)]
         path = list(sys.path) if self._owns_cluster and self._address is None else []
         self._actors = {number: remote.remote(path) for number in numbers}
@@ -183,7 +136,7 @@ class RayEngine:
             if worker not in self._alive:
                 return
         try:
-            answer = self._actors[worker].handle.remote(*_carried(frames))
+            answer = self._actors[worker].handle.remote(*carried(frames, PickleBuffer))
         except self._ray.exceptions.RayActorError as error:
             self._end(worker, error)
             return

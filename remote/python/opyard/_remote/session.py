@@ -19,7 +19,7 @@ from typing import Any
 from .._C import Future
 from . import calls, engines, failures, lacks, pickling, wire
 from . import table as tables
-from .calls import Connection, Request, label_of
+from .calls import Connection, Request, expire, fail, label_of
 from .clock import Clock
 from .mapping import Mapping
 from .references import DRIVER, Counts, Holders, Ref
@@ -136,7 +136,7 @@ class Session:
         for connection in list(self._connections.values()):
             lost = failures.lost(connection.number, "is of a session that has ended")
             for request in connection.end(lost):
-                _fail(request.future, closed)
+                fail(request.future, closed)
                 request.future.exception()  # seen: who closes a session knows
 
     def __repr__(self) -> str:
@@ -212,9 +212,9 @@ class Session:
                 try:
                     self._call_until(made, described, args, kwargs, label, None, limit)
                 except BaseException as another:
-                    _fail(made, another)
+                    fail(made, another)
             elif error is not None:
-                _fail(made, error)
+                fail(made, error)
             elif not made.done():
                 made.set_result(done.value())
 
@@ -290,7 +290,7 @@ class Session:
         request.deadline = time.monotonic() + request.limit
         if request.limit < _SOON:
             late = weakref.ref(request)
-            self._clock.at(request.deadline, lambda: _expire(late(), worker))
+            self._clock.at(request.deadline, lambda: expire(late(), worker))
 
     def map(
         self,
@@ -513,7 +513,7 @@ class Session:
         if error is not None:
             statistics.errors += 1
             connection.forget(request.defined)
-            _fail(request.future, error)
+            fail(request.future, error)
         elif not request.future.done():
             request.future.set_result(value)
 
@@ -534,7 +534,7 @@ class Session:
         for other in others:
             other.tell(("gone", worker))
         for request in waiting:
-            _fail(request.future, failures.lost(worker, how, request.label))
+            fail(request.future, failures.lost(worker, how, request.label))
 
     def _on_joined(self, worker: int) -> None:
         """The engine has begun a worker: it is greeted as the others were."""
@@ -575,7 +575,7 @@ class Session:
         now = time.monotonic()
         for each in connections:
             for request in each.late(now):
-                _expire(request, each.number)
+                expire(request, each.number)
             try:
                 if each.waits_to_drop():
                     each.request("drop", (), Request("drops", None), check=self._check)
@@ -583,23 +583,3 @@ class Session:
                     each.send_again(self._retry)
             except failures.WorkerLost:
                 pass
-
-
-def _expire(request: "Request | None", worker: int) -> None:
-    if request is not None and not request.future.done():
-        _fail(
-            request.future,
-            TimeoutError(
-                f"{request.label} on worker {worker} gave no result in {request.limit:g} s; it may "
-                "still run there, and what follows on that worker waits for it"
-            ),
-        )
-
-
-def _fail(future: Future, error: BaseException) -> None:
-    """Completes a future, unless its user has cancelled it or its time was up."""
-    try:
-        if not future.done():
-            future.set_exception(error)
-    except RuntimeError:  # between the two
-        pass

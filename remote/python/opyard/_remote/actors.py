@@ -1,0 +1,71 @@
+"""Actors: what runs in a worker of an engine that has actors, such as Dask and Ray.
+
+The engine calls the methods on a loop of asyncio. `handle` takes the frames of a message of the
+driver and gives those of the answer; `deliver` takes what another worker sends.
+"""
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from . import wire
+
+_SMALL = 4096  # bytes that are copied into the message rather than counted as a buffer
+
+
+def carried(frames: wire.Frames, uncopied: "Callable[[Any], Any]") -> "list[Any]":
+    """Frames as an engine sends them: small ones as bytes, the others by what it does not copy."""
+    return [bytes(each) if wire.size_of(each) < _SMALL else uncopied(each) for each in frames]
+
+
+class Actor:
+    """A worker, as an engine's object. A subclass knows what is not copied, and how to send."""
+
+    _uncopied: "Callable[[Any], Any]"
+
+    def __init__(self, path: "list[str]") -> None:
+        from .worker import Worker
+
+        sys.path += [each for each in path if each not in sys.path]
+        self._peers: dict[int, Any] = {}
+        self._worker = Worker(lambda number, frames: self._send(number, self._carried(frames)))
+        self._thread = threading.Thread(
+            target=self._worker.run, name="opyard-remote-worker", daemon=True
+        )
+        self._thread.start()
+
+    def _carried(self, frames: wire.Frames) -> "list[Any]":
+        return carried(frames, type(self)._uncopied)
+
+    def _send(self, number: int, frames: "list[Any]") -> None:
+        raise NotImplementedError
+
+    async def handle(self, *frames: Any) -> "list[Any]":
+        """The answer to a message of the driver."""
+        loop = asyncio.get_running_loop()
+        answered = loop.create_future()
+
+        def answer(made: wire.Frames) -> None:
+            loop.call_soon_threadsafe(_set, answered, self._carried(made))
+
+        read = [memoryview(each) for each in frames]
+        self._worker.receive(read, answer)
+        return [] if wire.read_envelope(read[0])[0] == 0 else await answered
+
+    async def deliver(self, *frames: Any) -> None:
+        # Not on the loop's thread: packing what another worker asked for may take a while.
+        read = [memoryview(each) for each in frames]
+        await asyncio.get_running_loop().run_in_executor(None, self._worker.deliver, read)
+
+    async def set_peers(self, numbers: "list[int]", actors: "list[Any]") -> int:
+        """Which workers there are. Gives the number of this process."""
+        self._peers = dict(zip(numbers, actors, strict=True))
+        return os.getpid()
+
+
+def _set(answered: "asyncio.Future", frames: "list[Any]") -> None:
+    if not answered.done():
+        answered.set_result(frames)
