@@ -1,7 +1,7 @@
 // autograd/functions/locks.cpp: the lock of autograd.
 //
-// It is made when the library is loaded, before a thread can need it while another one forks, and is
-// never destroyed.
+// It is made when the library is loaded, before a thread can need it while another one forks, and
+// is never destroyed.
 #include "functions/locks.h"
 
 namespace opyard::autograd {

@@ -8,8 +8,8 @@
 // with the history that it had.
 //
 // [Packed] A hook may have packed it: then `tensor_` is the one placeholder of all that are packed,
-// at a version that it never has, and `history_` leads to what the hook gave. So only what fails the
-// test of versions looks for it. See autograd/saved_hooks.h.
+// at a version that it never has, and `history_` leads to what the hook gave. So only what fails
+// the test of versions looks for it. See autograd/saved_hooks.h.
 //
 // Depends on: autograd/tensor_state.h, autograd/saved_hooks.h.
 #pragma once
