@@ -210,10 +210,14 @@ void slice_kernel(const Operator& op, DispatchKeySet, Stack& stack) {
 }
 
 // How many places there are is said, so that no element is looked at.
-Tensor nonzero_static_meta(const Tensor& self, std::int64_t size, std::int64_t) {
-  OPYARD_REQUIRE(size >= 0, BadValue, "aten::nonzero_static: size is ", size,
-                 ", and has to be 0 or more");
-  return Tensor::empty(DimVector{size, self.dim()}, DType::Int64, self.device());
+void nonzero_static_meta(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  const SymInt size = given.at("size").to_sym_int();
+  OPYARD_REQUIRE(size.is_symbolic() || size.expect_int() >= 0, BadValue,
+                 "aten::nonzero_static: size is ", to_string(size), ", and has to be 0 or more");
+  given.give(stack,
+             empty_on_meta("aten::nonzero_static", {size, SymInt(self.dim())}, DType::Int64));
 }
 
 }  // namespace

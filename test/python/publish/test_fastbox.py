@@ -33,6 +33,9 @@ def fastbox(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     fb.install(folder)
     yield opyard.ops.fastbox
+    for path in opyard.loaded_libraries():
+        if path.startswith(str(folder.resolve())):
+            opyard.unload_library(path)
     sys.path.remove(str(folder))
 
 

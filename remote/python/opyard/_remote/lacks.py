@@ -13,7 +13,7 @@ import sys
 import tempfile
 from typing import Any
 
-from .. import _build_info
+from .. import _bind, _build_info
 from .._core import ops as _ops
 from .._version import __version__
 
@@ -30,11 +30,14 @@ def _digest(path: str) -> str:
 
 
 def _loaded_packages() -> "list[tuple[str, str]]":
-    """The namespace and the distribution of each entry point that was loaded."""
+    """The namespace and the distribution of each entry point that was loaded, as long as operators
+    of the namespace are defined."""
     packages = sys.modules.get("opyard._plugins.packages")
     if packages is None:
         return []
-    return sorted((p.name, p.distribution) for p in packages._known.values() if p.loaded)
+    defined = {name.partition("::")[0] for name in _bind.operator_names()}
+    known = packages._known.values()
+    return sorted((p.name, p.distribution) for p in known if p.loaded and p.name in defined)
 
 
 def _loaded_libraries() -> "list[str]":
