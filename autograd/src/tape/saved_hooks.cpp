@@ -1,6 +1,7 @@
 // autograd/tape/saved_hooks.cpp: the stacks of hooks of saved tensors, one for each thread.
 #include "tape/packing_tape.h"
 
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -11,9 +12,11 @@
 namespace opyard::autograd {
 namespace {
 
+// Behind a pointer: a library that is opened late has little room for what each thread has.
 ThreadSavedHooks& here() {
-  static thread_local ThreadSavedHooks hooks;
-  return hooks;
+  static thread_local std::unique_ptr<ThreadSavedHooks> hooks;
+  if (hooks == nullptr) hooks = std::make_unique<ThreadSavedHooks>();
+  return *hooks;
 }
 
 // How many hooks all threads have. Guarded by the library's lock.

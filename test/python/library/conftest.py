@@ -66,6 +66,11 @@ def installed(tmp_path, monkeypatch, ns):
     yield install
     for name in made:
         sys.modules.pop(name, None)
+    # They are gone: a session of a later test must not ask its workers for them.
+    packages = sys.modules.get("opyard._plugins.packages")
+    for key, point in list(packages._known.items() if packages is not None else ()):
+        if point.distribution.partition(" ")[0] in made:
+            del packages._known[key]
 
 
 @pytest.fixture
