@@ -5,6 +5,7 @@ Suspect remote/python/opyard/_remote/opening.py, lacks.py and pipe_engine.py.
 
 import subprocess
 import sys
+import time
 
 import pytest
 import remote_functions as functions
@@ -70,6 +71,19 @@ def test_a_worker_that_cannot_import_opyard_says_so(tmp_path):
     with pytest.raises(
         RuntimeError, match="worker 0 ended with exit code 1 while it started; what"
     ):
+        opyard.remote.session("pipes", workers=1, env={"PYTHONPATH": str(tmp_path)})
+
+
+def test_a_worker_that_ends_before_it_is_greeted_says_so_too(tmp_path, monkeypatch):
+    (tmp_path / "opyard.py").write_text("raise SystemExit(7)\n", "utf-8")
+    needs = lacks.needs
+
+    def late(**options):
+        time.sleep(1.0)  # its end is known before anything is sent to it
+        return needs(**options)
+
+    monkeypatch.setattr(lacks, "needs", late)
+    with pytest.raises(RuntimeError, match="worker 0 ended with exit code 7 while it started"):
         opyard.remote.session("pipes", workers=1, env={"PYTHONPATH": str(tmp_path)})
 
 

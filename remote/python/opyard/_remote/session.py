@@ -86,21 +86,14 @@ class Session:
                 self._connections[number] = self._connect(number)
             connections = list(self._connections.values())
         needed = lacks.needs(send_plugins=self._send_plugins)
-        greetings = {each.number: self._greet(each, needed) for each in connections}
-        found = {}
-        for number, greeting in greetings.items():
-            try:
-                found[number] = greeting.future.wait(self._start_timeout)
-            except TimeoutError:
-                raise RuntimeError(
-                    f"session: worker {number} over {self._engine.name} has not answered in "
-                    f"{self._start_timeout:g} s; start_timeout= gives it longer"
-                ) from None
-            except failures.WorkerLost as lost:
-                raise RuntimeError(
-                    f"session: worker {number} {lost.how} while it started; what it wrote "
-                    "to the standard error says why, such as that it cannot import opyard"
-                ) from lost
+        try:
+            greetings = {each.number: self._greet(each, needed) for each in connections}
+            found = {n: self._greeted(n, greeting) for n, greeting in greetings.items()}
+        except failures.WorkerLost as lost:
+            raise RuntimeError(
+                f"session: worker {lost.worker} {lost.how} while it started; what it wrote "
+                "to the standard error says why, such as that it cannot import opyard"
+            ) from lost
         if any(found.values()):
             raise RuntimeError(lacks.refusal(self._engine.name, found))
         with self._changed:
@@ -114,6 +107,15 @@ class Session:
         body = (connection.number, needed, self._threads, self._setup)
         request = Request("the start", None)
         return connection.request("hello", body, request, check=self._check)
+
+    def _greeted(self, number: int, greeting: Request) -> Any:
+        try:
+            return greeting.future.wait(self._start_timeout)
+        except TimeoutError:
+            raise RuntimeError(
+                f"session: worker {number} over {self._engine.name} has not answered in "
+                f"{self._start_timeout:g} s; start_timeout= gives it longer"
+            ) from None
 
     def __enter__(self) -> "Session":
         return self
