@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 
 import pytest
 from built import import_border, plugin_path
@@ -56,6 +58,17 @@ def quick_collections():
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def threads_end():
+    """A module's threads end with it: profiles of later modules would show them."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + 10
+    while (left := set(threading.enumerate()) - before) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not left, f"threads that do not end: {sorted(each.name for each in left)}"
 
 
 @pytest.fixture
