@@ -1,7 +1,8 @@
 """test_functional.py: products with Jacobians and Hessians, and both as tensors.
 
 Each case is a function with its inputs; answers are what two other ways give: the Jacobian made of
-gradients of elements, and PyTorch where that is installed. Suspect _autograd/functional.py.
+gradients of elements, and PyTorch where that is installed. Suspect _autograd/functional.py, for
+forward mode forward_ad.py, too.
 """
 
 import pytest
@@ -106,11 +107,92 @@ def test_jacobians_and_products_are_those_of_pytorch(name, vectorize):
     assert_same(answers(opyard, F, CASES[name], vectorize=vectorize), wanted)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+@pytest.mark.parametrize("name", CASES)
+def test_jacobians_by_forward_mode_are_those_of_pytorch(name):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    how = {"strategy": "forward-mode", "vectorize": True}
+    wanted = answers(torch, torch.autograd.functional, CASES[name], **how)
+    assert_same(answers(opyard, F, CASES[name], strategy="forward-mode"), wanted)
+
+
 @pytest.mark.parametrize("name", NUMBERS)
 def test_hessians_and_products_are_those_of_pytorch(name):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     wanted = number_answers(torch, torch.autograd.functional, NUMBERS[name])
     assert_same(number_answers(opyard, F, NUMBERS[name]), wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_strategies_give_one_jacobian(name):
+    wanted = answers(opyard, F, CASES[name])
+    assert_same(answers(opyard, F, CASES[name], strategy="forward-mode"), wanted)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_both_strategies_give_one_hessian(name):
+    function, values = NUMBERS[name]
+    inputs = inputs_of(opyard, values)
+    found, wanted = (
+        flat(
+            F.hessian(lambda *given: function(opyard, *given), inputs, outer_jacobian_strategy=one)
+        )
+        for one in ("forward-mode", "reverse-mode")
+    )
+    assert_same(found, wanted)
+
+
+class Cube(autograd.Function):
+    """Has tangents and no gradients."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_forward(x)
+        return x * x * x
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * x * x * 3
+
+
+def test_a_jacobian_by_forward_mode_takes_a_run_forward_for_each_element_of_the_inputs():
+    runs = []
+
+    def func(x, t):
+        runs.append(1)
+        return Cube.apply(x) * t
+
+    x, t = inputs_of(opyard, [Y, [2.0]])
+    by_x, by_t = F.jacobian(func, (x, t), strategy="forward-mode")
+    assert len(runs) == 4
+    np.testing.assert_allclose(by_x.tolist(), np.diag([6 * value**2 for value in Y]))
+    np.testing.assert_allclose(by_t.tolist(), [[value**3] for value in Y])
+    with pytest.raises(NotImplementedError, match="has no backward"):
+        F.jacobian(func, (x, t))
+
+
+def test_a_jacobian_by_forward_mode_has_a_graph_if_one_is_wanted():
+    x = leaf(Y)
+    found = F.jacobian(lambda x: x * x * x, x, create_graph=True, strategy="forward-mode")
+    (second,) = autograd.grad(found.sum(), x)
+    np.testing.assert_allclose(second.tolist(), [6 * value for value in Y])
+    found = F.jacobian(lambda x: x * x * x, x, strategy="forward-mode")
+    assert not found.requires_grad and x.grad is None
+
+
+def test_a_jacobian_by_forward_mode_of_no_elements_has_the_shape():
+    empty = opyard.zeros(0, dtype=opyard.float64)
+    found = F.jacobian(lambda x: opyard.ones(2, dtype=x.dtype), empty, strategy="forward-mode")
+    assert found.shape == (2, 0)
+
+
+def test_a_jacobian_by_forward_mode_is_refused_inside_of_a_level():
+    with (
+        autograd.forward_ad.dual_level(),
+        pytest.raises(autograd.GradientError, match="a level of forward mode is open"),
+    ):
+        F.jacobian(lambda x: x * x, ONE, strategy="forward-mode")
 
 
 def test_products_are_those_of_the_jacobian():
@@ -207,6 +289,9 @@ STRICT = {
     "vjp": lambda f, **how: F.vjp(f, (ONE, ONE), ONE, **how),
     "jvp": lambda f, **how: F.jvp(f, (ONE, ONE), (ONE, ONE), **how),
     "jacobian": lambda f, **how: F.jacobian(f, (ONE, ONE), **how),
+    "jacobian forward": lambda f, **how: F.jacobian(
+        f, (ONE, ONE), strategy="forward-mode", **how
+    ),
     "hessian": lambda f, **how: F.hessian(lambda x, y: f(x, y).pow(3).sum(), (ONE, ONE), **how),
     "hvp": lambda f, **how: F.hvp(lambda x, y: f(x, y).pow(3).sum(), (ONE, ONE), (ONE, ONE), **how),
     "vhp": lambda f, **how: F.vhp(lambda x, y: f(x, y).pow(3).sum(), (ONE, ONE), (ONE, ONE), **how),
@@ -233,6 +318,10 @@ def test_strict_refuses_a_product_without_a_graph():
         F.vjp(lambda x: x * 2, leaf(Y), ONE, create_graph=True, strict=True)
     with pytest.raises(autograd.GradientError, match="does not depend on the inputs, and has no"):
         F.jvp(lambda x: x * 2, leaf(Y), ONE, create_graph=True, strict=True)
+    with pytest.raises(autograd.GradientError, match="does not depend on the inputs, and has no"):
+        F.jacobian(
+            lambda x: x * 2, leaf(Y), create_graph=True, strict=True, strategy="forward-mode"
+        )
 
 
 def test_an_output_without_elements_has_a_jacobian_without_elements():

@@ -13,8 +13,8 @@ from .._core import ops as _ops
 from .._core.keywords import names_keywords
 from . import functions
 from .errors import GradientError, GradientTypeError
-from .functional import as_tuple, vectors_like
 from .functions import FunctionCtx
+from .vectors import as_tuple, vectors_like
 
 
 class UnpackedDualTensor(NamedTuple):

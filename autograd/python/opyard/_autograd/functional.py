@@ -1,8 +1,9 @@
 """Products with Jacobians and Hessians of functions, and both of them as tensors.
 
-All of it is made of grad(). A product with a Jacobian from the right is a product from the left
-that is differentiated by the vector it was taken with, in which it is linear. So any function whose
-formulas can be differentiated has both products; autograd.forward_ad takes one run for it.
+Nearly all of it is made of grad(). A product with a Jacobian from the right is a product from the
+left that is differentiated by the vector it was taken with, in which it is linear. So any function
+whose formulas can be differentiated has both products; autograd.forward_ad takes one run for it,
+and strategy="forward-mode" makes a Jacobian of such runs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,25 +12,13 @@ from typing import Any
 from .. import _C
 from .._core import ops as _ops
 from .._core.keywords import names_keywords
-from .errors import GradientError, GradientTypeError
+from .errors import GradientError
+from .forward_ad import dual_level, make_dual, unpack_dual
 from .modes import enable_grad, set_grad_enabled
 from .runs import grad
+from .vectors import as_tuple, vectors_like
 
 _Tensors = "_C.Tensor | tuple[_C.Tensor, ...]"
-
-
-def as_tuple(function: str, what: str, given: Any) -> "tuple[bool, tuple]":
-    """Whether several tensors came, and all of them. Raises GradientTypeError."""
-    several = isinstance(given, tuple | list)
-    tensors = tuple(given) if several else (given,)
-    for number, one in enumerate(tensors):
-        if not isinstance(one, _C.Tensor):
-            which = f"item {number} of {what}" if several else what
-            raise GradientTypeError(
-                f"{function}: {which} must be a Tensor, not an object of {type(one).__name__}; a "
-                "Tensor or a tuple of them is taken"
-            )
-    return several, tensors
 
 
 def _leaves(inputs: tuple, create_graph: bool) -> tuple:
@@ -39,29 +28,6 @@ def _leaves(inputs: tuple, create_graph: bool) -> tuple:
         alias(one) if create_graph and one.requires_grad else one.detach().requires_grad_()
         for one in inputs
     )
-
-
-def vectors_like(function: str, given: Any, likes: tuple, of: str) -> tuple:
-    """`v` as one tensor for each of `likes`; a one if it is None. Raises GradientError."""
-    if given is None:
-        if len(likes) == 1 and likes[0].numel() == 1:
-            return (_ops.ops.aten.ones_like(likes[0]),)
-        raise GradientError(
-            f"{function}: v is None, which stands for a one, and the {of} is not one Tensor of one "
-            f"element: give a v of the shape of the {of}"
-        )
-    _, vectors = as_tuple(function, "v", given)
-    if len(vectors) != len(likes):
-        raise GradientError(
-            f"{function}: v has {len(vectors)} tensors, and there are {len(likes)} for the {of}"
-        )
-    for number, (vector, like) in enumerate(zip(vectors, likes, strict=True)):
-        if vector.shape != like.shape:
-            raise GradientError(
-                f"{function}: v[{number}] has the shape {tuple(vector.shape)}, and the {of} there "
-                f"has {tuple(like.shape)}"
-            )
-    return vectors
 
 
 def _pulled(
@@ -274,6 +240,51 @@ def _jacobian_of(
     )
 
 
+def _column(
+    func: Callable, inputs: tuple, at: int, direction: "_C.Tensor"
+) -> "tuple[bool, tuple, tuple]":
+    """The outputs for an input that moves in a direction, and their tangents: None of one that does
+    not depend on the input. Raises GradientError if a level of forward mode is open already."""
+    with dual_level():
+        dual = make_dual(inputs[at], direction)
+        found = func(*inputs[:at], dual, *inputs[at + 1 :])
+        several, outputs = as_tuple("jacobian", "what the function gives", found)
+        pairs = [unpack_dual(one) for one in outputs]
+    return several, tuple(one.primal for one in pairs), tuple(one.tangent for one in pairs)
+
+
+def _forward_jacobian(
+    func: Callable, inputs: tuple, create_graph: bool, strict: bool
+) -> "tuple[bool, list]":
+    """The Jacobians of each output by each input. A run forward for each element of the inputs gives
+    a column of those of all outputs."""
+    name, (several, outputs) = "jacobian", (False, ())
+    by_input: list[list[tuple]] = [[] for _ in inputs]
+    for at, one in enumerate(inputs):
+        for direction in _one_hots(one).unbind(0):
+            several, outputs, tangents = _column(func, inputs, at, direction)
+            for number, tangent in enumerate(tangents):
+                if strict and (tangent is None or (create_graph and not tangent.requires_grad)):
+                    of = f"output {number}" if tangent is None else f"the answer for input {at}"
+                    on = f"input {at}" if tangent is None else "the inputs, and has no graph"
+                    raise _independent(name, f"{of} does not depend on {on}")
+            by_input[at].append(tangents)
+    if not any(by_input):  # no input has an element
+        several, outputs = as_tuple(name, "what the function gives", func(*inputs))
+
+    def matrix(number: int, at: int) -> "_C.Tensor":
+        output = outputs[number]
+        columns = [
+            _ops.ops.aten.zeros_like(output) if tangents[number] is None else tangents[number]
+            for tangents in by_input[at]
+        ]
+        made = _ops.ops.aten.stack(columns, -1) if columns else output.new_zeros([0])
+        return made.reshape([*output.shape, *inputs[at].shape])
+
+    every = range(len(inputs))
+    return several, [tuple(matrix(n, at) for at in every) for n in range(len(outputs))]
+
+
 STRATEGIES = ("reverse-mode", "forward-mode")
 
 
@@ -295,9 +306,12 @@ def jacobian(
     """The Jacobian of a function: a tensor of the output's shape followed by the input's.
 
     Of several outputs it is a tuple, of several inputs one as well, and of both a tuple of tuples,
-    by output. It takes a run backward for each element of the outputs. `vectorize` gives all
-    vectors in one call of grad(), which runs them one after the other: operators have no batching
-    rules here. Raises GradientError if `strict` and an output does not depend on an input.
+    by output. It takes a run backward for each element of the outputs, or, with
+    strategy="forward-mode", a run of the function in forward mode for each element of the inputs:
+    for few inputs and many outputs. `vectorize` gives all vectors in one call of grad(), which runs
+    them one after the other, as forward mode does: operators have no batching rules here.
+    Raises GradientError if `strict` and an output does not depend on an input; in forward mode also
+    inside of a dual_level(), and NotImplementedError for an operator that has no rule.
     """
     name = "jacobian"
     _check_strategy(name, "strategy", strategy)
@@ -307,13 +321,13 @@ def jacobian(
     with enable_grad():
         several, given = as_tuple(name, "inputs", inputs)
         leaves = _leaves(given, create_graph)
-        several_out, outputs = _run(name, func, leaves, strict)
-        rows = tuple(
-            _given_back(
-                _jacobian_of(one, leaves, create_graph, strict, vectorize), several, create_graph
-            )
-            for one in outputs
-        )
+        if strategy == "forward-mode":
+            several_out, found = _forward_jacobian(func, leaves, create_graph, strict)
+        else:
+            several_out, outputs = _run(name, func, leaves, strict)
+            how = create_graph, strict, vectorize
+            found = [_jacobian_of(one, leaves, *how) for one in outputs]
+        rows = tuple(_given_back(one, several, create_graph) for one in found)
     return rows if several_out else rows[0]
 
 
@@ -328,8 +342,9 @@ def hessian(
 ) -> Any:
     """The Hessian of a function that gives one number: the Jacobian of its gradient.
 
-    For one input it is a tensor with the input's shape twice; for several a tuple of tuples. Else
-    as jacobian().
+    For one input it is a tensor with the input's shape twice; for several a tuple of tuples.
+    `outer_jacobian_strategy` is that of the Jacobian of the gradient: in forward mode the gradient
+    is run with tangents, which costs less than to go backward through it. Else as jacobian().
     """
     name = "hessian"
     _check_strategy(name, "outer_jacobian_strategy", outer_jacobian_strategy)
