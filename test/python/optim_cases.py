@@ -5,6 +5,7 @@ from pathlib import Path
 
 TABLE = Path(__file__).parent / "autograd_graph" / "optim_cases.txt"
 SHAPES = ((3, 2), (4,), (), (2,))  # of the parameters; the last one is of complex numbers
+MATRICES = ((3, 2), (2, 5))
 
 
 def numbers_of(place, step, count):
@@ -48,14 +49,14 @@ class Library:
 class OptimCase:
     """A line `optimizer | steps | answers`: numbers of the parameters after the steps.
 
-    `~` in front leaves complex parameters out.
+    `~` in front leaves complex parameters out, `=` has matrices alone.
     """
 
     def __init__(self, line):
         text, steps, *answers = (part.strip() for part in line.split(" | "))
         self.text, self.steps = text, int(steps)
-        self.shapes = SHAPES[:-1] if text.startswith("~") else SHAPES
-        self.made = text.removeprefix("~")
+        self.shapes = {"~": SHAPES[:-1], "=": MATRICES}.get(text[0], SHAPES)
+        self.made = text.lstrip("~=")
         self.answers = [float(each) for each in answers[0].split(",")] if answers else None
         self.name = self.made.partition("(")[0]
 

@@ -151,8 +151,8 @@ PUBLIC = {
         parameters_to_vector vector_to_parameters
     """,
     "opyard.optim": """
-        ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS NAdam Optimizer RAdam RMSprop
-        Rprop SGD lr_scheduler swa_utils
+        ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam Optimizer RAdam
+        RMSprop Rprop SGD lr_scheduler swa_utils
     """,
     "opyard.optim.lr_scheduler": """
         ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR

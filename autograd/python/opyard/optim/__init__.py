@@ -18,6 +18,7 @@ from .._optim.adam import Adam, AdamW
 from .._optim.adamax import Adamax
 from .._optim.asgd import ASGD
 from .._optim.lbfgs import LBFGS
+from .._optim.muon import Muon
 from .._optim.nadam import NAdam
 from .._optim.optimizer import Optimizer
 from .._optim.radam import RAdam
@@ -36,6 +37,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
