@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import _C, _gradients
 from .errors import GradientError
-from .functions import Node, RemovableHandle
+from .nodes import Node, RemovableHandle, node_of
 
 
 class GradientEdge(NamedTuple):
@@ -35,7 +35,7 @@ def get_gradient_edge(tensor: "_C.Tensor") -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients"
         )
-    return GradientEdge(Node(found[0]), found[1])
+    return GradientEdge(node_of(found[0]), found[1])
 
 
 def stand_in(edge: GradientEdge) -> "_C.Tensor":

@@ -33,7 +33,14 @@ class _Mode(ThreadBlock):
                 f"{type(self).__name__} decorates a function, not an object of "
                 f"{type(fn).__name__}; with no function it is a context manager"
             )
-
+        if isinstance(fn, type):
+            warnings.warn(
+                f"Decorating classes is deprecated: {type(self).__name__} holds while "
+                f"{fn.__name__} is called, in no method of it, and makes a function of the class; "
+                "decorate its __init__, or single methods",
+                FutureWarning,
+                stacklevel=2,
+            )
         if inspect.isgeneratorfunction(fn):
             return self._of_generator(fn)  # type: ignore[return-value]
 

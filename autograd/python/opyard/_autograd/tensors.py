@@ -6,8 +6,8 @@ from typing import Any
 from .. import _C, _gradients
 from .._core import ops as _ops
 from .errors import GradientError, GradientTypeError
-from .functions import Node, RemovableHandle
 from .modes import enable_grad
+from .nodes import RemovableHandle, node_of
 from .runs import backward as _backward
 
 
@@ -17,7 +17,7 @@ def get(tensor: "_C.Tensor", name: str) -> Any:
         if function is None:
             return None
         tensor.__dict__  # noqa: B018 - so that the collector sees the wrapper beside the node
-        return Node(function)
+        return node_of(function)
     return getattr(_gradients, name)(tensor)
 
 

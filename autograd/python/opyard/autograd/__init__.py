@@ -17,13 +17,7 @@ from .. import _gradients
 from .._autograd.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
 from .._autograd.errors import GradientError, GradientTypeError
 from .._autograd.formulas import check_formulas, formulas
-from .._autograd.functions import (
-    Function,
-    FunctionCtx,
-    Node,
-    RemovableHandle,
-    once_differentiable,
-)
+from .._autograd.functions import Function, FunctionCtx, once_differentiable
 from .._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .._autograd.modes import (
     detect_anomaly,
@@ -34,6 +28,7 @@ from .._autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from .._autograd.nodes import Node, RemovableHandle
 from .._autograd.pullbacks import add_pullback, create_eval
 from .._autograd.runs import backward, grad, increment_version
 from .._core import late as _late

@@ -8,7 +8,7 @@ See the guide on gradients.
 """
 
 from .._autograd.edges import GradientEdge, get_gradient_edge, register_multi_grad_hook
-from .._autograd.functions import Node
+from .._autograd.nodes import Node
 from .._autograd.runs import increment_version
 from .._autograd.saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from .._core import late as _late
