@@ -219,6 +219,24 @@ def test_G10_contexts_are_for_the_forward_and_for_what_is_computed_again():
     assert log == ["forward", "again"]
 
 
+def test_G10_a_context_sees_the_function_and_not_how_its_arguments_are_kept():
+    class Operators(opyard.dispatch.DispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.names = []
+
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            self.names.append(op.name())
+            return op(*args, **kwargs or {})
+
+    first, again = Operators(), Operators()
+    x = leaf([1.0])
+    y = checkpoint(lambda x: x.exp(), x, context_fn=lambda: (first, again))
+    y.backward()
+    assert first.names == ["aten::exp"]
+    assert again.names[0] == "aten::exp"
+
+
 def test_G10_options_that_do_not_go_together_are_refused():
     x = leaf([1.0])
     with pytest.raises(ValueError, match="Unexpected keyword arguments: scale"):

@@ -179,9 +179,9 @@ class _Frame:
                 raise _StopError
             return tensor
 
-        with contextlib.suppress(_StopError), self._state.again(), self._again, enable_grad():
+        with contextlib.suppress(_StopError), self._state.again(), enable_grad():
             args = self._args.take()
-            with saved_tensors_hooks(pack, lambda tensor: tensor):
+            with saved_tensors_hooks(pack, lambda tensor: tensor), self._again:
                 self._function(*args, **self._kwargs)
         if count != (last + 1 if self._stops_early else self._count):
             raise CheckpointError(
