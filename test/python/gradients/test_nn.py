@@ -12,7 +12,7 @@ import weakref
 import pytest
 
 import opyard
-from opyard import nn
+from opyard import autograd, nn
 
 
 class Net(nn.Module):
@@ -245,6 +245,37 @@ def test_a_backward_hook_sees_the_gradients_on_both_sides():
     layer.register_full_backward_hook(lambda *_: (None, None))
     with pytest.raises(RuntimeError, match="returned 2 gradients for 1 inputs"):
         layer(x).sum().backward()
+
+
+def test_a_backward_hook_runs_for_gradients_that_come_from_its_outputs():
+    layer, seen = nn.MSELoss(), []
+    layer.register_full_backward_hook(lambda *given: seen.append(given))
+    x = opyard.tensor([2.0]).requires_grad_()
+    (first,) = autograd.grad(layer(x, opyard.ones(1)), x, create_graph=True)
+    assert len(seen) == 1 and first.tolist() == [2.0]
+    (second,) = autograd.grad(first, x)
+    assert len(seen) == 1 and second.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("needs", [True, False])
+@pytest.mark.parametrize("hooks", [1, 3])
+def test_a_graph_of_gradients_with_backward_hooks_is_collected(needs, hooks):
+    class Powers(nn.Module):
+        def forward(self, x):
+            return x * x * weight * weight
+
+    weight = opyard.tensor(1.0).requires_grad_()
+    model, held = Powers(), nn.Identity()
+    for _ in range(hooks):
+        model.register_full_backward_hook(lambda *_: None)
+    x = opyard.ones(3).requires_grad_(needs)
+    y = model(x)
+    y.grad_fn.metadata["held"] = held
+    autograd.grad(y.exp().sum(), [weight], create_graph=True)
+    dies = weakref.ref(held)
+    del x, y, held
+    gc.collect()
+    assert dies() is None
 
 
 def test_a_module_with_hooks_is_collected():

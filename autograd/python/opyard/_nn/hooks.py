@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import _C
+from .. import _C, _gradients
 from .._autograd.functions import Function
 
 if TYPE_CHECKING:
@@ -63,11 +63,26 @@ class _Call:
 
     def __init__(self, module: "Module") -> None:
         self.module = module
-        self.grad_output: tuple[Any, ...] = ()
+        # Of the run that is on its way from the outputs to the inputs, and dropped behind the
+        # hooks or with the run: with create_graph it leads back to this call.
+        self.grad_output: tuple[Any, ...] | None = None
+
+    def begin(self, grad_output: tuple[Any, ...]) -> None:
+        self.grad_output = grad_output
+        if _gradients.run_depth() > 0:
+            _gradients.queue_callback(self._forget)
+
+    def _forget(self) -> None:
+        self.grad_output = None
 
     def run(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What the hooks make of the gradients of the inputs: nothing in a run that does not come
+        from the outputs, as of second derivatives."""
+        grad_output, self.grad_output = self.grad_output, None
+        if grad_output is None:
+            return grad_input
         for hook in self.module._hooks_of("backward"):
-            given = hook(self.module, grad_input, self.grad_output)
+            given = hook(self.module, grad_input, grad_output)
             if given is None:
                 continue
             given = given if isinstance(given, tuple) else (given,)
@@ -110,7 +125,7 @@ class _Outputs(_Passed):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
-        ctx.call.grad_output = gradients
+        ctx.call.begin(gradients)
         if not ctx.call.has_inputs:
             ctx.call.run(())
         return (None, *gradients)
