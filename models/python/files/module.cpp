@@ -127,6 +127,13 @@ SharedModel prepare(const SharedModel& self, bool exact, const std::vector<std::
   return anew;
 }
 
+SharedModel convert(const SharedModel& self, const std::string& dtype, bool exact,
+                    const std::vector<std::string>& without) {
+  const std::optional<DType> to = find_dtype(dtype);
+  OPYARD_CHECK(to.has_value(), BadValue, "there is no dtype " + dtype);
+  return {jit::converted_model(self.model, *to, {.exact = exact, .without = without})};
+}
+
 SharedModel model_of(const SharedGraph& graph) {
   SharedModel shared;
   shared.model.graph = graph.graph;
@@ -172,6 +179,7 @@ void add_model(py::module_& module) {
       .def("example", &example_of)
       .def("run", &run, py::arg("inputs"))
       .def("prepare", &prepare, py::arg("exact"), py::arg("without"))
+      .def("convert", &convert, py::arg("dtype"), py::arg("exact"), py::arg("without"))
       .def("explain", [](const SharedModel& self) { return jit::explain_model(self.model); })
       .def(
           "save",

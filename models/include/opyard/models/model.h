@@ -92,6 +92,12 @@ OPYARD_API Model load_model(const std::string& path, const ModelOptions& options
 // See [Preparation]; load_model() has done it. Again after weights were written, by training say.
 // No other thread runs the model meanwhile. Raises BadValue for a name in `without` that is none.
 OPYARD_API void prepare_model(Model& model, const PreparationOptions& options = {});
+// The model with floating point numbers of another dtype: in the state, in tensors of a copy of its
+// graph, in what is wanted of inputs, and where an operator is told a dtype that the weights have.
+// Integers and complex numbers stay. What is converted requires no gradient. Raises BadValue if it
+// is no dtype of floating point numbers, and what prepare_model() raises.
+OPYARD_API Model converted_model(const Model& model, DType to,
+                                 const PreparationOptions& options = {});
 // What was done in how many places, and whether it is used, as lines.
 OPYARD_API std::string explain_model(const Model& model);
 // Replaces the file at once. Raises what save_tensors() raises, and Unsupported for a graph that

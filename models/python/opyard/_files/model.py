@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .. import _graphs, _models
+from .. import _C, _graphs, _models
 from .._C import Tensor
 from .._core import ops as _ops
 from .._core.allowed import Allowed, allowed_names
 from .._core.keywords import names_keywords
 from .._core.near_names import hint
+from .._tensor import dtypes
 from .modes import by_mode
 
 
@@ -88,8 +89,11 @@ def _build(tree: Any, leaves: Iterator[object]) -> object:
 class Model:
     """A graph and its weights; called, it runs. load() and from_exported() make one."""
 
-    def __init__(self, model: _models.Model) -> None:
+    def __init__(
+        self, model: _models.Model, exact: bool = False, without: Iterable[str] = ()
+    ) -> None:
         self._model = model
+        self._preparation = exact, list(without)
         self._input_tree = json.loads(model.input_tree) if model.input_tree else None
         self._output_tree = json.loads(model.output_tree) if model.output_tree else None
         self._state = model.state()
@@ -208,7 +212,35 @@ class Model:
         written, the graph itself runs until this is called.
         Raises ValueError for a name that is no preparation.
         """
-        self._model = self._model.prepare(exact, list(without))
+        self._preparation = exact, list(without)
+        self._model = self._model.prepare(*self._preparation)
+        return self
+
+    def to(self, dtype: "_C.dtype") -> "Model":
+        """Converts its floating point numbers to a dtype, and prepares it anew; returns the model.
+
+        Parameters, buffers and constants are new tensors, in a new graph: make the optimizer
+        afterwards. Inputs are wanted in the dtype, and an operator that is told one that the weights
+        had, such as aten::zeros, is told this one. Another one, as float32 for sums among weights of
+        bfloat16, stays, and so do integers and complex numbers.
+        Raises TypeError for what is no dtype, ValueError for one of no floating point numbers.
+        """
+        found = dtype if isinstance(dtype, _C.dtype) else dtypes.find(dtype)
+        if found is None:
+            raise TypeError(
+                f"to: dtype must be a dtype, as opyard.float64, not {dtype!r}; a model runs on "
+                "the CPU, and has no other device"
+            )
+        if not found.is_floating_point:
+            raise ValueError(
+                f"to: a model's floats become float64, float32, float16 or bfloat16, not {found}"
+            )
+        needing = [tensor.requires_grad for _, tensor, _ in self._state]
+        self._model = self._model.convert(found.name, *self._preparation)
+        self._state = self._model.state()
+        for (_, tensor, _), needs in zip(self._state, needing, strict=True):
+            if needs and not tensor.requires_grad:
+                tensor.requires_grad_()
         return self
 
     def explain(self) -> str:
@@ -279,8 +311,9 @@ def load(
     """
     names = allowed_names("load", allowed)
     _ops.load_aten()
-    given = (untrusted, names, mapped, exact, list(without))
-    return Model(_models.load_model(os.fsencode(path), *given))
+    without = list(without)
+    given = (untrusted, names, mapped, exact, without)
+    return Model(_models.load_model(os.fsencode(path), *given), exact, without)
 
 
 @names_keywords
