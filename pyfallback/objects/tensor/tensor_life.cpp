@@ -42,7 +42,9 @@
 #include "objects/tensor/leak_check.h"
 #include "objects/tensor/tensor_parts.h"
 #include "opyard/detail/python/clear.h"
+#include "opyard/detail/python/python.h"
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "runtime/hooks.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -223,7 +225,23 @@ void track_attributes(PyObject* self) noexcept {
   }
 }
 
+// `data` of PyTorch's tensors exchanges the memory. Here it would be an attribute like any other,
+// and the memory as it was. Raises what reading it raises, unless the class has one of its own.
+int refuse_data(PyObject* self, PyObject* name) {
+  if (lookup_on_type(Py_TYPE(self), name) != nullptr) return 0;
+  return enter_from_python(-1, [&] {
+    const Owned missing = checked(PyObject_CallFunctionObjArgs(
+        require_hook(runtime_of_tensor(self), hook::missing_attribute), self, name, nullptr));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(missing.get())), missing.get());
+    return -1;
+  });
+}
+
 int set_tensor_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  if (value != nullptr && PyUnicode_Check(name) &&
+      PyUnicode_CompareWithASCIIString(name, "data") == 0 && refuse_data(self, name) < 0) {
+    return -1;
+  }
   const int failed = PyObject_GenericSetAttr(self, name, value);
   track_attributes(self);
   return failed;

@@ -227,6 +227,23 @@ def test_a_class_attribute_that_is_no_operator_raises():
     assert not hasattr(opyard.Tensor, "__no_such_thing__")
 
 
+def test_data_is_not_assigned_which_would_change_nothing():
+    x, p = opyard.ones(2), opyard.nn.Parameter(opyard.ones(2))
+    for tensor in (x, p):
+        with pytest.raises(AttributeError, match=r"no attribute 'data'; .* x\.copy_\(other\) to"):
+            tensor.data = opyard.zeros(2)
+        assert tensor.tolist() == [1.0, 1.0] and not hasattr(tensor, "data")
+    x.other = 3
+    assert vars(x) == {"other": 3}
+
+    class Held(opyard.Tensor):
+        data = None
+
+    held = x.as_subclass(Held)
+    held.data = 4
+    assert held.data == 4
+
+
 def test_namespaces_can_be_looked_at_without_running_code():
     """As completion by jedi does in IPython, which asks each name of dir() for its attribute."""
     space = opyard.ops.aten
