@@ -11,6 +11,7 @@
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/dlpack_source.h"
 #include "objects/tensor/tensor.h"
+#include "objects/tensor/tensor_parts.h"
 #include "objects/values/element.h"
 #include "runtime/types.h"
 
@@ -38,6 +39,7 @@ const Tensor& require_tensor(void* given) {
                                      Py_TYPE(object)->tp_name + " was given");
   }
   const Tensor& tensor = tensor_unchecked(object);
+  require_no_tangent(object, kExchangeName);
   require_readable(tensor, kExchangeName);
   return tensor;
 }

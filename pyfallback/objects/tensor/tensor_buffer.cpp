@@ -108,6 +108,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     const Tensor& tensor = tensor_unchecked(self);
     note_read(self, "its buffer");
     try {
+      require_no_tangent(self, "buffer");
       require_readable(tensor, "buffer");
       require_buffer_format(tensor, "buffer");
     } catch (const Error& error) {

@@ -87,6 +87,7 @@ void require_possible(const Tensor& tensor, const ExportRequest& request) {
 Owned export_tensor(PyObject* self, const ExportRequest& request) {
   require_stack();
   Runtime& runtime = runtime_of_tensor(self);
+  require_no_tangent(self, "__dlpack__");
   require_possible(tensor_unchecked(self), request);
   const bool versioned =
       request.max_version != Py_None && require_pair(request.max_version, "max_version").first >= 1;

@@ -7,6 +7,7 @@
 #include "objects/tensor/traced_read.h"
 #include "opyard/detail/registry/gradient_slot.h"
 #include "opyard/detail/tensor/gradient_functions.h"
+#include "opyard/keys/local.h"
 #include "runtime/hooks.h"
 #include "runtime/require_stack.h"
 #include "runtime/types.h"
@@ -101,6 +102,21 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     return 0;
   });
 }
+
+// What has a tangent has the key of a layer above Autograd, of which there are two; kernels and
+// forwards of functions run below it.
+void require_no_tangent(PyObject* self, const char* what) {
+  constexpr DispatchKeySet layers{DispatchKey::AboveAutograd1, DispatchKey::AboveAutograd2};
+  const Tensor& tensor = tensor_unchecked(self);
+  const DispatchKeySet keys = tensor.impl()->keys() & layers;
+  if (__builtin_expect((keys.raw() & ~detail::excluded_keys()) == 0, 1) || !is_armed()) return;
+  if (checked(ask_gradient(self, "tangent_of")).get() == Py_None) return;
+  fail(ErrorKind::BadValue,
+       std::string(what) + ": " + describe(tensor) +
+           " has a tangent, which its memory has not, so what is computed there would be taken as "
+           "constant; give forward_ad.unpack_dual(x).primal, whose memory it is, too");
+}
+
 PyObject* get_gradient(PyObject* self, void* closure) {
   if (!is_armed()) return Py_NewRef(Py_None);
   return ask_noted(self, closure_name(closure));

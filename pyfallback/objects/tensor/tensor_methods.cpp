@@ -302,6 +302,7 @@ Owned to_array(PyObject* self) {
     return checked(
         PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::array_tensor), self));
   }
+  require_no_tangent(self, "numpy");
   require_readable(tensor, "numpy");
   require_buffer_format(tensor, "numpy");
   if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;

@@ -91,6 +91,8 @@ PyObject* get_grad(PyObject* self, void* closure);
 int set_grad(PyObject* self, PyObject* value, void* closure);
 PyObject* get_gradient(PyObject* self, void* closure);
 int set_gradient(PyObject* self, PyObject* value, void* closure);
+// Raises BadValue for a tensor with a tangent, where forward mode is on: its memory is handed out.
+void require_no_tangent(PyObject* self, const char* what);
 PyObject* is_inference_tensor(PyObject* self, PyObject*);
 PyObject* tensor_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* kwargs);

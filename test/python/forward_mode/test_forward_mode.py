@@ -414,3 +414,85 @@ def test_a_jacobian_by_forward_mode():
     ]
     for row, column in zip(wanted.t().tolist(), columns, strict=True):
         assert column == pytest.approx(row)
+
+
+# Memory of dual tensors, and views that a Function gives.
+
+
+EXPORTS = {
+    "numpy": (lambda np, x: x.numpy(), ValueError),
+    "asarray": (lambda np, x: np.asarray(x), ValueError),
+    "a function of NumPy": (lambda np, x: np.histogram(x), ValueError),
+    "buffer": (lambda np, x: memoryview(x), BufferError),
+    "dlpack": (lambda np, x: x.__dlpack__(), BufferError),
+    "another library": (lambda np, x: np.from_dlpack(x), BufferError),
+    "the exchange table": (lambda np, x: opyard.from_dlpack(x), BufferError),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_the_memory_of_a_dual_tensor_is_not_handed_out(name):
+    np = pytest.importorskip("numpy")
+    export, error = EXPORTS[name]
+    with fwd.dual_level():
+        x = fwd.make_dual(X, V)
+        view = x[1:]
+        for dual in (x, view):
+            with pytest.raises(error, match=r"has a tangent, .* give forward_ad\.unpack_dual\(x\)"):
+                export(np, dual)
+        export(np, fwd.unpack_dual(x).primal)
+        export(np, x.detach())
+    export(np, x)
+    assert x.tolist() == X.tolist()
+
+
+class Doubled(autograd.Function):
+    """Computed by NumPy, below forward mode."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return opyard.from_numpy(x.numpy() * 2)
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return opyard.from_numpy(tangent.numpy() * 2)
+
+
+def test_kernels_and_forwards_see_the_memory_of_dual_tensors(level, lib):
+    pytest.importorskip("numpy")
+    lib.define("doubled(Tensor x) -> Tensor")
+    lib.impl("doubled", lambda x: opyard.from_numpy(x.numpy() * 2), "CPU")
+    lib.derivative("doubled", {"x": "grad * 2"})
+    for call in (Doubled.apply, opyard.ops.slopes.doubled):
+        y = call(fwd.make_dual(X, V))
+        assert tangent(y) == (V * 2).tolist()
+
+
+def view_function(of_tangent, of=lambda x: x[:2]):
+    class View(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return of(x)
+
+        @staticmethod
+        def jvp(ctx, given):
+            return of_tangent(given)
+
+    return View.apply
+
+
+def test_a_view_that_a_function_gives_has_a_view_of_the_tangent(level):
+    x = fwd.make_dual(X.clone(), V)
+    y = view_function(lambda tangent: tangent[:2])(x)
+    y.mul_(5)
+    assert tangent(x) == [5.0, 10.0, -3.0] and tangent(y) == [5.0, 10.0]
+
+
+@pytest.mark.parametrize("forward", [lambda x: x[:3], lambda x: x], ids=["a view", "the input"])
+@pytest.mark.parametrize("of_tangent", [lambda v: v.clone(), lambda v: v * 2, lambda v: V[:3]])
+def test_a_view_without_a_view_of_the_tangent_is_refused(level, forward, of_tangent):
+    x = fwd.make_dual(X.clone(), V.clone())
+    with pytest.raises(autograd.GradientError, match="returning a view .*, of argument 0, and jvp"):
+        view_function(of_tangent, forward)(x)
+    copied = view_function(of_tangent, lambda x: forward(x).clone())(x)
+    assert tangent(copied) == of_tangent(V).tolist()

@@ -84,12 +84,32 @@ class _CallTangents:
         if former is not None and any(output is one for one in ctx._dirty):
             former.copy_(tangent)
             return output
+        self._require_view(cls, output, tangent)
         if any(output is one for one in self._given) and not any(
             output is one for one in ctx._dirty
         ):
             output = _ops.ops.aten.alias(_gradients.primal_of(output))
         _guarded(_gradients.give_tangent, output, tangent)
         return output
+
+
+    def _require_view(self, cls: type, output: "_C.Tensor", tangent: "_C.Tensor") -> None:
+        """Raises GradientError for a view of an argument whose tangent is none of its tangent: what
+        is written to one would be lost to the other."""
+        memory = output._memory_key()  # None: no other tensor is on it
+        for number, (given, its) in enumerate(zip(self._given, self._tangents, strict=True)):
+            if its is None or its is tangent:
+                continue
+            if given is not output and (memory is None or given._memory_key() != memory):
+                continue
+            shared = its._memory_key()
+            if shared is None or tangent._memory_key() != shared:
+                raise GradientError(
+                    f"{cls.__name__}: A custom Function's forward is returning a view (or an input "
+                    f"as-is), of argument {number}, and jvp is not returning a view of the tangent "
+                    "of that, so that a write to one would be lost to the other: give the same "
+                    "view of the tangent, or a clone() from forward"
+                )
 
 
 def _has_tangents(value: Any) -> bool:
