@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "functions/gradient_error.h"
@@ -11,13 +12,6 @@
 
 namespace opyard::autograd {
 namespace {
-
-// Behind a pointer: a library that is opened late has little room for what each thread has.
-ThreadSavedHooks& here() {
-  static thread_local std::unique_ptr<ThreadSavedHooks> hooks;
-  if (hooks == nullptr) hooks = std::make_unique<ThreadSavedHooks>();
-  return *hooks;
-}
 
 // How many hooks all threads have. Guarded by the library's lock.
 std::size_t in_use = 0;
@@ -29,6 +23,25 @@ void count(std::size_t added, std::size_t removed) {
   in_use += added;
   in_use -= removed;
   if (before != (in_use != 0)) pack_while_taping(in_use != 0);
+}
+
+// A thread that ends with hooks of its own has them no more: the tape is as it was.
+struct OwnedByThread {
+  std::unique_ptr<ThreadSavedHooks> hooks;
+  ~OwnedByThread() {
+    if (hooks == nullptr) return;
+    try {
+      count(0, hooks->stack.size());
+    } catch (const std::bad_alloc&) {  // then it packs on
+    }
+  }
+};
+
+// Behind a pointer: a library that is opened late has little room for what each thread has.
+ThreadSavedHooks& here() {
+  static thread_local OwnedByThread own;
+  if (own.hooks == nullptr) own.hooks = std::make_unique<ThreadSavedHooks>();
+  return *own.hooks;
 }
 
 }  // namespace
@@ -71,6 +84,11 @@ std::optional<std::string> disable_saved_hooks(std::optional<std::string> refusa
 }
 
 const std::optional<std::string>& saved_hooks_disabled() { return here().refusal; }
+
+std::size_t saved_hooks_in_use() noexcept {
+  const std::lock_guard lock(gradients_lock());
+  return in_use;
+}
 
 ThreadSavedHooks copy_saved_hooks() { return here(); }
 

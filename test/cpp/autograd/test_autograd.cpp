@@ -8,6 +8,7 @@
 
 #include "../aten.h"
 #include "opyard/autograd.h"
+#include "opyard/autograd/saved_hooks.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/keys/local.h"
 #include "opyard/library.h"
@@ -285,6 +286,22 @@ TEST_F(Autograd, views_in_programs_are_refused_where_a_gradient_would_be_lost) {
   EXPECT_EQ(refused(view_of_apart), 1) << "select has nothing to select from";
   const GradientModeGuard off(GradientMode::NoGradients);
   EXPECT_EQ(refused(x), 0);
+}
+
+class NoHooks final : public autograd::SavedHooks {
+ public:
+  CountedPtr<autograd::Packed> pack(const Tensor&) override { return {}; }
+};
+
+// Else calls of all threads would be taped the long way as long as the process lives.
+TEST_F(Autograd, HooksOfSavedTensorsEndWithTheirThread) {
+  EXPECT_EQ(autograd::saved_hooks_in_use(), 0u);
+  std::thread([] {
+    autograd::push_saved_hooks(make_counted<NoHooks>());
+    autograd::push_saved_hooks(make_counted<NoHooks>());
+    EXPECT_EQ(autograd::saved_hooks_in_use(), 2u);
+  }).join();
+  EXPECT_EQ(autograd::saved_hooks_in_use(), 0u);
 }
 
 }  // namespace
