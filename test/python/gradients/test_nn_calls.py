@@ -301,6 +301,16 @@ def test_errors_that_name_the_layer_have_no_note():
         assert not hasattr(caught.value, "__notes__")
 
 
+def test_an_instance_norm_without_weights_takes_any_number_of_channels_with_a_warning():
+    x = opyard.from_numpy(PICTURES)  # 4 channels
+    with pytest.warns(UserWarning, match="InstanceNorm2d: x must have 2 channels, and it has the"):
+        found = nn.InstanceNorm2d(2)(x)
+    np.testing.assert_array_equal(found.numpy(), nn.InstanceNorm2d(4)(x).numpy())
+    for options in ({"affine": True}, {"track_running_stats": True}):
+        with pytest.raises(ValueError, match="InstanceNorm2d: x must have 2 channels"):
+            nn.InstanceNorm2d(2, **options)(x)
+
+
 def test_a_module_whose_init_is_not_called_says_so_when_it_is_called():
     class Net(nn.Module):
         def __init__(self):

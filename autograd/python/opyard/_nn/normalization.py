@@ -2,6 +2,7 @@
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 
 from .. import _C
@@ -252,10 +253,13 @@ class _InstanceNorm(_OfChannels):
         if x.ndim not in (dims + 1, dims + 2):
             raise ValueError(f"{name}: {channels_wanted(dims, x)}")
         if x.shape[-dims - 1] != self.num_features:
-            raise ValueError(
+            text = (
                 f"{name}: x must have {self.num_features} channels, and it has the shape "
                 f"{list(x.shape)}"
             )
+            if self.weight is not None or self.running_mean is not None:
+                raise ValueError(text)
+            warnings.warn(f"{text}; nothing here depends on their number", stacklevel=2)
         if (self.training or self.running_mean is None) and math.prod(x.shape[-dims:]) == 1:
             raise ValueError(f"{name}: a channel of one element has no variance")
         over = list(range(-dims, 0))
