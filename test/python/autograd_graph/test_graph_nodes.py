@@ -106,6 +106,31 @@ def test_G16_a_function_is_not_called():
             call(leaf([1.0]))
 
 
+def test_G16_what_a_function_gives_twice_is_one_tensor():
+    class Twice(autograd.Function):
+        @staticmethod
+        def forward(ctx, x, writes):
+            y = x.mul_(2) if writes else x * 2
+            if writes:
+                ctx.mark_dirty(x)
+            return y, 3, y
+
+        @staticmethod
+        def backward(ctx, first, _, second):
+            return (first + second) * 2, None
+
+    for x, writes in ((leaf([1.0, 2.0]), False), (leaf([1.0, 2.0]), True)):
+        given = x.clone() if writes else x
+        first, three, second = Twice.apply(given, writes)
+        assert first is second and three == 3 and (first is given) is writes
+        (first * 5 + second).sum().backward()
+        assert x.grad.tolist() == [12.0, 12.0]
+    assert autograd.gradgradcheck(lambda x: sum(Twice.apply(x, False)[::2]), [leaf([0.5])])
+    constant = opyard.ones(2)
+    first, _, second = Twice.apply(constant, False)
+    assert first is second
+
+
 def test_G13_a_mode_that_decorates_a_class_says_what_it_does():
     with pytest.warns(FutureWarning, match="Decorating classes is deprecated: no_grad holds while"):
 

@@ -363,9 +363,14 @@ def _tape(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) ->
     backward = _Backward(_backward_of(cls), ctx, positions, len(args), name)
     inputs = [args[i] for i in positions]
     function = _gradients.make_function(name, inputs, backward)
+    again = False
     for number, output in enumerate(outputs):
         backward._likes.append(like_of(output))
         if not isinstance(output, _C.Tensor):
+            _gradients.skip_output(function)
+            continue
+        if number < len(outputs) - 1 and _same(output, tuple(outputs[number + 1 :])):
+            again = True  # the last one has the gradients of all
             _gradients.skip_output(function)
             continue
         if _same(output, ctx._non_differentiable) or not _is_differentiable(output):
@@ -381,8 +386,18 @@ def _tape(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) ->
             _gradients.tape_write(output, function)
         else:
             _gradients.set_history(output, function, inputs)
+    if again:
+        _make_one_again(results, outputs)
     ctx._keep(outputs)
     return tuple(outputs) if isinstance(results, tuple) else outputs[0]
+
+
+def _make_one_again(given: tuple, outputs: list) -> None:
+    """Puts the tensor that was made of the last of equal outputs in the place of each."""
+    last = {id(one): number for number, one in enumerate(given)}
+    for number, one in enumerate(given):
+        if isinstance(one, _C.Tensor):
+            outputs[number] = outputs[last[id(one)]]
 
 
 def once_differentiable(fn: Callable) -> Callable:
