@@ -30,6 +30,10 @@ DIFFERS = {
         "Upsample": "no bicubic, no `recompute_scale_factor`",
         "Module": "see [training](training.md)",
     },
+    "torch.nn.functional": {
+        "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: no "
+        "`inplace` (`relu_`), reductions by number, `train` without default",
+    },
     "torch.nn.init": {"all": "other random numbers"},
     "torch.nn.utils": {},
     "torch.optim": {
@@ -37,12 +41,29 @@ DIFFERS = {
     },
     "torch.optim.lr_scheduler": {"schedules": "`step()` has no epoch but with warm restarts"},
     "torch.optim.swa_utils": {"AveragedModel": "no `device`"},
-    "torch.autograd": {},
+    "torch.autograd": {
+        "Function": "no `vmap`; `ctx.saved_variables` is not there",
+        "gradcheck": "float64 and complex128 alone; no `fast_mode`, no `check_batched_grad`",
+        "detect_anomaly": "the error itself says where the call was made",
+    },
+    "torch.autograd.functional": {
+        "jacobian": '`strategy="forward-mode"` goes without `vectorize` and with `create_graph`',
+        "hessian": "likewise; its inner Jacobian is always in reverse mode",
+    },
+    "torch.autograd.forward_ad": {"dual_level": "one at a time on a thread"},
     "torch.autograd.graph": {
         "GradientEdge": "no `ownership_token`; the node keeps the graph",
+        "Node": "`next_functions` leads along the calls made here, and names have no number",
         "save_on_cpu": "no `pin_memory`",
     },
 }
+
+
+# What torch.nn.functional imports for itself.
+HELPERS = """
+    ScalingType SwizzleType Tensor assert_int_or_pair boolean_dispatch handle_torch_function
+    has_torch_function has_torch_function_unary has_torch_function_variadic
+""".split()
 
 
 def names_of(module):
@@ -54,15 +75,30 @@ def names_of(module):
         thing = getattr(module, name, None)
         is_one = inspect.isclass(thing) or inspect.isroutine(thing)
         where = str(getattr(thing, "__module__", ""))
+        is_one = is_one and name not in HELPERS
         if is_one and not name.startswith("_") and where.startswith(root):
             found.append(name)
     return sorted(set(found))
 
 
 def ours(name):
+    if name == "torch.nn.functional":
+        return opyard.ops.aten
     found = opyard
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
+    return found
+
+
+def layers_for(names):
+    """The layer that computes what a function of this name does, for each that has one."""
+    layers = {each.lower(): each for each in vars(opyard.nn)}
+    found = {}
+    for name in names:
+        plain = name.rstrip("_").replace("_", "")
+        layer = layers.get(plain) or layers.get(plain + "loss")
+        if layer is not None:
+            found[name] = layer
     return found
 
 
@@ -74,7 +110,7 @@ def section():
     lines = [
         HEADING,
         f"Made by `test/torch/names_page.py` with PyTorch {torch.__version__.partition('+')[0]}. "
-        "The functions of `torch.nn.functional` are operators: `opyard.ops.aten.relu`.\n",
+        "A name that is here as well is the same, unless it says in what it differs.\n",
     ]
     for name, differs in DIFFERS.items():
         module = torch
@@ -83,9 +119,11 @@ def section():
         found, here = names_of(module), ours(name)
         same = [each for each in found if hasattr(here, each)]
         absent = [each for each in found if not hasattr(here, each)]
+        layers = layers_for(absent) if name == "torch.nn.functional" else {}
+        absent = [each for each in absent if each not in layers]
         unknown = [each for each in differs if each[0].isupper() and each not in same]
         assert not unknown, unknown
-        lines.append(f"**`{name}`**, {len(same)} of {len(found)}\n")
+        lines.append(f"**`{name}`**, {len(same) + len(layers)} of {len(found)}\n")
         lines.append(f"- same: {listed(each for each in same if each not in differs)}")
         if differs:
             said = (f"`{each}`" if each in same else each for each in differs)
@@ -93,6 +131,9 @@ def section():
                 f"{each}: {differs[key]}" for each, key in zip(said, differs, strict=True)
             )
             lines.append(f"- differs in: {text}")
+        if layers:
+            pairs = (f"`{each}`: `nn.{layer}`" for each, layer in layers.items())
+            lines.append(f"- differs in, a layer: {'; '.join(pairs)}")
         lines.append(f"- not here: {listed(absent)}\n")
     return "\n".join(lines).rstrip() + "\n"
 
