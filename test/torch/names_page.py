@@ -31,8 +31,8 @@ DIFFERS = {
         "Module": "see [training](training.md)",
     },
     "torch.nn.functional": {
-        "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: no "
-        "`inplace` (`relu_`), reductions by number, `train` without default",
+        "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: "
+        "no `inplace` (`relu_`), reductions by number, `train` without default",
     },
     "torch.nn.init": {"all": "other random numbers"},
     "torch.nn.utils": {},

@@ -2,9 +2,9 @@
 //
 // A program says which dtype it computes in at five places: in its weights, in tensors of its
 // graph, in the types of values, in numbers that are arguments of type ScalarType, and in what is
-// wanted of its inputs. All that name a dtype of the weights name the other one afterwards. A dtype that no weight has is
-// one that the program chose on purpose, such as float32 for a softmax among weights of bfloat16,
-// and stays, unless nothing but inputs has floats.
+// wanted of its inputs. All that name a dtype of the weights name the other one afterwards. A dtype
+// that no weight has is one that the program chose on purpose, such as float32 for a softmax among
+// weights of bfloat16, and stays, unless nothing but inputs has floats.
 #include <fmt/format.h>
 
 #include <algorithm>

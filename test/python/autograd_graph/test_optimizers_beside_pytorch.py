@@ -1,4 +1,4 @@
-"""Optimizers take PyTorch's steps, all but Muon to 1e-12, and go on from a state where it was taken.
+"""Optimizers take PyTorch's steps, all but Muon to 1e-12, and go on from a state that was taken.
 
 optim_cases.txt has the settings with PyTorch's answers. Suspect opyard/_optim, the file of the
 optimizer, then optimizer.py.

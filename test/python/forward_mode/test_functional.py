@@ -289,9 +289,7 @@ STRICT = {
     "vjp": lambda f, **how: F.vjp(f, (ONE, ONE), ONE, **how),
     "jvp": lambda f, **how: F.jvp(f, (ONE, ONE), (ONE, ONE), **how),
     "jacobian": lambda f, **how: F.jacobian(f, (ONE, ONE), **how),
-    "jacobian forward": lambda f, **how: F.jacobian(
-        f, (ONE, ONE), strategy="forward-mode", **how
-    ),
+    "jacobian forward": lambda f, **how: F.jacobian(f, (ONE, ONE), strategy="forward-mode", **how),
     "hessian": lambda f, **how: F.hessian(lambda x, y: f(x, y).pow(3).sum(), (ONE, ONE), **how),
     "hvp": lambda f, **how: F.hvp(lambda x, y: f(x, y).pow(3).sum(), (ONE, ONE), (ONE, ONE), **how),
     "vhp": lambda f, **how: F.vhp(lambda x, y: f(x, y).pow(3).sum(), (ONE, ONE), (ONE, ONE), **how),

@@ -120,7 +120,9 @@ def lists():
 @pytest.mark.parametrize(("name", "here", "of", "body"), lists(), ids=[row[0] for row in lists()])
 def test_the_lists_of_names_are_those_of_the_modules(name, here, of, body):
     of_operators = name == "torch.nn.functional"
-    module = opyard.ops.aten if of_operators else find(opyard, "opyard" + name.removeprefix("torch"))
+    module = (
+        opyard.ops.aten if of_operators else find(opyard, "opyard" + name.removeprefix("torch"))
+    )
     parts = dict(re.findall(r"^- (same|differs in|not here): (.*)$", body, re.M))
     same, absent = codes(parts["same"]), codes(parts["not here"])
     differs = [each for each in codes(parts.get("differs in", "")) if hasattr(module, each)]

@@ -68,7 +68,8 @@ OPYARD_API void pop_saved_hooks(const SavedHooks& hooks);
 OPYARD_API std::optional<std::string> disable_saved_hooks(std::optional<std::string> refusal);
 OPYARD_API const std::optional<std::string>& saved_hooks_disabled();
 
-// How many blocks all threads are in: 0 if the tape packs nothing. A thread that ends leaves its own.
+// How many blocks all threads are in: 0 if the tape packs nothing. A thread that ends leaves its
+// own.
 OPYARD_API std::size_t saved_hooks_in_use() noexcept;
 
 // All of a thread, for another one that goes on with its work.

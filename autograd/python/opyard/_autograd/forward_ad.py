@@ -92,7 +92,6 @@ class _CallTangents:
         _guarded(_gradients.give_tangent, output, tangent)
         return output
 
-
     def _require_view(self, cls: type, output: "_C.Tensor", tangent: "_C.Tensor") -> None:
         """Raises GradientError for a view of an argument whose tangent is none of its tangent: what
         is written to one would be lost to the other."""

@@ -256,8 +256,8 @@ def _column(
 def _forward_jacobian(
     func: Callable, inputs: tuple, create_graph: bool, strict: bool
 ) -> "tuple[bool, list]":
-    """The Jacobians of each output by each input. A run forward for each element of the inputs gives
-    a column of those of all outputs."""
+    """The Jacobians of each output by each input. A run forward for each element of the inputs
+    gives a column of those of all outputs."""
     name, (several, outputs) = "jacobian", (False, ())
     by_input: list[list[tuple]] = [[] for _ in inputs]
     for at, one in enumerate(inputs):

@@ -220,9 +220,9 @@ class Model:
         """Converts its floating point numbers to a dtype, and prepares it anew; returns the model.
 
         Parameters, buffers and constants are new tensors, in a new graph: make the optimizer
-        afterwards. Inputs are wanted in the dtype, and an operator that is told one that the weights
-        had, such as aten::zeros, is told this one. Another one, as float32 for sums among weights of
-        bfloat16, stays, and so do integers and complex numbers.
+        afterwards. Inputs are wanted in the dtype, and an operator that is told one that the
+        weights had, such as aten::zeros, is told this one. Another one, as float32 for sums among
+        weights of bfloat16, stays, and so do integers and complex numbers.
         Raises TypeError for what is no dtype, ValueError for one of no floating point numbers.
         """
         found = dtype if isinstance(dtype, _C.dtype) else dtypes.find(dtype)
