@@ -8,6 +8,7 @@ import asyncio
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -31,11 +32,17 @@ class Actor:
 
         sys.path += [each for each in path if each not in sys.path]
         self._peers: dict[int, Any] = {}
-        self._worker = Worker(lambda number, frames: self._send(number, self._carried(frames)))
+        self._worker = Worker(_sender(weakref.ref(self)))
         self._thread = threading.Thread(
             target=self._worker.run, name="opyard-remote-worker", daemon=True
         )
         self._thread.start()
+
+    def __del__(self) -> None:
+        """The engine frees an actor with its session; a process of a cluster goes on."""
+        worker = getattr(self, "_worker", None)
+        if worker is not None:
+            worker.close()
 
     def _carried(self, frames: wire.Frames) -> "list[Any]":
         return carried(frames, type(self)._uncopied)
@@ -64,6 +71,17 @@ class Actor:
         """Which workers there are. Gives the number of this process."""
         self._peers = dict(zip(numbers, actors, strict=True))
         return os.getpid()
+
+
+def _sender(actor: "weakref.ref[Actor]") -> "Callable[[int, wire.Frames], None]":
+    """What hands frames to another worker, and keeps no actor: the worker's thread has it."""
+
+    def send(number: int, frames: wire.Frames) -> None:
+        found = actor()
+        if found is not None:
+            found._send(number, found._carried(frames))
+
+    return send
 
 
 def _set(answered: "asyncio.Future", frames: "list[Any]") -> None:

@@ -30,6 +30,7 @@ class DaskActor(Actor):
     async def set_peers(self, numbers: "list[int]", actors: "list[Any]") -> int:
         for actor in actors:
             actor.deliver  # noqa: B018 - an actor finds its worker here, and not on other threads
+            actor._future = None  # which would keep the others in a cluster that goes on
         return await super().set_peers(numbers, actors)
 
 
@@ -118,7 +119,12 @@ class DaskEngine:
         )
 
     def _workers(self) -> "dict[str, Any]":
-        return self._client.scheduler_info(n_workers=-1)["workers"]
+        """The addresses of all workers, as the scheduler answers.
+
+        Not scheduler_info(), which gives what the client has noted: its own clock notes an answer
+        without workers every two seconds, and a thread that is late reads that one.
+        """
+        return self._client.nthreads()
 
     def _place(self, place: str) -> int:
         """Begins an actor at a worker's address."""
