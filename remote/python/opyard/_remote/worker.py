@@ -74,7 +74,7 @@ class Worker:
             self._control(self._unpack(frames[1:]))
             return
         with self._lock:
-            if number:
+            if number > self._link.sent:  # else it was answered, and nothing would take this away
                 self._replies[number] = reply
             due = self._link.incoming(Packet(number, applied, frames if number else None))
             again = [each for each in self._link.again() if number in (0, each.number)]
