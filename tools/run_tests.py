@@ -54,6 +54,13 @@ from suites import (
 Suite = Callable[[], Tally]
 # How much longer Meson waits for a program that a sanitizer slows down.
 PATIENCE = 4
+# Of --long: read by test/python/processes.py and test/cpp/jit/generated_graph.h.
+LONG = {
+    "OPYARD_TEST_VOLUME": "10",
+    "OPYARD_TEST_SECONDS": "60",
+    "OPYARD_GENERATED_GRAPHS": "200000",
+}
+LONG_PATIENCE = 4
 
 
 def listed(name: str) -> list[str]:
@@ -232,7 +239,12 @@ def apart(name: str, venv_name: str, folder: str, variable: str) -> Tally:
         return judge(tally, False)
     command = [venv(venv_name), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [f"--junitxml={xml}", "--show-capture=no", str(ROOT / folder)]
-    code, seconds, _ = execute(command, environment, shown=True)
+    limit = SUITE_SECONDS
+    if os.environ.get("OPYARD_TEST_VOLUME") == LONG["OPYARD_TEST_VOLUME"]:
+        # One test may kill two hundred workers, each of which takes seconds to begin again.
+        limit *= LONG_PATIENCE
+        command += ["-o", f"faulthandler_timeout={SUITE_SECONDS}"]
+    code, seconds, _ = execute(command, environment, shown=True, seconds=limit)
     tally = Tally(name, seconds=seconds)
     tally.read([xml] if xml.exists() else [])
     if tally.skipped:
@@ -398,14 +410,6 @@ def close(tallies: list[Tally], started: float, budgets: bool) -> int:
     say(f"took {time.monotonic() - started:.0f} s")
     say(total.line())
     return 1 if total.failed else 0
-
-
-# Of --long: read by test/python/processes.py and test/cpp/jit/generated_graph.h.
-LONG = {
-    "OPYARD_TEST_VOLUME": "10",
-    "OPYARD_TEST_SECONDS": "60",
-    "OPYARD_GENERATED_GRAPHS": "200000",
-}
 
 
 def main() -> int:

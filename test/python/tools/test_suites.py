@@ -274,3 +274,27 @@ def test_frameworks_that_are_not_installed_are_a_failure_that_says_so(monkeypatc
     tally = run_tests.citizens()
     assert (tally.passed, tally.failed) == (0, 1)
     assert "tools/setup --frameworks makes it" in " ".join([*tally.closing, *tally.faults])
+
+
+@pytest.mark.parametrize("volume", ["10", "1"])
+def test_tests_of_a_long_suite_may_take_an_hour_each(monkeypatch, tmp_path, volume):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    run_tests = importlib.import_module("run_tests")
+    monkeypatch.setattr(run_tests, "BUILD", tmp_path)
+    monkeypatch.setattr(run_tests, "RESULTS", tmp_path)
+    monkeypatch.setenv("OPYARD_TEST_VOLUME", volume)
+    python = tmp_path / "venv-remote/bin/python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    given = []
+
+    def execute(command, environment, shown, seconds):
+        given.append((command, seconds))
+        return 0, 1.0, ""
+
+    monkeypatch.setattr(run_tests, "execute", execute)
+    run_tests.remote()
+    [(command, seconds)] = given
+    is_long = volume == "10"
+    assert ("faulthandler_timeout=3600" in command) == is_long
+    assert seconds == (4 if is_long else 1) * 3600
