@@ -11,12 +11,15 @@ import asyncio
 import itertools
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from . import wire
 from .actors import Actor, carried
 from .engines import Ended, Joined, Receive
+
+_LOOK = 0.25  # seconds between two looks at who is in the cluster
 
 
 class DaskActor(Actor):
@@ -132,9 +135,11 @@ class DaskEngine:
         future = self._client.submit(
             DaskActor, path, actor=True, workers=[place], allow_other_workers=False, pure=False
         )
-        actor = future.result(timeout=self._timeout)
+        actor = self._result(future, place)
         with self._client.as_current():
             actor.handle  # noqa: B018 - an actor finds its client when it is first asked
+        # Else a call of an actor whose worker has ended waits until it is made again: it is not.
+        actor._future = None
         with self._lock:
             number = next(self._numbers)
             self._futures[number], self._actors[number] = future, actor
@@ -148,10 +153,31 @@ class DaskEngine:
         are_told = True
         for number, actor in zip(numbers, actors, strict=True):
             try:
-                self._pids[number] = actor.set_peers(numbers, actors).result(self._timeout)
+                answer = actor.set_peers(numbers, actors)
+                self._pids[number] = self._result(answer, self._places[number])
             except Exception:
                 are_told = False  # _watch() tells them again, or finds that they have left
         self._are_told = are_told
+
+    def _result(self, future: Any, place: str) -> Any:
+        """What a worker gives back, as long as it is in the cluster.
+
+        The scheduler may list one that was killed for a while, and what is sent there is never
+        answered.
+        """
+        deadline = time.monotonic() + self._timeout
+        next_look = time.monotonic() + _LOOK
+        while not future.done():
+            now = time.monotonic()
+            if self._closing.wait(0.005):
+                raise RuntimeError("the session is being closed")
+            if now > deadline:
+                raise TimeoutError(f"the worker at {place} has not answered in {self._timeout:g} s")
+            if now > next_look:
+                if place not in self._workers():
+                    raise RuntimeError(f"the worker at {place} has left the cluster")
+                next_look = time.monotonic() + _LOOK
+        return future.result()
 
     def process_ids(self) -> "list[int]":
         """Of the workers that live, by number."""
@@ -188,12 +214,13 @@ class DaskEngine:
                 return
             self._pids.pop(worker, None)
             self._actors.pop(worker, None)
+            self._futures.pop(worker, None)
         assert self._receive is not None
         self._receive(worker, Ended(f"ended, as Dask says: {how}"))
 
     def _watch(self) -> None:
         """Looks for workers that have left, or that were begun."""
-        while not self._closing.wait(0.25):
+        while not self._closing.wait(_LOOK):
             try:
                 there = self._workers()
             except Exception:

@@ -45,17 +45,19 @@ def _memory_file(size: int) -> int:
 
 
 def _write_file(frames: wire.Frames, offsets: "list[int]", size: int) -> int:
-    file = _memory_file(size)
+    file = -1
     try:
+        file = _memory_file(size)
         for frame, offset in zip(frames, offsets, strict=True):
             view = memoryview(frame).cast("B")
             while view.nbytes:
                 written = os.pwrite(file, view[: 1 << 30], offset)
                 view, offset = view[written:], offset + written
     except OSError as error:
-        os.close(file)
+        if file >= 0:
+            os.close(file)
         raise MemoryError(
-            f"a message of {size:,} bytes does not fit into the memory that processes share "
+            f"a message of {size:,} bytes cannot be put into the memory that processes share "
             f"({error}); send less at a time, or keep it on the workers with remote() and put()"
         ) from error
     return file
