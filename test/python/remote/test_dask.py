@@ -5,6 +5,7 @@ Suspect remote/python/opyard/_remote/dask_engine.py and actors.py.
 
 import importlib
 import os
+import signal
 import time
 
 import pytest
@@ -36,6 +37,22 @@ def test_no_worker_is_lost_to_what_the_client_notes_meanwhile(distributed):
         while time.monotonic() < until:
             assert len(s._engine._workers()) == 2
         assert s.workers == [0, 1]
+
+
+def test_a_worker_that_the_cluster_gives_up_is_begun_again(distributed):
+    """A cluster of Dask does so with one that is away for 15 seconds: here at once."""
+    import dask
+
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "0s"}),
+        opyard.remote.session("dask", workers=2) as s,
+    ):
+        os.kill(s._engine.process_ids()[0], signal.SIGKILL)
+        deadline = time.monotonic() + 30.0
+        while 0 in s.workers and time.monotonic() < deadline:
+            time.sleep(0.02)
+        s.wait_for_workers(2, 60.0)
+        assert s.call(abs, -3) == 3 and 0 not in s.workers
 
 
 def threads_of_workers():

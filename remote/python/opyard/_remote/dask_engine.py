@@ -72,7 +72,7 @@ class DaskEngine:
         self._places: dict[int, str] = {}  # address by number, of those that live
         self._pids: dict[int, int] = {}
         self._numbers = itertools.count()
-        self._wanted = 0
+        self._wanted = self._size = 0
         self._are_told = False
         self._closing = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -112,6 +112,7 @@ class DaskEngine:
                 "dashboard_address": ":0",
                 **self._cluster_options,
             }
+            self._size = options["n_workers"]
             self._cluster = self._distributed.LocalCluster(**options)
         self._client = self._distributed.Client(
             self._cluster or self._address,
@@ -232,6 +233,10 @@ class DaskEngine:
                     self._end(number, f"the worker at {place} has left the cluster")
             if not self._are_told:
                 self._tell_peers()
+            if self._cluster is not None and len(there) < self._size:
+                # It gives a worker up that was away for some seconds, or is away again when these
+                # are over; this begins another one, and does nothing to one that is on its way.
+                self._cluster.scale(self._size)
             fresh = [place for place in there if place not in places.values()]
             for place in fresh[: self._wanted - len(self._places)]:
                 try:
