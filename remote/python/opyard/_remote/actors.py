@@ -6,20 +6,52 @@ driver and gives those of the answer; `deliver` takes what another worker sends.
 
 import asyncio
 import os
+import struct
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import wire
 
 _SMALL = 4096  # bytes that are copied into the message rather than counted as a buffer
+_ALIGNMENT = 16  # of what is copied: that of the memory of bytes
 
 
 def carried(frames: wire.Frames, uncopied: "Callable[[Any], Any]") -> "list[Any]":
-    """Frames as an engine sends them: small ones as bytes, the others by what it does not copy."""
-    return [bytes(each) if wire.size_of(each) < _SMALL else uncopied(each) for each in frames]
+    """Frames as arguments of an engine's call, each of which costs it some time.
+
+    The first has the small ones one behind the other, after how many there are and their sizes, -1
+    for the others: these follow, by what is not copied.
+    """
+    sizes, small, large = [], [], []
+    for each in frames:
+        size = wire.size_of(each)
+        if size < _SMALL:
+            sizes.append(size)
+            small += (bytes(each), bytes(-size % _ALIGNMENT))
+        else:
+            sizes.append(-1)
+            large.append(uncopied(each))
+    head = struct.pack(f"<{len(sizes) + 1}q", len(sizes), *sizes)
+    return [b"".join([head, bytes(-len(head) % _ALIGNMENT), *small]), *large]
+
+
+def separated(arguments: "Sequence[Any]") -> "list[memoryview]":
+    """The frames that carried() was given."""
+    joined, large = memoryview(arguments[0]), iter(arguments[1:])
+    (count,) = struct.unpack_from("<q", joined)
+    start = 8 * (count + 1)
+    frames = []
+    for size in struct.unpack_from(f"<{count}q", joined, 8):
+        if size < 0:
+            frames.append(memoryview(next(large)))
+            continue
+        start += -start % _ALIGNMENT
+        frames.append(joined[start : start + size])
+        start += size
+    return frames
 
 
 class Actor:
@@ -58,13 +90,13 @@ class Actor:
         def answer(made: wire.Frames) -> None:
             loop.call_soon_threadsafe(_set, answered, self._carried(made))
 
-        read = [memoryview(each) for each in frames]
+        read = separated(frames)
         self._worker.receive(read, answer)
         return [] if wire.read_envelope(read[0])[0] == 0 else await answered
 
     async def deliver(self, *frames: Any) -> None:
         # Not on the loop's thread: packing what another worker asked for may take a while.
-        read = [memoryview(each) for each in frames]
+        read = separated(frames)
         await asyncio.get_running_loop().run_in_executor(None, self._worker.deliver, read)
 
     async def set_peers(self, numbers: "list[int]", actors: "list[Any]") -> int:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import wire
-from .actors import Actor, carried
+from .actors import Actor, carried, separated
 from .engines import Ended, Joined, Receive
 
 _LOOK = 0.25  # seconds between two looks at who is in the cluster
@@ -206,7 +206,7 @@ class DaskEngine:
             return
         if answer and not is_told and not self._closing.is_set():
             assert self._receive is not None
-            read = [memoryview(each) for each in answer]
+            read = separated(answer)
             await asyncio.get_running_loop().run_in_executor(None, self._receive, worker, read)
 
     def _end(self, worker: int, how: str) -> None:

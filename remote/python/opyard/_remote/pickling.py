@@ -12,8 +12,12 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+from .._C import Tensor
 from . import by_value, things, wire
 from .references import Ref
+
+# What most of a message is, and needs no second look.
+_PLAIN = frozenset((str, int, float, bool, type(None), bytes, tuple, list, dict, Tensor))
 
 
 def define(kind: str, digest: str, content: Any) -> Any:
@@ -40,7 +44,10 @@ class Pickler(pickle.Pickler):
         self.refs: list[Ref] = []
 
     def persistent_id(self, thing: Any) -> Any:
-        if type(thing) is Ref:
+        kind = type(thing)
+        if kind in _PLAIN:
+            return None
+        if kind is Ref:
             if self._check is None:
                 raise TypeError(
                     f"{thing!r} is in a function that is sent by value: pass it as an argument"
@@ -55,6 +62,8 @@ class Pickler(pickle.Pickler):
         return None
 
     def reducer_override(self, thing: Any) -> Any:
+        if type(thing) is Tensor:
+            return NotImplemented
         if isinstance(thing, (things.KINDS, things.Thing)):
             made = _described(thing)
             if self._known is not None:

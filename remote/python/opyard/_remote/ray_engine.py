@@ -17,7 +17,7 @@ from pickle import PickleBuffer
 from typing import Any
 
 from . import wire
-from .actors import Actor, carried
+from .actors import Actor, carried, separated
 from .engines import Ended, Joined, Receive
 
 
@@ -154,9 +154,8 @@ class RayEngine:
         error = done.exception()
         if error is None:
             assert self._receive is not None
-            frames = [memoryview(each) for each in done.result()]
-            if frames:
-                self._receive(worker, frames)
+            if arguments := done.result():
+                self._receive(worker, separated(arguments))
         else:
             # Ray says so of each message that was on its way; the first one counts.
             self._end(worker, error)
