@@ -87,3 +87,8 @@ def ring_without_one(tensors):
 
 def ring_of_other_sizes(_):
     return opyard.remote.all_reduce([opyard.ones(4 + 2 * opyard.remote.rank())], timeout=30.0)
+
+
+def ring_of_one():
+    if opyard.remote.rank() == 1:
+        opyard.remote.all_reduce([opyard.ones(4)], timeout=0.3)

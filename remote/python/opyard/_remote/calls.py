@@ -34,6 +34,16 @@ def label_of(function: Any) -> str:
     return type(function).__name__
 
 
+def limit_of(what: str, timeout: Any, usual: "float | None") -> "float | None":
+    """A time limit in seconds, or the usual one. Raises ValueError for what is none."""
+    if timeout is None:
+        return usual
+    is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+    if not is_number or not timeout > 0:
+        raise ValueError(f"{what}: timeout must be a number of seconds above 0, not {timeout!r}")
+    return timeout
+
+
 class Request:
     """A message to a worker that waits for its answer."""
 
@@ -139,7 +149,10 @@ class Connection:
     ) -> Request:
         """Sends a message. Raises what pickling it raises, and WorkerLost."""
         # Not under the lock, since pickling runs what it finds. What is known was sent before.
-        packed, pickler = pickling.pack(body, known=self._known, check=check)
+        try:
+            packed, pickler = pickling.pack(body, known=self._known, check=check)
+        except pickling.UNSENDABLE as error:
+            pickling.refuse(f"what is given to {request.label}", error)
         request.refs, request.defined = pickler.refs, pickler.defined
         with self._lock:
             if self.ended is not None:

@@ -38,6 +38,8 @@ class Mapping:
     ) -> None:
         if window is not None and (not isinstance(window, int) or window < 1):
             raise ValueError(f"map: window must be a number of shards above 0, not {window!r}")
+        if not isinstance(shards, Iterable):
+            raise TypeError(f"map: shards must be iterable, not {type(shards).__name__} {shards!r}")
         self._session = session
         self._function = pickling.describe_callable(function)
         self._label = label_of(function)

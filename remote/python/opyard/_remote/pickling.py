@@ -10,7 +10,7 @@ sent, as with any pickle: a session trusts its engine to know who may connect.
 import io
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from .._C import Tensor
 from . import by_value, things, wire
@@ -116,11 +116,39 @@ def loads(content: Any) -> Any:
     return Unpickler(io.BytesIO(content), table=things.Table(loads)).load()
 
 
+# What pickle raises for a value that has no pickle.
+UNSENDABLE = (TypeError, AttributeError, pickle.PicklingError)
+
+
+def refuse(what: str, error: BaseException) -> NoReturn:
+    """Raises the error of a value that has no pickle; what speaks for itself stays as it is."""
+    if not str(error).lower().startswith(("cannot pickle", "can't pickle", "can't get")):
+        raise error
+    raise TypeError(
+        f"{what} cannot be sent: {error}; send what it is made of, or make it on the worker, where "
+        "remote() keeps it"
+    ) from error
+
+
 def describe_callable(function: Any) -> Any:
-    """What is called, as it travels: a function by value once, under the hash of its parts."""
-    if isinstance(function, things.KINDS) or by_value.reduce(function) is NotImplemented:
+    """What is called, as it travels: a function by value once, under the hash of its parts.
+
+    Raises TypeError for what cannot be called, or cannot be sent.
+    """
+    if isinstance(function, things.KINDS):
         return function
-    return things.function(dumps(function))
+    if not callable(function):
+        raise TypeError(
+            "session: what is called must be a function, an operator, a graph, compiled code or a "
+            f"Model, not {type(function).__name__} {function!r:.80}"
+        )
+    if by_value.reduce(function) is NotImplemented:
+        return function
+    try:
+        return things.function(dumps(function))
+    except UNSENDABLE as error:
+        name = getattr(function, "__qualname__", type(function).__name__)
+        refuse(f"what the function {name} refers to", error)
 
 
 def pack(value: object, **options: Any) -> "tuple[list[wire.Frame], Pickler]":

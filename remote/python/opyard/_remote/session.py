@@ -188,7 +188,7 @@ class Session:
     ) -> Future:
         """call() that gives a Future at once: `await` it, or wait() for it."""
         described = pickling.describe_callable(function)
-        limit = self._timeout if timeout is None else timeout
+        limit = calls.limit_of("call", timeout, self._timeout)
         label = label_of(function)
         if not repeat:
             return self._call(described, args, kwargs, label, worker=worker, limit=limit).future
@@ -322,7 +322,7 @@ class Session:
             shards,
             window=window,
             ordered=ordered,
-            limit=self._timeout if timeout is None else timeout,
+            limit=calls.limit_of("map", timeout, self._timeout),
             progress=progress,
         ).run()
 
@@ -347,7 +347,7 @@ class Session:
                 "that live"
             )
         described = pickling.describe_callable(function)
-        limit = self._timeout if timeout is None else timeout
+        limit = calls.limit_of("each", timeout, self._timeout)
         group = (next(self._groups), members)
         requests = [
             self._call(described, args, {}, label_of(function), worker=n, limit=limit, group=group)
@@ -455,7 +455,8 @@ class Session:
         """The value of a reference. Raises TimeoutError, and what its worker raised."""
         self._require_open()
         self._check(ref)
-        request = Request(f"to_here of {ref!r}", self._timeout if timeout is None else timeout)
+        limit = calls.limit_of("to_here", timeout, self._timeout)
+        request = Request(f"to_here of {ref!r}", limit)
         self._settle()
         connection = self._connections[ref.owner]
         connection.request("get", (ref.number,), request, check=self._check)

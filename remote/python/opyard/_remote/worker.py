@@ -21,6 +21,11 @@ from .link import Link, Packet
 from .references import Counts, Ref
 from .things import Table
 
+_LACKS = (
+    "This worker lacks what the message names: operators that Python defines are to be defined on "
+    "each worker, by the function that session(setup=) is given; modules and packages are to be "
+    "the same there"
+)
 Reply = Callable[[wire.Frames], None]
 
 _current: "list[Worker]" = []
@@ -143,12 +148,12 @@ class Worker:
         kind, drops, keep, label, position = pickle.loads(frames[0])
         self._drop(drops)
         try:
-            answer = getattr(self, f"_on_{kind}")(*self._unpack(frames[1:]))
+            answer = getattr(self, f"_on_{kind}")(*self._body(frames[1:]))
             if keep is not None:
                 self._set(keep, answer)
                 answer = None
             took = time.perf_counter() - started
-            return self._pack((took, "value", answer))
+            return self._pack((took, "value", answer), label)
         except BaseException as error:
             if keep is not None:
                 self._set(keep, _Failed(error))
@@ -312,15 +317,28 @@ class Worker:
             frames, table=self._table, ref=lambda owner, number: Ref(self, owner, number)
         )
 
-    def _pack(self, answer: tuple) -> wire.Frames:
+    def _body(self, frames: wire.Frames) -> Any:
+        """What a message is about. Raises LookupError for what this worker has not."""
+        try:
+            return self._unpack(frames)
+        except (AttributeError, LookupError, RuntimeError, ValueError) as error:
+            raise LookupError(f"{error}. {_LACKS}") from error
+
+    def _pack(self, answer: tuple, label: str = "a call") -> wire.Frames:
         """An answer behind what has changed of this worker's references."""
         try:
-            frames, _ = pickling.pack(answer, check=self._accept)
+            frames = self._pack_answer(answer, label)
         except Exception as error:
             described = failures.describe(error, self.number, "sending a result", None)
             frames, _ = pickling.pack((answer[0], "error", described), check=self._accept)
         changes, _ = pickling.pack(self.counts.changes(), check=self._accept)
         return [changes[0], *frames]
+
+    def _pack_answer(self, answer: tuple, label: str) -> wire.Frames:
+        try:
+            return pickling.pack(answer, check=self._accept)[0]
+        except pickling.UNSENDABLE as error:
+            pickling.refuse(f"the result of {label}", error)
 
     def _send_to(self, worker: int, message: tuple) -> None:
         frames, _ = pickling.pack(message, check=self._accept)
@@ -349,6 +367,8 @@ def _written(function: Any, args: tuple, kwargs: "dict[str, Any]") -> "set[int |
             function = function._resolve(*args, **kwargs)
         except TypeError:
             return set()  # the call itself says why no overload takes it
+        except RuntimeError as error:  # there are none
+            raise LookupError(f"{error}. {_LACKS}") from error
     schema = getattr(function, "_schema", None)
     found: set[int | str] = set()
     for position, argument in enumerate(schema.arguments if schema is not None else ()):
