@@ -5,11 +5,13 @@ is tested there.
 """
 
 import os
+import re
 import time
 
 import pytest
 import remote_functions as functions
 from engine_options import OPTIONS
+from processes import run
 
 import opyard
 import opyard.remote
@@ -84,4 +86,37 @@ def test_values_are_freed(session):
 def test_a_call_has_a_time_limit(session):
     with pytest.raises(TimeoutError, match="gave no result in 0.2 s"):
         session.call(functions.wait, 1.0, timeout=0.2)
+    assert session.call(functions.double, 1) == 2
+
+
+NOWHERE = {"ray": "127.0.0.1:1", "dask": "tcp://127.0.0.1:1"}
+
+
+def test_a_cluster_that_is_not_there_is_said_soon(engine):
+    program = """
+        import sys, opyard.remote
+        try:
+            opyard.remote.session(sys.argv[1], address=sys.argv[2], start_timeout=3.0)
+        except RuntimeError as error:
+            print(error)
+    """
+    ended = run(program, engine, NOWHERE[engine], limit=60.0)
+    assert re.match(
+        r"session: (Ray|Dask) could not reach .*the cluster at .*127\.0\.0\.1:1", ended.stdout
+    ), ended
+
+
+def test_a_process_is_connected_to_one_cluster_of_ray(session):
+    if session._engine.name == "ray":
+        with pytest.raises(ValueError, match=r"this process is connected to Ray at .*ray.shutdown"):
+            opyard.remote.session("ray", address=NOWHERE["ray"])
+
+
+def test_a_value_over_the_size_of_the_store_arrives_or_says_so(session):
+    """Ray writes it to the disk if there is room; 160 MB are more than its store has here."""
+    block = opyard.ones(40_000_000)
+    try:
+        assert session.call(len, block) == 40_000_000
+    except MemoryError as error:
+        assert "does not fit into Ray's store" in str(error)
     assert session.call(functions.double, 1) == 2

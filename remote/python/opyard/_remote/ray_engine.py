@@ -9,6 +9,7 @@ Actors are begun again by Ray, `restarts` times; one that was is a new worker of
 """
 
 import itertools
+import socket
 import sys
 import threading
 import time
@@ -28,6 +29,12 @@ class RayActor(Actor):
 
     def _send(self, number: int, frames: "list[Any]") -> None:
         self._peers[number].deliver.remote(*frames)
+
+
+def _place_of(address: "str | None") -> "tuple[str, int] | None":
+    """Host and port, of an address that has both and is of a cluster itself."""
+    host, _, port = (address or "").rpartition(":")
+    return (host.strip("[]"), int(port)) if host and "/" not in host and port.isdigit() else None
 
 
 class RayEngine:
@@ -84,6 +91,8 @@ class RayEngine:
         if not ray.is_initialized():
             self._begin(workers)
             self._owns_cluster = True
+        else:
+            self._require_same_cluster()
         remote = ray.remote(RayActor).options(**self._options)
         numbers = [next(self._numbers) for _ in range(workers)]
         path = list(sys.path) if self._owns_cluster and self._address is None else []
@@ -113,12 +122,35 @@ class RayEngine:
             if self._store is not None:
                 options["object_store_memory"] = self._store
         else:
+            self._require_reachable()
             options["address"] = self._address
         try:
             self._ray.init(**{**options, **self._init})
         except Exception as error:
             where = f"the cluster at {self._address}" if self._address else "a cluster here"
             raise RuntimeError(f"session: Ray could not reach or begin {where}: {error}") from error
+
+    def _require_reachable(self) -> None:
+        """Asks before Ray does, which goes on for minutes."""
+        place = _place_of(self._address)
+        if place is None:
+            return
+        try:
+            socket.create_connection(place, min(self._timeout, 30.0)).close()
+        except OSError as error:
+            raise RuntimeError(
+                f"session: Ray could not reach the cluster at {self._address}: {error}; begin one "
+                "with `ray start --head`, or leave address= out for a cluster of this machine"
+            ) from error
+
+    def _require_same_cluster(self) -> None:
+        place = _place_of(self._address)
+        here = self._ray.get_runtime_context().gcs_address
+        if place is not None and place[1] != int(here.rpartition(":")[2]):
+            raise ValueError(
+                f"session: this process is connected to Ray at {here}, and address= is "
+                f"{self._address!r}; call ray.shutdown() first, or leave address= out"
+            )
 
     def _tell_peers(self) -> "list[Any]":
         with self._lock:
