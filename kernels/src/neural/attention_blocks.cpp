@@ -19,6 +19,7 @@
 #include "common/releasing.h"
 #include "common/symbolic.h"
 #include "neural/attention_blocks.h"
+#include "neural/wide_floats.h"
 
 namespace opyard::kernels {
 namespace {
@@ -175,7 +176,7 @@ bool spreads_to(IntSpan from, IntSpan to) {
 
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const MaybeTensor& mask,
               bool is_causal, double scale) {
-  require_floats(kAttend, "query", query);
+  require_wide_floats(kAttend, "query", query);
   require_dtype(kAttend, "key", key, query.dtype());
   require_dtype(kAttend, "value", value, query.dtype());
   if (mask && is_causal) {

@@ -13,6 +13,7 @@
 #include "common/ops.h"
 #include "common/releasing.h"
 #include "common/symbolic.h"
+#include "neural/wide_floats.h"
 
 namespace opyard::kernels {
 namespace {
@@ -62,7 +63,7 @@ std::int64_t grain_of(std::int64_t length) {
 
 Normalised normalise_rows(const Tensor& given, std::int64_t dims, const MaybeTensor& weight,
                           const MaybeTensor& bias, double eps) {
-  require_floats(kNormaliseRows, "x", given);
+  require_wide_floats(kNormaliseRows, "x", given);
   require_last_dims(kNormaliseRows, dims, given);
   const IntSpan sizes = given.sizes();
   const std::size_t lead = sizes.size() - std::size_t(dims);
@@ -107,7 +108,7 @@ Normalised normalise_rows(const Tensor& given, std::int64_t dims, const MaybeTen
 
 Tensor normalise_channels(const Tensor& given, const Tensor& mean, const Tensor& scale,
                           const MaybeTensor& weight, const MaybeTensor& bias) {
-  require_floats(kNormaliseChannels, "x", given);
+  require_wide_floats(kNormaliseChannels, "x", given);
   if (given.dim() < 2) {
     refuse(ErrorKind::BadShape,
            {kNormaliseChannels, ": x is ", given, "; at least two dimensions are needed"});

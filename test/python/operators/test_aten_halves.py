@@ -310,3 +310,18 @@ def test_gradients_of_halves_are_those_of_float32_nearly(op, name):
     assert half.grad.dtype is dtype
     found, wanted = half.grad.to(opyard.float32).numpy(), whole.grad.numpy()
     np.testing.assert_allclose(found, wanted, rtol=0.03, atol=0.03)
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_operators_of_wide_floats_refuse_halves_and_reach_no_memory_of_others(name):
+    x = opyard.ones(2, 4, 4).to(getattr(opyard, name))
+    ours = opyard.ops.opyard
+    for call in (
+        lambda: ours.attention(x, x, x, None, False, 0.5),
+        lambda: ours.normalise_rows(x, 1, None, None, 1e-5),
+        lambda: ours.normalise_channels(x, x[0, 0], x[0, 0], None, None),
+    ):
+        with pytest.raises(NotImplementedError, match="accepted are float32 and float64, to which"):
+            call()
+    assert aten.scaled_dot_product_attention(x, x, x).dtype is x.dtype
+    assert aten.layer_norm(x, [4]).dtype is x.dtype
