@@ -23,6 +23,7 @@ from .._core.keywords import names_keywords
 from .._core.near_names import hint
 from .._tensor import dtypes
 from .modes import by_mode
+from .onnx_files import looks_like_onnx
 
 
 def _flatten(tree: Any, value: object, path: str, flat: list[object]) -> None:
@@ -312,6 +313,11 @@ def load(
     names = allowed_names("load", allowed)
     _ops.load_aten()
     without = list(without)
+    if looks_like_onnx(path):
+        from .._onnx.model import load_onnx
+
+        made = load_onnx(path, untrusted=untrusted, allowed=names, exact=exact, without=without)
+        return Model(made, exact, without)
     given = (untrusted, names, mapped, exact, without)
     return Model(_models.load_model(os.fsencode(path), *given), exact, without)
 

@@ -1,0 +1,573 @@
+"""ONNX graphs as graphs of aten operators.
+
+    1. wire.py and messages.py read the file, tensors.py its weights.
+    2. Here, nodes are converted in their order. Each is a block of a table (tables/), whose body is
+       put in its place, or, if a text cannot say it, a function of convert_*.py; a function of the
+       file is converted as the nodes that it has.
+    3. What depends on small constants alone is computed at once, and sizes are carried as whole
+       numbers, so that sizes which an exporter computed by tensors are few nodes.
+    4. model.py has the text read, folds it, and makes a model of it and the weights.
+
+[Left out] Nodes that cannot run are collected, with their counts and names; one error has them all.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from .. import _C
+from .blocks import Block, Parameter
+from .refusals import Refusals
+from .sizes import sizes_of_node
+from .tables import TABLES
+from .tensors import FLOATING, STRING, Stored, held_as, read_tensor
+from .values import from_tensor, to_tensor
+from .wire import Broken
+from .writer import Known, Writer, literal
+
+DEFAULT = ""
+FOLDED = 1024  # elements of constants that are computed with at once
+_DTYPE_NAMES = {"bool": 9, "int64": 7, "int32": 6, "float": 1, "uint8": 2, "int8": 3, "double": 11}
+
+Converter = Callable[["Converting", "Node"], "Sequence[Known] | Known"]
+CONVERTERS: dict[str, Converter] = {}
+
+
+def converts(*kinds: str) -> Callable[[Converter], Converter]:
+    """Registers a function that converts these operators of the default domain."""
+
+    def register(function: Converter) -> Converter:
+        for kind in kinds:
+            CONVERTERS[kind] = function
+        return function
+
+    return register
+
+
+def domain_of(name: str) -> str:
+    """A domain as it is compared: "" for ONNX's own."""
+    return DEFAULT if name == "ai.onnx" else name
+
+
+class Node:
+    """A node of the file: its attributes by name, its inputs as they are known."""
+
+    def __init__(self, proto: Any, version: int, inputs: "list[Known | None]", folder: str) -> None:
+        self.kind: str = proto.kind
+        self.domain = domain_of(proto.domain)
+        self.name: str = proto.name
+        self.version = version
+        self.inputs = inputs
+        self.outputs: list[str] = list(proto.outputs)
+        self._attributes = {each.name: each for each in proto.attributes}
+        self._folder = folder
+
+    @property
+    def title(self) -> str:
+        """What errors call it."""
+        named = f' "{self.name}"' if self.name else ""
+        return f"{self.kind}{named}"
+
+    def input(self, index: int) -> Known | None:
+        """An input, or None if it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def has(self, name: str) -> bool:
+        """Whether it has an attribute."""
+        return name in self._attributes
+
+    def attributes(self) -> list[str]:
+        """The names of its attributes."""
+        return list(self._attributes)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute, or another one."""
+        proto = self._attributes.get(name)
+        if proto is None:
+            return default
+        kind = proto.type
+        if kind == 3:
+            return bytes(proto.s or b"").decode("utf-8", "replace")
+        if kind == 4:
+            if proto.t is None:
+                raise Broken(f"{self.title}: attribute {name} has no tensor")
+            return read_tensor(proto.t, self._folder, f"{self.title}: attribute {name}")
+        if kind == 8:
+            return [bytes(each).decode("utf-8", "replace") for each in proto.strings]
+        fields = {1: "f", 2: "i", 5: "g", 6: "floats", 7: "ints"}
+        if kind not in fields:
+            raise Broken(f"{self.title}: attribute {name} has type {kind}, which is not read")
+        return getattr(proto, fields[kind])
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._attributes:
+            raise Broken(f"{self.title} has no attribute {name}, which it needs")
+        return self.get(name)
+
+
+class Converting:
+    """One file while it is converted: the text so far, its weights, and what is refused."""
+
+    def __init__(self, folder: str, allowed: Iterable[str] = ()) -> None:
+        self.folder = folder
+        self.writer = Writer()
+        self.weights: dict[str, Known] = {}  # those that are used, by the variable
+        self.refusals = Refusals()
+        self.allowed = {name.split(".")[0] for name in allowed}
+        self.functions: dict[tuple[str, str, str], Any] = {}
+        self.versions: dict[str, int] = {}
+        self.scopes: list[dict[str, Known | None]] = [{}]
+        self.declared: dict[str, tuple[int | None, int | None]] = {}
+        self._depth = 0
+        self._unread: set[int] = set()
+
+    # ---- what blocks and converters call
+
+    def emit(self, body: str, **given: object) -> Known:
+        """One result of a body; names in it are what is given: values, or constants of Python."""
+        (result,) = self.emit_all(body, **given)
+        return result
+
+    def emit_all(self, body: str, **given: object) -> list[Known]:
+        """The results of a body, of values and constants by name."""
+        words = set(re.findall(r"\w+", body))
+        lets, types, variables = [], [], []
+        for name, value in given.items():
+            if isinstance(value, Known):
+                for word, text in self._facts(name, value).items():
+                    if word in words:
+                        lets.append(f"let {word} = {text};")
+                        words.add(name)
+                if name in words:
+                    types.append((name, value.type))
+                    variables.append(self.variable(value))
+            elif name in words:
+                lets.append(f"let {name} = {literal(value)};")
+        template = self.writer.template(" ".join([*lets, body]), types)
+        return self.writer.put(template, variables)
+
+    @staticmethod
+    def _facts(name: str, value: Known) -> dict[str, str]:
+        from .tensors import ELEMENTS
+
+        if value.type != "Tensor":
+            return {}
+        known = value.elem is not None
+        return {
+            f"{name}_floats": str(value.elem in FLOATING)
+            if known
+            else f"is_floating_point({name})",
+            f"{name}_rank": str(value.rank) if value.rank is not None else f"{name}.dim()",
+            f"{name}_dtype": str(ELEMENTS[held_as(value.elem)].number)
+            if value.elem is not None
+            else f"prim.dtype({name})",
+        }
+
+    def variable(self, value: Known) -> str:
+        """The variable of a value; a constant becomes a weight, whole numbers a tensor."""
+        if value.name:
+            return value.name
+        if value.stored is not None:
+            value.name = f"%w{len(self.weights)}"
+            self.weights[value.name] = value
+            return value.name
+        if value.items is None:
+            raise Broken("a value is used before it is computed")
+        list_ = self.int_list(value)
+        made = self.emit("aten.tensor(items, dtype=4)" if value.rank else "aten.tensor(items[0], dtype=4)", items=list_)
+        return made.name  # not kept: it may be in a branch
+
+    def constant(self, stored: Stored, title: str = "") -> Known:
+        """A constant; small whole numbers are known one by one."""
+        known = Known("", stored.elem, len(stored.shape), stored=stored, title=title)
+        if stored.elem == 7 and known.rank is not None and known.rank <= 1 and stored.count <= 64:
+            known.items = list(stored.numbers())
+        return known
+
+    def numbers(self, value: Known | None) -> list[Any] | None:
+        """The elements of a constant as Python's numbers; None for what is no constant."""
+        if value is None:
+            return None
+        if value.stored is not None and value.stored.count <= 1 << 16:
+            return value.stored.numbers()
+        if value.items is not None and all(isinstance(each, int) for each in value.items):
+            return list(value.items)
+        return None
+
+    def int_list(self, value: Known) -> Known:
+        """A tensor of whole numbers as an int[]."""
+        if value.type == "int[]":
+            return value
+        if value.items is not None:
+            return self.list_of(value.items)
+        known = self.numbers(value)
+        if known is not None:
+            return self.list_of(known)
+        return self._read_out(value, "int", "aten::Int")
+
+    def list_of(self, items: "Iterable[Known | int]") -> Known:
+        """An int[] of numbers, some of which are known."""
+        names = [
+            self.variable(each) if isinstance(each, Known) else self.writer.constant(int(each), "int")
+            for each in items
+        ]
+        return Known(self.writer.node("int[]", "prim::ListConstruct", *names), type="int[]")
+
+    def float_list(self, value: Known) -> "Known | list[float]":
+        """A tensor as a float[]."""
+        known = self.numbers(value)
+        if known is not None:
+            return [float(each) for each in known]
+        return self._read_out(value, "float", "aten::Float")
+
+    def _read_out(self, value: Known, kind: str, call: str) -> Known:
+        """A loop over a tensor's elements, which makes a list."""
+        w = self.writer
+        flat = self.emit("x.reshape([-1])", x=value)
+        length = w.node("int", "aten::len", flat.name)
+        true, zero = w.constant(True, "bool"), w.constant(0, "int")
+        made = w.node(f"{kind}[]", "prim::ListConstruct")
+        index = w.fresh()
+        w.line(f"= prim::Loop({length}, {true})")
+        w.line(f"  block0({index} : int):")
+        w.indent += "    "
+        element = w.node("Tensor", "aten::select", flat.name, zero, index)
+        number = w.node(kind, call, element)
+        w.node(f"{kind}[]", "aten::append", made, number)
+        w.line(f"-> ({true})")
+        w.indent = w.indent[:-4]
+        return Known(made, type=f"{kind}[]")
+
+    def repeat(
+        self, times: "Known | int", carried: Sequence[Known], body: "Callable[..., Sequence[Known]]"
+    ) -> list[Known]:
+        """A loop: `body` is called with its index and what is carried, and gives that anew."""
+        w = self.writer
+        count = self.variable(times) if isinstance(times, Known) else w.constant(times, "int")
+        true = w.constant(True, "bool")
+        given = ", ".join([count, true, *(self.variable(each) for each in carried)])
+        results = [Known(w.fresh(), each.elem, each.rank, each.type) for each in carried]
+        heads = ", ".join(f"{each.name} : {each.type}" for each in results)
+        w.line(f"{heads} = prim::Loop({given})")
+        index = Known(w.fresh(), type="int")
+        inner = [Known(w.fresh(), each.elem, each.rank, each.type) for each in carried]
+        heads = ", ".join(f"{each.name} : {each.type}" for each in [index, *inner])
+        w.line(f"  block0({heads}):")
+        w.indent += "    "
+        new = body(index, *inner)
+        w.line(f"-> ({', '.join([true, *(self.variable(each) for each in new)])})")
+        w.indent = w.indent[:-4]
+        return results
+
+    def fold_list(self, values: object, carried: Known, body: str, **given: object) -> Known:
+        """`body` with y and each number i of a list, one behind the other; it gives y anew."""
+        if isinstance(values, list | tuple):
+            for each in values:
+                carried = self.emit(body, y=carried, i=each, **given)
+            return carried
+
+        def step(index: Known, y: Known) -> list[Known]:
+            item = self.emit("__getitem__(values, index)", values=values, index=index)
+            return [self.emit(body, y=y, i=item, **given)]
+
+        count = self.emit("len(values)", values=values)
+        (made,) = self.repeat(count, [carried], step)
+        return made
+
+    def ints(self, node: Node, index: int, name: str) -> "list[int] | Known | None":
+        """Whole numbers of an input, or of an attribute in older versions; None for neither."""
+        value = node.input(index) if index >= 0 else None
+        if value is None:
+            return node.get(name)
+        known = self.numbers(value)
+        return known if known is not None else self.int_list(value)
+
+    def number(self, value: Known, kind: str) -> "Known | int | float | bool":
+        """A tensor of one element as an int, a float or a bool."""
+        known = self.numbers(value)
+        if known is not None and len(known) == 1:
+            return {"int": int, "float": float, "bool": bool}[kind](known[0])
+        if value.items is not None and len(value.items) == 1 and kind == "int":
+            return value.items[0]
+        call = {"int": "Int", "float": "Float", "bool": "Bool"}[kind]
+        return self.emit(f"{call}(x.reshape([]))", x=value)
+
+    # ---- nodes
+
+    def look_up(self, name: str) -> Known | None:
+        """What a name of the file means here. Raises Broken for one that has no value yet."""
+        if not name:
+            return None
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        raise Broken(f'"{name}" is used, and nothing before computes it')
+
+    def bind(self, name: str, value: Known) -> None:
+        """Gives a name of the file its meaning, in the scope of now."""
+        if name in self.declared:
+            elem, rank = self.declared[name]
+            if value.elem is None and elem and elem != STRING:
+                value.elem = elem
+            if value.rank is None:
+                value.rank = rank
+        self.scopes[-1][name] = value
+
+    def convert_nodes(self, protos: Sequence[Any]) -> None:
+        """Nodes in their order; what cannot run is collected."""
+        for proto in protos:
+            self._convert(proto)
+
+    def _convert(self, proto: Any) -> None:
+        try:
+            inputs = [self.look_up(name) for name in proto.inputs]
+        except Broken:
+            if any(name in self.refusals.names for name in proto.inputs):
+                self.refusals.names.update(proto.outputs)
+                return
+            raise
+        if any(name in self.refusals.names for name in proto.inputs):
+            self.refusals.names.update(proto.outputs)
+            return
+        domain = domain_of(proto.domain)
+        node = Node(proto, self.versions.get(domain, 1), inputs, self.folder)
+        try:
+            results = self._results(node, proto)
+        except Unconverted as reason:
+            self.refusals.add(node, reason.args[0])
+            self.refusals.names.update(name for name in proto.outputs if name)
+            return
+        for name, result in zip(proto.outputs, results, strict=False):
+            if name:
+                self.bind(name, result)
+        missing = [name for name in proto.outputs[len(results) :] if name]
+        if missing:
+            self.refusals.add(node, f"its output {missing[0]!r} is not computed here")
+            self.refusals.names.update(missing)
+
+    def _results(self, node: Node, proto: Any) -> Sequence[Known]:
+        made = self._of_function(node, proto)
+        if made is not None:
+            return made
+        if node.domain:
+            return self._foreign(node)
+        sizes = sizes_of_node(self, node)
+        if sizes is not None:
+            return [sizes]
+        converter = CONVERTERS.get(node.kind)
+        if converter is not None:
+            result = converter(self, node)
+            results = [result] if isinstance(result, Known) else list(result)
+        else:
+            block = TABLES.find(node.kind, node.version)
+            if block is None:
+                return self._foreign(node)
+            results = self.of_block(block, node)
+        return results
+
+    def _foreign(self, node: Node) -> Sequence[Known]:
+        """An operator that the caller allowed, under the namespace of the domain."""
+        name = f"{(node.domain or 'onnx').replace('.', '_')}::{node.kind}"
+        if name not in self.allowed:
+            if not node.domain and TABLES.find(node.kind, 10**6):
+                raise Unconverted(f"version {node.version} of the operator set is too old")
+            raise Unconverted(f"there is no operator {name}")
+        given: dict[str, object] = {
+            f"i{k}": value for k, value in enumerate(node.inputs) if value is not None
+        }
+        words = [f"i{k}" if value is not None else "None" for k, value in enumerate(node.inputs)]
+        for attribute in node.attributes():
+            given[f"a_{attribute}"] = node.get(attribute)
+            words.append(f"{attribute}=a_{attribute}")
+        space, _, kind = name.partition("::")
+        return self.emit_all(f"{space}.{kind}({', '.join(words)})", **given)
+
+    def _of_function(self, node: Node, proto: Any) -> Sequence[Known] | None:
+        """The results of a function that the file has, or None if it has none of this name."""
+        function = self.functions.get((node.domain, node.kind, proto.overload))
+        if function is None:
+            return None
+        if self._depth >= 32:
+            raise Broken(f"functions of the file call each other more than 32 deep, at {node.kind}")
+        given = {each.name: each for each in function.attributes}
+        given.update({each.name: each for each in proto.attributes})
+        scope: dict[str, Known | None] = dict.fromkeys(function.inputs)
+        for name, value in zip(function.inputs, node.inputs, strict=False):
+            scope[name] = value
+        saved = self.scopes, self.versions, self.declared
+        self.scopes, self.declared = [scope], {}
+        self.versions = {domain_of(each.domain): each.version for each in function.opsets}
+        self._depth += 1
+        try:
+            self.convert_nodes([_with_attributes(each, given) for each in function.nodes])
+            return [value for name in function.outputs if (value := self.look_up(name))]
+        finally:
+            self._depth -= 1
+            self.scopes, self.versions, self.declared = saved
+
+    def of_block(self, block: Block, node: Node) -> list[Known]:
+        """The results of a block for a node."""
+        given: dict[str, object] = {}
+        first: Known | None = None
+        for index, parameter in enumerate(block.inputs):
+            value = node.input(index)
+            if parameter.type == "Tensor[]":
+                rest = [each for each in node.inputs[index:] if each is not None]
+                first = first or (rest[0] if rest else None)
+                names = [self.variable(each) for each in rest]
+                list_ = self.writer.node("Tensor[]", "prim::ListConstruct", *names)
+                given[parameter.name] = Known(list_, type="Tensor[]")
+                given[f"{parameter.name}_count"] = len(rest)
+                continue
+            if value is not None:
+                given[f"has_{parameter.name}"] = True
+                given[parameter.name] = self._as(parameter.type, value)
+                self._count(parameter, given)
+                first = first or value
+            elif node.has(parameter.name):
+                given[f"has_{parameter.name}"] = True
+                given[parameter.name] = node.get(parameter.name)
+                self._count(parameter, given)
+            elif parameter.optional:
+                given[f"has_{parameter.name}"] = False
+                if parameter.type == "Tensor":
+                    given[parameter.name] = first
+                else:
+                    absent = {"int": 0, "float": 0.0, "bool": False}.get(parameter.type, [])
+                    given[parameter.name] = absent
+                    self._count(parameter, given)
+            else:
+                raise Broken(f"{node.title} has no input {parameter.name}, which it needs")
+        for parameter in block.attributes:
+            given[parameter.name] = self._attribute(parameter, node)
+            given[f"has_{parameter.name}"] = node.has(parameter.name)
+        folded = self._folded(block, node, given)
+        if folded is not None:
+            return folded
+        results = self.emit_all(block.body, **given)
+        self._describe(block, node, given, first, results)
+        return results
+
+    def _count(self, parameter: Parameter, given: dict[str, object]) -> None:
+        """How many numbers a list has, as a name of the body."""
+        value = given[parameter.name]
+        if isinstance(value, list | tuple):
+            given[f"{parameter.name}_count"] = len(value)
+        elif isinstance(value, Known) and parameter.type.endswith("[]"):
+            given[f"{parameter.name}_count"] = self.emit("len(x)", x=value)
+
+    def _describe(
+        self,
+        block: Block,
+        node: Node,
+        given: dict[str, object],
+        first: Known | None,
+        results: list[Known],
+    ) -> None:
+        ranks = [each.rank for each in node.inputs if each is not None]
+        for index, result in enumerate(results):
+            said = block.results[min(index, len(block.results) - 1)] if block.results else ""
+            source = given.get(said) if said else first
+            if isinstance(source, Known):
+                result.elem = source.elem
+            elif isinstance(source, int):
+                result.elem = source
+            else:
+                result.elem = _DTYPE_NAMES.get(said)
+            if block.pointwise and None not in ranks:
+                result.rank = max(rank for rank in ranks if rank is not None)
+
+    def _as(self, type: str, value: Known) -> object:
+        if type == "Tensor":
+            return value
+        if type == "int[]":
+            known = self.numbers(value)
+            return known if known is not None else self.int_list(value)
+        if type == "float[]":
+            return self.float_list(value)
+        return self.number(value, type)
+
+    @staticmethod
+    def _attribute(parameter: Parameter, node: Node) -> object:
+        value = node.get(parameter.name)
+        if value is None:
+            if parameter.default is None and not parameter.optional:
+                raise Broken(f"{node.title} has no attribute {parameter.name}, which it needs")
+            return _default(parameter)
+        expected = {"int": int, "float": float, "str": str}.get(parameter.type, list)
+        if parameter.type != "any" and not isinstance(value, expected):
+            raise Broken(f"{node.title}: attribute {parameter.name} is {value!r:.40}, no {parameter.type}")
+        return bool(value) if parameter.type == "bool" else value
+
+    def _folded(self, block: Block, node: Node, given: dict[str, object]) -> list[Known] | None:
+        """Results that depend on few constants alone, computed; see FOLDED."""
+        tensors = [each for each in given.values() if isinstance(each, Known)]
+        if not tensors or node.kind in UNFOLDED:
+            return None
+        if any(each.stored is None or each.stored.count > FOLDED for each in tensors):
+            return None
+        words = set(re.findall(r"\w+", block.body))
+        lets, types, values = [], [], []
+        for name, value in given.items():
+            if isinstance(value, Known):
+                for word, text in self._facts(name, value).items():
+                    if word in words:
+                        lets.append(f"let {word} = {text};")
+                if value.stored is not None and name in words:
+                    types.append((name, "Tensor"))
+                    values.append(to_tensor(value.stored))
+            elif name in words:
+                lets.append(f"let {name} = {literal(value)};")
+        template = self.writer.template(" ".join([*lets, block.body]), types)
+        outputs = template.graph(*values)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        if any(not isinstance(each, _C.Tensor) or each.numel() > FOLDED for each in outputs):
+            return None
+        shaped = [Known("") for _ in outputs]
+        first = next(each for each in node.inputs if each is not None)
+        self._describe(block, node, given, first, shaped)
+        return [
+            self.constant(from_tensor(each, known.elem))
+            for each, known in zip(outputs, shaped, strict=True)
+        ]
+
+
+# A few numbers may make much of them.
+UNFOLDED = {"Expand", "Tile", "Range", "Pad", "Resize", "OneHot", "EyeLike", "ConstantOfShape",
+            "Reshape", "Identity", "Bernoulli", "Dropout"}  # fmt: skip
+
+
+class Unconverted(Exception):
+    """A node that cannot run here, and why; see [Left out]."""
+
+
+def _default(parameter: Parameter) -> object:
+    text = parameter.default
+    if text is None or text == "None":
+        return [] if parameter.type.endswith("[]") else None
+    if parameter.type.endswith("[]"):
+        return [float(each) if "." in each else int(each) for each in text.strip("[]").split(",") if each.strip()]
+    if parameter.type == "bool":
+        return text in ("1", "True")
+    if parameter.type == "str":
+        return text.strip('"')
+    return {"int": int, "float": float}.get(parameter.type, str)(text)
+
+
+def _with_attributes(node: Any, given: dict[str, Any]) -> Any:
+    """A node of a function, with the values of attributes that it takes from the caller."""
+    attributes = []
+    for each in node.attributes:
+        if each.of_function:
+            value = given.get(each.of_function)
+            if value is not None:
+                attributes.append(SimpleNamespace(**{**vars(value), "name": each.name}))
+        elif each.g is not None:
+            inner = SimpleNamespace(
+                **{**vars(each.g), "nodes": [_with_attributes(n, given) for n in each.g.nodes]}
+            )
+            attributes.append(SimpleNamespace(**{**vars(each), "g": inner}))
+        else:
+            attributes.append(each)
+    return SimpleNamespace(**{**vars(node), "attributes": attributes})
