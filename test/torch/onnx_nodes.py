@@ -52,7 +52,7 @@ def held(array: Any) -> np.ndarray:
 
 def to_tensor(array: np.ndarray) -> opyard.Tensor:
     if array.dtype.name == "bfloat16":
-        return opyard.from_numpy(np.array(array).view(np.uint16)).view(opyard.bfloat16)
+        return opyard.from_numpy(array.astype(np.float32)).to(opyard.bfloat16)
     return opyard.from_numpy(np.array(array, copy=True))
 
 

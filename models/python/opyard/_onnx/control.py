@@ -8,7 +8,7 @@ from .tensors import read_tensor
 from .writer import Known
 
 
-def _inner(c: Converting, graph: Any, given: Sequence[Known]) -> list[Known]:
+def inner_results(c: Converting, graph: Any, given: Sequence[Known]) -> list[Known]:
     """The results of a graph in an attribute, whose nodes are written here."""
     saved = c.declared
     c.declared = {}
@@ -49,7 +49,7 @@ def if_(c: Converting, node: Node) -> list[Known]:
     assert condition is not None
     known = c.numbers(condition)
     if known is not None:
-        return _inner(c, graphs[0 if known[0] else 1], [])
+        return inner_results(c, graphs[0 if known[0] else 1], [])
     w = c.writer
     flag = c.variable(c.emit("Bool(x.reshape([]))", x=condition))
     results = [Known(w.fresh()) for _ in node.outputs]
@@ -58,7 +58,7 @@ def if_(c: Converting, node: Node) -> list[Known]:
     for number, graph in enumerate(graphs):
         w.line(f"  block{number}():")
         w.indent += "    "
-        values = _inner(c, graph, [])
+        values = inner_results(c, graph, [])
         names = [c.variable(each) for each in values]
         w.line(f"-> ({', '.join(names[: len(results)])})")
         w.indent = w.indent[:-4]
@@ -102,7 +102,7 @@ def loop(c: Converting, node: Node) -> list[Known]:
     place.elem, place.rank = 7, 0
     going = c.emit("ones([], dtype=11)")
     going.elem, going.rank = 9, 0
-    again, *values = _inner(c, graph, [place, going, *inner])
+    again, *values = inner_results(c, graph, [place, going, *inner])
     more = c.variable(c.emit("Bool(x.reshape([]))", x=again))
     for list_, value in zip(lists, values[len(start) :], strict=True):
         _appended(c, list_, value)
@@ -154,7 +154,7 @@ def _scan(c: Converting, node: Node, graph: Any, start: list[Known], inputs: lis
         items = [c.emit("select(x, 0, i)", x=row, i=index) for row in rows]
         for item, x in zip(items, inputs, strict=True):
             item.elem, item.rank = x.elem, None if x.rank is None else x.rank - 1
-        values = _inner(c, graph, [*state, *items])
+        values = inner_results(c, graph, [*state, *items])
         for list_, value in zip(lists, values[len(state) :], strict=True):
             _appended(c, list_, value)
             elems.append(value.elem)

@@ -122,6 +122,11 @@ class Converting:
         self._depth = 0
         self._unread: set[int] = set()
 
+    @property
+    def ranks(self) -> dict[str, int]:
+        """How many dimensions the file says that its values have."""
+        return {name: rank for name, (_, rank) in self.declared.items() if rank is not None}
+
     # ---- what blocks and converters call
 
     def emit(self, body: str, **given: object) -> Known:
@@ -350,12 +355,12 @@ class Converting:
         made = self._of_function(node, proto)
         if made is not None:
             return made
-        if node.domain:
+        converter = CONVERTERS.get(f"{node.domain}.{node.kind}" if node.domain else node.kind)
+        if node.domain and converter is None:
             return self._foreign(node)
-        sizes = sizes_of_node(self, node)
+        sizes = None if node.domain else sizes_of_node(self, node)
         if sizes is not None:
             return [sizes]
-        converter = CONVERTERS.get(node.kind)
         if converter is not None:
             result = converter(self, node)
             results = [result] if isinstance(result, Known) else list(result)
@@ -434,8 +439,7 @@ class Converting:
                 if parameter.type == "Tensor":
                     given[parameter.name] = first
                 else:
-                    absent = {"int": 0, "float": 0.0, "bool": False}.get(parameter.type, [])
-                    given[parameter.name] = absent
+                    given[parameter.name] = _ABSENT.get(parameter.type, [])
                     self._count(parameter, given)
             else:
                 raise Broken(f"{node.title} has no input {parameter.name}, which it needs")
@@ -538,6 +542,10 @@ UNFOLDED = {"Expand", "Tile", "Range", "Pad", "Resize", "OneHot", "EyeLike", "Co
             "Reshape", "Identity", "Bernoulli", "Dropout"}  # fmt: skip
 
 
+# What stands for a number that is left out, where `has_` is False.
+_ABSENT = {"int": 0, "float": 0.0, "bool": False, "str": ""}
+
+
 class Unconverted(Exception):
     """A node that cannot run here, and why; see [Left out]."""
 
@@ -545,7 +553,7 @@ class Unconverted(Exception):
 def _default(parameter: Parameter) -> object:
     text = parameter.default
     if text is None or text == "None":
-        return [] if parameter.type.endswith("[]") else None
+        return _ABSENT.get(parameter.type, [])
     if parameter.type.endswith("[]"):
         return [float(each) if "." in each else int(each) for each in text.strip("[]").split(",") if each.strip()]
     if parameter.type == "bool":

@@ -14,7 +14,7 @@ Size = Known | int
 class Window:
     """How a window goes over an input: a number a spatial dimension."""
 
-    kernel: list[int]
+    kernel: list[Size]
     stride: list[int]
     dilation: list[int]
     low: list[Size]
@@ -33,10 +33,8 @@ class Window:
         )
 
 
-def window_of(c: Converting, node: Node, x: Known, kernel: "list[int] | None") -> Window:
+def window_of(c: Converting, node: Node, x: Known, kernel: "list[Size]") -> Window:
     """The window that the attributes say; paddings that depend on sizes are computed."""
-    if kernel is None:
-        raise Unconverted("neither kernel_shape nor the weight says how large the window is")
     n = len(kernel)
     stride = node.get("strides") or [1] * n
     dilation = node.get("dilations") or [1] * n
@@ -54,11 +52,12 @@ def window_of(c: Converting, node: Node, x: Known, kernel: "list[int] | None") -
     high: list[Size] = []
     for i in range(n):
         total = c.emit(
-            "let n = size(x, axis); prim.max(((n + s - 1) // s - 1) * s + width - n, 0)",
+            "let n = size(x, axis); prim.max(((n + s - 1) // s - 1) * s + (k - 1) * d + 1 - n, 0)",
             x=x,
             axis=2 + i,
             s=stride[i],
-            width=(kernel[i] - 1) * dilation[i] + 1,
+            k=kernel[i],
+            d=dilation[i],
         )
         half, rest = c.emit("t // 2", t=total), c.emit("t - t // 2", t=total)
         low.append(half if auto == "SAME_UPPER" else rest)
@@ -73,10 +72,13 @@ def padded(c: Converting, x: Known, low: Sequence[Size], high: Sequence[Size], v
     return same(c.emit("constant_pad_nd(x, pads, value)", x=x, pads=pads, value=value), x, x.rank)
 
 
-def _kernel_of(node: Node, weight: Known | None) -> "list[int] | None":
+def _kernel_of(c: Converting, node: Node, weight: Known) -> "list[Size]":
     kernel = node.get("kernel_shape")
-    if kernel is None and weight is not None and weight.stored is not None:
+    if kernel is None and weight.stored is not None:
         kernel = list(weight.stored.shape[2:])
+    if kernel is None:
+        rank = require_rank(weight, node)
+        kernel = [c.emit("size(w, i)", w=weight, i=i) for i in range(2, rank)]
     return kernel
 
 
@@ -84,15 +86,8 @@ def _kernel_of(node: Node, weight: Known | None) -> "list[int] | None":
 def conv(c: Converting, node: Node) -> Known:
     x, w, b = node.inputs[0], node.inputs[1], node.input(2)
     assert x is not None and w is not None
-    kernel = _kernel_of(node, w)
-    if kernel is None and node.get("auto_pad", "NOTSET") in ("NOTSET", "VALID"):
-        rank = require_rank(w, node)
-        kernel = [1] * (rank - 2)  # nothing below needs its numbers
-        window = window_of(c, node, x, kernel)
-        symmetric = window.low == window.high
-    else:
-        window = window_of(c, node, x, kernel)
-        symmetric = all(isinstance(each, int) for each in window.low) and window.low == window.high
+    window = window_of(c, node, x, _kernel_of(c, node, w))
+    symmetric = all(isinstance(each, int) for each in window.low) and window.low == window.high
     n = len(window.kernel)
     if not 1 <= n <= 3:
         raise Unconverted(f"it has {n} spatial dimensions, and 1 to 3 are known")
@@ -117,11 +112,7 @@ def conv(c: Converting, node: Node) -> Known:
 def conv_transpose(c: Converting, node: Node) -> Known:
     x, w, b = node.inputs[0], node.inputs[1], node.input(2)
     assert x is not None and w is not None
-    kernel = _kernel_of(node, w)
-    if kernel is None:
-        kernel = [1] * (require_rank(w, node) - 2)
-        if node.has("output_shape") or node.get("auto_pad", "NOTSET").startswith("SAME"):
-            raise Unconverted("it needs kernel_shape, which the node does not have")
+    kernel = _kernel_of(c, node, w)
     n = len(kernel)
     stride, dilation = node.get("strides") or [1] * n, node.get("dilations") or [1] * n
     more, pads = node.get("output_padding") or [0] * n, node.get("pads") or [0] * (2 * n)
@@ -223,11 +214,11 @@ def _sums(c: Converting, y: Known, window: Window) -> Known:
     """The sum of each window, by a convolution with ones."""
     n = len(window.kernel)
     body = f"""
-      let planes = y.reshape([-1, 1] + slice(sizes(y), 2, None, 1));
+      let planes = y.reshape([-1, 1] + slice(size(y), 2, None, 1));
       let sums = conv{n}d(planes, ones([1, 1] + kernel, dtype=y_dtype), None, stride, [0] * n, dilation, 1);
-      sums.reshape([size(y, 0), size(y, 1)] + slice(sizes(sums), 2, None, 1))
+      sums.reshape([size(y, 0), size(y, 1)] + slice(size(sums), 2, None, 1))
     """
-    return c.emit(body, y=y, kernel=window.kernel, stride=window.stride, dilation=window.dilation, n=n)
+    return same(c.emit(body, y=y, kernel=window.kernel, stride=window.stride, dilation=window.dilation, n=n), y, n + 2)
 
 
 @converts("AveragePool")
@@ -252,7 +243,7 @@ def average_pool(c: Converting, node: Node) -> Known:
         return same(made, x, n + 2)
     low, high = _rounded_up(c, x, window) if ceil else (window.low, window.high)
     sums = _sums(c, padded(c, x, low, high, 0), window)
-    ones = c.emit("ones_like(x)", x=x)
+    ones = same(c.emit("ones_like(x)", x=x), x, x.rank)
     if counts_pad:
         ones = padded(c, ones, window.low, window.high, 1)
         low, high = [0] * n, [
@@ -272,7 +263,7 @@ def lp_pool(c: Converting, node: Node) -> Known:
     if node.get("ceil_mode", 0) == 1:
         low, high = _rounded_up(c, x, window)
     p = node.get("p", 2)
-    powers = padded(c, c.emit("x.abs().pow(p)", x=x, p=p), low, high, 0)
+    powers = padded(c, same(c.emit("x.abs().pow(p)", x=x, p=p), x), low, high, 0)
     return same(c.emit("s.pow(1.0 / p)", s=_sums(c, powers, window), p=p), x, x.rank)
 
 
@@ -288,18 +279,15 @@ def max_unpool(c: Converting, node: Node) -> Known:
         given = {"s": window.stride[i], "low": window.low[i], "high": window.high[i]}
         sizes.append(c.emit(body, x=x, i=i, k=window.kernel[i], **given))
     own = c.list_of(sizes)
-    # Places are those of a tensor of the sizes that the windows give; another size has them moved.
+    body = "zeros(own, dtype=x_dtype).reshape([-1]).scatter(0, at.reshape([-1]), x.reshape([-1])).reshape(own)"
+    y = c.emit(body, own=own, x=x, at=places)
     shape = c.ints(node, 2, "")
-    made = c.emit(
-        "zeros(own, dtype=x_dtype).reshape([-1]).scatter(0, at.reshape([-1]), x.reshape([-1])).reshape(own)"
-        if shape is None
-        else "zeros(shape, dtype=x_dtype).reshape([-1]).scatter(0, at.reshape([-1]), x.reshape([-1])).reshape(shape)",
-        own=own,
-        x=x,
-        at=places,
-        **({"shape": shape} if shape is not None else {}),
-    )
-    return same(made, x, n + 2)
+    if shape is not None:  # places are those of a tensor of the sizes that the windows give
+        more: list[Size] = [
+            c.emit("__getitem__(s, i) - size(y, i)", s=shape, y=y, i=2 + i) for i in range(n)
+        ]
+        y = padded(c, y, [0] * n, more, 0)
+    return same(y, x, n + 2)
 
 
 @converts("BatchNormalization")

@@ -225,8 +225,6 @@ def _conv_of(c: Converting, node: Node, x: Known, w: Known, given: "list[Known |
     inner = Node.__new__(Node)
     inner.__dict__.update(node.__dict__)
     inner.inputs = [x, w]
-    if node.get("kernel_shape") is None and given[1] is not None and given[1].stored is None:
-        raise Unconverted("it needs kernel_shape, which the node does not have")
     return conv(c, inner)
 
 
@@ -272,9 +270,9 @@ _COORDINATES = {
     "half_pixel_symmetric": "n / 2.0 * (1.0 - out / (n * scale)) + (t + 0.5) / scale - 0.5",
     "pytorch_half_pixel": "if out > 1 { (t + 0.5) / scale - 0.5 } else { t * 0.0 }",
     "asymmetric": "t / scale",
-    "align_corners": "if out > 1 { t * ((n - 1) / prim.max(out - 1, 1)) } else { t * 0.0 }",
+    "align_corners": "if out > 1 { t * ((n - 1) / (n * scale - 1.0)) } else { t * 0.0 }",
     "tf_crop_and_resize": """
-      if out > 1 { t * ((end - start) * (n - 1) / prim.max(out - 1, 1)) + start * (n - 1) }
+      if out > 1 { t * ((end - start) * (n - 1) / (n * scale - 1.0)) + start * (n - 1) }
       else { t * 0.0 + (start + end) * 0.5 * (n - 1) }
     """,
 }
@@ -293,20 +291,15 @@ _KERNELS = {
 
 def _weights(mode: str, antialias: bool, exclude: bool) -> str:
     """A text for the matrix that takes a row of n elements to one of `out`, from places `at`."""
-    kernel = _KERNELS[mode]
-    if antialias:
-        return f"""
-          let shrink = prim.min(scale, 1.0);
-          let d = abs(at.unsqueeze(1) - arange(n).unsqueeze(0)) * shrink;
-          let w = {kernel};
-          w / w.sum([1], True)
-        """
-    taps = 2 if mode == "linear" else 4
+    kernel, reach = _KERNELS[mode], 1 if mode == "linear" else 2
+    shrink = "prim.min(scale, 1.0)" if antialias else "1.0"
     text = f"""
-      let first = floor(at) - {taps // 2 - 1}.0;
-      let places = first.unsqueeze(1) + arange({taps}).unsqueeze(0);
-      let d = abs(at.unsqueeze(1) - places);
-      let v = {kernel};
+      let shrink = {shrink};
+      let reach = Int(ceil({reach}.0 / shrink));
+      let places = floor(at).unsqueeze(1) + arange(1 - reach, reach + 1).unsqueeze(0);
+      let d = abs(at.unsqueeze(1) - places) * shrink;
+      let k = {kernel};
+      let v = k / k.sum([1], True);
     """
     if exclude:
         text += """

@@ -45,7 +45,7 @@ def reshape(c: Converting, node: Node) -> Known:
         return same(c.emit("x.reshape(shape)", x=x, shape=c.list_of(items)), x, len(items))
     if not keeps_zero:
         shape = c.emit(
-            "where(s == 0, constant_pad_nd(aten.tensor(sizes(x), dtype=4), [0, numel(s) - x.dim()], 0), s)",
+            "where(s == 0, constant_pad_nd(aten.tensor(size(x), dtype=4), [0, numel(s) - x.dim()], 0), s)",
             s=shape,
             x=x,
         )
@@ -293,7 +293,7 @@ def reduce_prod(c: Converting, node: Node) -> Known:
             return same(c.emit("x", x=x), x, x.rank)
         body = "if keep == 1 { prod(x).reshape([1] * x_rank).to(x_dtype) } else { prod(x).to(x_dtype) }"
         return same(c.emit(body, x=x, keep=keep), x)
-    y = c.fold_list(axes, x, "y.prod(i, True).to(kind)", kind=c.emit("prim.dtype(x)", x=x))
+    y = c.fold_list(axes, x, "y.prod(i, True).to(x_dtype)", x=x)
     return same(y if keep else c.emit("y.squeeze(axes)", y=y, axes=axes), x)
 
 

@@ -14,6 +14,7 @@ pointwise Sigmoid(Tensor x) { sigmoid(x) }
 pointwise HardSigmoid(Tensor x; float alpha=0.2, float beta=0.5) { clamp(x * alpha + beta, 0, 1) }
 pointwise HardSwish(Tensor x) { hardswish(x) }
 pointwise Swish(Tensor x; float alpha=1.0) { if alpha == 1.0 { silu(x) } else { x * sigmoid(x * alpha) } }
+pointwise SwiGLU(Tensor a, Tensor b; float alpha=1.0) { a * sigmoid(a * alpha) * b }
 pointwise Tanh(Tensor x) { tanh(x) }
 pointwise Softplus(Tensor x) { softplus(x) }
 pointwise Softsign(Tensor x) { x / (abs(x) + 1) }
@@ -27,10 +28,10 @@ Softmax(Tensor x; int axis=-1) since 13 { softmax(x, axis) }
 LogSoftmax(Tensor x; int axis=-1) since 13 { log_softmax(x, axis) }
 Hardmax(Tensor x; int axis=-1) since 13 { zeros_like(x).scatter(axis, argmax(x, axis, True), 1) }
 # Before, all dimensions from the axis on were one.
-Softmax(Tensor x; int axis=1) { softmax(x.flatten(axis, -1), -1).reshape(sizes(x)) }
-LogSoftmax(Tensor x; int axis=1) { log_softmax(x.flatten(axis, -1), -1).reshape(sizes(x)) }
+Softmax(Tensor x; int axis=1) { softmax(x.flatten(axis, -1), -1).reshape(size(x)) }
+LogSoftmax(Tensor x; int axis=1) { log_softmax(x.flatten(axis, -1), -1).reshape(size(x)) }
 Hardmax(Tensor x; int axis=1) {
   let rows = x.flatten(axis, -1);
-  zeros_like(rows).scatter(-1, argmax(rows, -1, True), 1).reshape(sizes(x))
+  zeros_like(rows).scatter(-1, argmax(rows, -1, True), 1).reshape(size(x))
 }
 """

@@ -27,18 +27,18 @@ RMSNormalization(Tensor x, Tensor scale; int axis=-1, float epsilon=0.00001, int
   let y = if stash_type == 1 { x.to(6) } else { x };
   let at = if axis < 0 { axis + x_rank } else { axis };
   let ms = (y * y).flatten(at, -1).mean([-1]);
-  let root = rsqrt(ms.reshape(sizes(ms) + [1] * (x_rank - at)) + epsilon);
+  let root = rsqrt(ms.reshape(size(ms) + [1] * (x_rank - at)) + epsilon);
   (y * root).to(x_dtype) * scale
 }
 LayerNormalization(Tensor x, Tensor scale, Tensor? b; int axis=-1, float epsilon=0.00001, int stash_type=1) -> x, stash_type, stash_type {
   let y = if stash_type == 1 { x.to(6) } else { x };
   let at = if axis < 0 { axis + x_rank } else { axis };
   let rows = y.flatten(at, -1);
-  let shape = slice(sizes(x), 0, at, 1) + [1] * (x_rank - at);
+  let shape = slice(size(x), 0, at, 1) + [1] * (x_rank - at);
   let mean = rows.mean([-1], True);
   let centered = rows - mean;
   let root = rsqrt((centered * centered).mean([-1], True) + epsilon);
-  let normed = (centered * root).reshape(sizes(x)).to(x_dtype) * scale;
+  let normed = (centered * root).reshape(size(x)).to(x_dtype) * scale;
   (if has_b { normed + b } else { normed }), mean.reshape(shape), root.reshape(shape)
 }
 GroupNormalization(Tensor x, Tensor scale, Tensor b; int num_groups, float epsilon=0.00001, int stash_type=1) since 21 {
@@ -53,7 +53,7 @@ NegativeLogLikelihoodLoss(Tensor x, Tensor target, Tensor? weight; int? ignore_i
   let t = target.to(4).unsqueeze(1);
   let kept = if has_ignore_index { t != ignore_index } else { ones_like(t, dtype=11) };
   let at = where(kept, t, zeros_like(t));
-  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(sizes(at)) } else { ones_like(at, dtype=x_dtype) };
+  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(size(at)) } else { ones_like(at, dtype=x_dtype) };
   let used = where(kept, w, zeros_like(w));
   let loss = x.gather(1, at).neg() * used;
   if reduction == "none" { loss.squeeze(1) } else {
@@ -65,7 +65,7 @@ SoftmaxCrossEntropyLoss(Tensor x, Tensor target, Tensor? weight; int? ignore_ind
   let t = target.to(4).unsqueeze(1);
   let kept = if has_ignore_index { t != ignore_index } else { ones_like(t, dtype=11) };
   let at = where(kept, t, zeros_like(t));
-  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(sizes(at)) } else { ones_like(at, dtype=x_dtype) };
+  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(size(at)) } else { ones_like(at, dtype=x_dtype) };
   let used = where(kept, w, zeros_like(w));
   let loss = logs.gather(1, at).neg() * used;
   (if reduction == "none" { loss.squeeze(1) } else {

@@ -2,8 +2,8 @@
 
 SHAPES = """
 Size(Tensor x) -> int64 { aten.tensor(numel(x), dtype=4) }
-Shape(Tensor x; int start=0, int end=9223372036854775807) -> int64 since 15 { aten.tensor(slice(sizes(x), start, end, 1), dtype=4) }
-Shape(Tensor x) -> int64 { aten.tensor(sizes(x), dtype=4) }
+Shape(Tensor x; int start=0, int end=9223372036854775807) -> int64 since 15 { aten.tensor(slice(size(x), start, end, 1), dtype=4) }
+Shape(Tensor x) -> int64 { aten.tensor(size(x), dtype=4) }
 Flatten(Tensor x; int axis=1) {
   if axis == 0 { x.reshape([1, -1]) } else {
     let at = if axis < 0 { axis + x_rank } else { axis };

@@ -1,0 +1,12 @@
+"""The modules whose functions convert what a text cannot say; importing them registers these."""
+
+from . import (  # noqa: F401
+    control,
+    convert_attention,
+    convert_neural,
+    convert_other,
+    convert_pictures,
+    convert_recurrent,
+    convert_shapes,
+    convert_signals,
+)
