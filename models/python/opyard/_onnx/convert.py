@@ -1,7 +1,7 @@
 """ONNX graphs as graphs of aten operators.
 
     1. wire.py and messages.py read the file, tensors.py its weights.
-    2. Here, nodes are converted in their order. Each is a block of a table (tables/), whose body is
+    2. Here, nodes are converted in their order. Each is a block of a table (table_*.py), whose body is
        put in its place, or, if a text cannot say it, a function of convert_*.py; a function of the
        file is converted as the nodes that it has.
     3. What depends on small constants alone is computed at once, and sizes are carried as whole
@@ -18,10 +18,11 @@ from typing import Any
 
 from .. import _C
 from .blocks import Block, Parameter
+from .ranks import rank_of
 from .refusals import Refusals
 from .sizes import sizes_of_node
 from .tables import TABLES
-from .tensors import FLOATING, STRING, Stored, held_as, read_tensor
+from .tensors import ELEMENTS, FLOATING, STRING, Stored, held_as, read_tensor
 from .values import from_tensor, to_tensor
 from .wire import Broken
 from .writer import Known, Writer, literal
@@ -154,8 +155,6 @@ class Converting:
 
     @staticmethod
     def _facts(name: str, value: Known) -> dict[str, str]:
-        from .tensors import ELEMENTS
-
         if value.type != "Tensor":
             return {}
         known = value.elem is not None
@@ -179,14 +178,14 @@ class Converting:
             return value.name
         if value.items is None:
             raise Broken("a value is used before it is computed")
-        list_ = self.int_list(value)
-        made = self.emit("aten.tensor(items, dtype=4)" if value.rank else "aten.tensor(items[0], dtype=4)", items=list_)
-        return made.name  # not kept: it may be in a branch
+        item = "items" if value.rank else "items[0]"
+        body = f"aten.tensor({item}, dtype={ELEMENTS[value.elem or 7].number})"
+        return self.emit(body, items=self.int_list(value)).name  # not kept: it may be in a branch
 
     def constant(self, stored: Stored, title: str = "") -> Known:
         """A constant; small whole numbers are known one by one."""
         known = Known("", stored.elem, len(stored.shape), stored=stored, title=title)
-        if stored.elem == 7 and known.rank is not None and known.rank <= 1 and stored.count <= 64:
+        if stored.elem in (6, 7) and known.rank is not None and known.rank <= 1 and stored.count <= 64:
             known.items = list(stored.numbers())
         return known
 
@@ -217,7 +216,8 @@ class Converting:
             self.variable(each) if isinstance(each, Known) else self.writer.constant(int(each), "int")
             for each in items
         ]
-        return Known(self.writer.node("int[]", "prim::ListConstruct", *names), type="int[]")
+        list_ = self.writer.node("int[]", "prim::ListConstruct", *names)
+        return Known(list_, type="int[]", count=len(names))
 
     def float_list(self, value: Known) -> "Known | list[float]":
         """A tensor as a float[]."""
@@ -413,6 +413,8 @@ class Converting:
 
     def of_block(self, block: Block, node: Node) -> list[Known]:
         """The results of a block for a node."""
+        if block.pointwise and node.version < 7 and node.has("axis"):
+            raise Unconverted("it says by an axis how its second input is spread, as before version 7")
         given: dict[str, object] = {}
         first: Known | None = None
         for index, parameter in enumerate(block.inputs):
@@ -459,7 +461,9 @@ class Converting:
         if isinstance(value, list | tuple):
             given[f"{parameter.name}_count"] = len(value)
         elif isinstance(value, Known) and parameter.type.endswith("[]"):
-            given[f"{parameter.name}_count"] = self.emit("len(x)", x=value)
+            given[f"{parameter.name}_count"] = (
+                value.count if value.count is not None else self.emit("len(x)", x=value)
+            )
 
     def _describe(
         self,
@@ -479,8 +483,8 @@ class Converting:
                 result.elem = source
             else:
                 result.elem = _DTYPE_NAMES.get(said)
-            if block.pointwise and None not in ranks:
-                result.rank = max(rank for rank in ranks if rank is not None)
+            if index == 0 or node.kind == "TopK":
+                result.rank = rank_of(node.kind, block.pointwise, given, ranks)
 
     def _as(self, type: str, value: Known) -> object:
         if type == "Tensor":

@@ -294,7 +294,12 @@ def max_unpool(c: Converting, node: Node) -> Known:
 def batch_normalization(c: Converting, node: Node) -> "list[Known] | Known":
     x, scale, bias, mean, variance = node.inputs
     given = {"x": x, "s": scale, "b": bias, "m": mean, "v": variance, "eps": node.get("epsilon", 1e-5)}
-    if node.get("training_mode", 0) != 1:
+    trains = node.get("training_mode", 0) == 1
+    if node.version < 14:  # a model that trained had the statistics among its outputs
+        trains = len([name for name in node.outputs if name]) > 1
+    if trains and node.version < 14:
+        raise Unconverted("it trains, in the form of before version 14; export the model for inference")
+    if not trains:
         if node.version < 9 and node.get("spatial", 1) != 1:
             raise Unconverted("its statistics are for each element (spatial=0), and not for channels")
         made = c.emit("batch_norm(x, s, b, m, v, False, 0.0, eps, False)", **given)

@@ -17,14 +17,15 @@ def dft(c: Converting, node: Node) -> Known:
     elif node.version >= 20:
         axis = -2
     inverse, onesided = node.get("inverse", 0) == 1, node.get("onesided", 0) == 1
-    n = "n" if length is not None else "size(x, at)"
+    whole = "2 * (size(x, at) - 1)" if inverse and onesided else "size(x, at)"
+    n = "n" if length is not None else whole
     given: dict[str, object] = {"x": x, "axis": axis}
     if length is not None:
         given["n"] = c.number(length, "int")
     lets = f"let at = if axis < 0 {{ axis + x_rank }} else {{ axis }}; let count = {n};"
     if inverse and onesided:
         # What comes is one side of a spectrum, and what goes is real.
-        body = lets + "let n = count; fft_irfft(view_as_complex(x.contiguous()), n, at).unsqueeze(-1)"
+        body = lets + "fft_irfft(view_as_complex(x.contiguous()), count, at).unsqueeze(-1)"
         return same(c.emit(body, **given), x, x.rank)
     body = lets + f"""
       let pair = if size(x, -1) == 1 {{ cat([x, zeros_like(x)], -1) }} else {{ x }};

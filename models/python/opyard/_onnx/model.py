@@ -7,6 +7,7 @@ same checks of what a stranger's graph may call.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from .wire import MOST_BYTES, Broken
 from .writer import Known
 
 _OWN = ["prim::dtype"]  # what bodies call beside aten
-OLDEST, NEWEST = 7, 28  # versions of the operator set
+OLDEST, NEWEST = 6, 28  # versions of the operator set
 
 
 def load_onnx(
@@ -63,7 +64,7 @@ def load_onnx(
 
 def _versions(proto: Any, name: str) -> dict[str, int]:
     versions = {domain_of(each.domain): each.version for each in proto.opsets}
-    version = versions.setdefault("", 1)
+    version = versions.setdefault("", NEWEST)  # a file may have other domains alone
     if not OLDEST <= version <= NEWEST:
         raise NotImplementedError(
             f"{name} has version {version} of the operator set, and versions {OLDEST} to {NEWEST} "
@@ -142,6 +143,13 @@ def _titles(c: Converting) -> list[str]:
     return _unique([each.title for each in c.weights.values()])
 
 
+def _size(dim: Any) -> "int | str | None":
+    """A size, its name, or None for one of which nothing is known, such as "?"."""
+    if dim.name:
+        return dim.name if re.fullmatch(r"[A-Za-z_]\w*", dim.name) else None
+    return dim.size if dim.size > 0 else None
+
+
 def _description(c: Converting, inputs: list[Any], outputs: list[str]) -> dict[str, Any]:
     """What model_file.h says of a model: state, inputs, how both are nested."""
     state = [
@@ -155,7 +163,7 @@ def _description(c: Converting, inputs: list[Any], outputs: list[str]) -> dict[s
         kind = ELEMENTS[held_as(tensor.dtype)] if tensor is not None and tensor.dtype else None
         sizes: list[Any] | None = None
         if tensor is not None and tensor.shape is not None:
-            sizes = [dim.name or (dim.size if dim.size > 0 else None) for dim in tensor.shape.dims]
+            sizes = [_size(dim) for dim in tensor.shape.dims]
             ranges.update({size: [0, 2**62] for size in sizes if isinstance(size, str)})
         checks.append(
             {

@@ -18,11 +18,19 @@ if TYPE_CHECKING:
 Item = Known | int
 
 
-def _list(c: "Converting", items: list[Item], rank: int) -> Known:
-    if all(isinstance(each, int) for each in items):
-        data = b"".join(int(each).to_bytes(8, "little", signed=True) for each in items)  # type: ignore[arg-type]
-        return c.constant(Stored(7, (len(items),) if rank else (), data))
-    return Known("", 7, rank, items=items)
+def _list(c: "Converting", items: list[Item], rank: int, elem: int | None = 7) -> Known:
+    known = [each for each in items if isinstance(each, int)]
+    elem = elem or 7
+    if len(known) == len(items):
+        size = 8 if elem == 7 else 4
+        data = b"".join(each.to_bytes(size, "little", signed=True) for each in known)
+        return c.constant(Stored(elem, (len(items),) if rank else (), data))
+    return Known("", elem, rank, items=items)
+
+
+def _fits(number: int, elem: int | None) -> bool:
+    most = 1 << (31 if elem == 6 else 63)
+    return -most <= number < most
 
 
 def _items(value: Known | None) -> list[Item] | None:
@@ -50,14 +58,15 @@ def _gather(c: "Converting", node: "Node") -> Known | None:
         return None
     if node.inputs[0].rank != 1 or any(not -len(items) <= at < len(items) for at in places):  # type: ignore[union-attr]
         return None
-    return _list(c, [items[at] for at in places], indices.rank)
+    return _list(c, [items[at] for at in places], indices.rank, node.inputs[0].elem)  # type: ignore[union-attr]
 
 
 def _concat(c: "Converting", node: "Node") -> Known | None:
     parts = [_items(each) for each in node.inputs]
     if any(part is None for part in parts) or any(each.rank != 1 for each in node.inputs if each):
         return None
-    return _list(c, [item for part in parts for item in part or ()], 1)
+    joined = [item for part in parts for item in part or ()]
+    return _list(c, joined, 1, node.inputs[0].elem if node.inputs[0] else 7)
 
 
 def _slice(c: "Converting", node: "Node") -> Known | None:
@@ -69,7 +78,7 @@ def _slice(c: "Converting", node: "Node") -> Known | None:
     if None in bounds or not steps or steps[0] == 0:
         return None
     (start,), (end,) = bounds  # type: ignore[misc]
-    return _list(c, items[slice(start, end, steps[0])], 1)
+    return _list(c, items[slice(start, end, steps[0])], 1, node.inputs[0].elem)  # type: ignore[union-attr]
 
 
 def _reranked(rank: int) -> "Callable[[Converting, Node], Known | None]":
@@ -77,16 +86,39 @@ def _reranked(rank: int) -> "Callable[[Converting, Node], Known | None]":
         items = _items(node.input(0))
         if items is None or node.inputs[0].rank == rank or len(items) != 1:  # type: ignore[union-attr]
             return None
-        return _list(c, items, rank)
+        return _list(c, items, rank, node.inputs[0].elem)  # type: ignore[union-attr]
 
     return convert
 
 
 def _same(c: "Converting", node: "Node") -> Known | None:
     value = node.input(0)
-    if value is None or value.items is None or node.get("to", 7) != 7:
+    if value is None or value.items is None:
         return None
-    return value
+    elem = node.get("to", value.elem)
+    if elem == value.elem:
+        return value
+    known = [each for each in value.items if isinstance(each, int)]
+    if elem not in (6, 7) or not all(_fits(each, elem) for each in known):
+        return None
+    return _list(c, value.items, value.rank or 0, elem)
+
+
+def _whole_product(c: "Converting", node: "Node") -> Known | None:
+    items = _items(node.input(0))
+    axes = c.ints(node, 1, "axes")
+    if items is None or axes not in (None, [0]) or node.inputs[0].rank != 1 or not items:  # type: ignore[union-attr]
+        return None
+    elem = node.inputs[0].elem  # type: ignore[union-attr]
+    total: Item = 1
+    for each in items:
+        if isinstance(total, int) and isinstance(each, int):
+            total *= each
+        else:
+            total = c.emit("a * b", a=total, b=each)
+    if isinstance(total, int) and not _fits(total, elem):
+        return None
+    return _list(c, [total], node.get("keepdims", 1), elem)
 
 
 def _arithmetic(body: str, known: Callable[[int, int], int]) -> "Callable[[Converting, Node], Known | None]":
@@ -94,6 +126,7 @@ def _arithmetic(body: str, known: Callable[[int, int], int]) -> "Callable[[Conve
         left, right = _items(node.input(0)), _items(node.input(1))
         if left is None or right is None:
             return None
+        elem = node.inputs[0].elem  # type: ignore[union-attr]
         count = max(len(left), len(right))
         if min(len(left), len(right)) not in (1, count):
             return None
@@ -103,12 +136,12 @@ def _arithmetic(body: str, known: Callable[[int, int], int]) -> "Callable[[Conve
                 if b == 0 and "//" in body:
                     return None
                 number = known(a, b)
-                if not -(1 << 63) <= number < 1 << 63:
+                if not _fits(number, elem):
                     return None
                 made.append(number)
             else:
                 made.append(c.emit(body, a=a, b=b))
-        return _list(c, made, max(each.rank or 0 for each in node.inputs if each))
+        return _list(c, made, max(each.rank or 0 for each in node.inputs if each), elem)
 
     return convert
 
@@ -126,6 +159,7 @@ _CONVERTERS: "dict[str, Callable[[Converting, Node], Known | None]]" = {
     "Unsqueeze": _reranked(1),
     "Identity": _same,
     "Cast": _same,
+    "ReduceProd": _whole_product,
     "Add": _arithmetic("a + b", operator.add),
     "Sub": _arithmetic("a - b", operator.sub),
     "Mul": _arithmetic("a * b", operator.mul),

@@ -28,6 +28,7 @@ class Known:
     stored: Stored | None = None
     title: str = ""  # of a weight
     items: "list[Known | int] | None" = field(default=None)  # whole numbers of a shape
+    count: int | None = None  # of a list
 
 
 def literal(value: object) -> str:

@@ -3,7 +3,11 @@
 ACTIVATIONS = """
 pointwise Relu(Tensor x) { relu(x) }
 pointwise LeakyRelu(Tensor x; float alpha=0.01) { leaky_relu(x, alpha) }
-pointwise PRelu(Tensor x, Tensor slope) { where(x < 0, x * slope, x) }
+pointwise PRelu(Tensor x, Tensor slope) since 7 { where(x < 0, x * slope, x) }
+pointwise PRelu(Tensor x, Tensor slope) {
+  let s = if numel(slope) == 1 { slope } else { slope.reshape([-1] + [1] * (x_rank - 2)) };
+  where(x < 0, x * s, x)
+}
 pointwise ThresholdedRelu(Tensor x; float alpha=1.0) { where(x > alpha, x, zeros_like(x)) }
 pointwise Elu(Tensor x; float alpha=1.0) { elu(x, alpha) }
 pointwise Celu(Tensor x; float alpha=1.0) { celu(x, alpha) }
