@@ -71,7 +71,9 @@ def why_uncounted(case: Any) -> str:
     for value in [*graph.input, *graph.output]:
         kind = value.type.WhichOneof("value")
         if kind != "tensor_type":
-            return {"sequence_type": "sequences", "optional_type": "optional values"}.get(kind, kind)
+            return {"sequence_type": "sequences", "optional_type": "optional values"}.get(
+                kind, kind
+            )
         if value.type.tensor_type.elem_type == TensorProto.STRING:
             return "strings"
     return ""
@@ -106,8 +108,10 @@ def difference(got: Any, wanted: np.ndarray, rtol: float, atol: float) -> str:
 
 def check(case: Any, folder: Path) -> Outcome:
     operators = sorted({node.op_type for node in case.model.graph.node})
-    operator = operators[0] if len(operators) == 1 else "functions of " + re.sub(
-        r"^test_(?:cc_)?|(_\w*)?_expanded.*$", "", case.name
+    operator = (
+        operators[0]
+        if len(operators) == 1
+        else "functions of " + re.sub(r"^test_(?:cc_)?|(_\w*)?_expanded.*$", "", case.name)
     )
     reason = why_uncounted(case)
     if reason:
@@ -120,12 +124,22 @@ def check(case: Any, folder: Path) -> Outcome:
         lines = str(error).splitlines()
         return Outcome(case.name, operator, "refused", "; ".join(lines[1:2]).strip() or lines[0])
     except Exception as error:
-        return Outcome(case.name, operator, "fails", f"load: {type(error).__name__}: {str(error).splitlines()[0]}"[-300:])
+        return Outcome(
+            case.name,
+            operator,
+            "fails",
+            f"load: {type(error).__name__}: {str(error).splitlines()[0]}"[-300:],
+        )
     for inputs, outputs in case.data_sets:
         try:
             got = flat(model(*(to_tensor(held(each)) for each in inputs)))
         except Exception as error:
-            return Outcome(case.name, operator, "fails", f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            return Outcome(
+                case.name,
+                operator,
+                "fails",
+                f"{type(error).__name__}: {str(error).splitlines()[0]}",
+            )
         for one, wanted in zip(got, outputs, strict=True):
             rtol, atol = max(case.rtol, 1e-3), max(case.atol, 1e-7)
             what = difference(one, held(wanted), rtol, atol)

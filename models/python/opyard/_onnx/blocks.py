@@ -51,9 +51,12 @@ class Block:
 
 _HEAD = re.compile(
     r"\s*(?P<pointwise>pointwise\s+)?(?P<kinds>\w[\w., ]*?)\s*\((?P<inputs>[^;)]*)"
-    r"(?:;(?P<attributes>[^)]*))?\)\s*(?:->\s*(?P<results>[\w, ]+?))?\s*(?:since\s+(?P<since>\d+))?\s*\{"
+    r"(?:;(?P<attributes>[^)]*))?\)\s*(?:->\s*(?P<results>[\w, ]+?))?\s*"
+    r"(?:since\s+(?P<since>\d+))?\s*\{"
 )
-_PARAMETER = re.compile(r"(?P<type>\w+(?:\[\])?)(?P<optional>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?")
+_PARAMETER = re.compile(
+    r"(?P<type>\w+(?:\[\])?)(?P<optional>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?"
+)
 _COMMENT = re.compile(r"#[^\n]*")
 
 

@@ -15,7 +15,10 @@ def inner_results(c: Converting, graph: Any, given: Sequence[Known]) -> list[Kno
     c.scopes.append({})
     try:
         for each in graph.initializers:
-            c.bind(each.name, c.constant(read_tensor(each, c.folder, f'weight "{each.name}"'), each.name))
+            c.bind(
+                each.name,
+                c.constant(read_tensor(each, c.folder, f'weight "{each.name}"'), each.name),
+            )
         for each, value in zip(graph.inputs, given, strict=False):
             c.bind(each.name, value)
         c.convert_nodes(graph.nodes)
@@ -84,11 +87,17 @@ def loop(c: Converting, node: Node) -> list[Known]:
     if any(each is None for each in carried):
         raise Unconverted("a value that it carries is left out")
     most = c.variable(_int(c, trips)) if trips is not None else w.constant((1 << 63) - 1, "int")
-    flag = c.variable(c.emit("Bool(x.reshape([]))", x=condition)) if condition is not None else w.constant(True, "bool")
+    flag = (
+        c.variable(c.emit("Bool(x.reshape([]))", x=condition))
+        if condition is not None
+        else w.constant(True, "bool")
+    )
     scans = len(graph.outputs) - 1 - len(start)
     if scans < 0:
         raise Unconverted("its graph gives fewer values than it carries")
-    lists = [Known(w.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]") for _ in range(scans)]
+    lists = [
+        Known(w.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]") for _ in range(scans)
+    ]
     results = [Known(w.fresh(), each.elem) for each in start]
     heads = ", ".join(f"{each.name} : Tensor" for each in results)
     given = ", ".join([most, flag, *(c.variable(each) for each in start)])
@@ -119,7 +128,9 @@ def loop(c: Converting, node: Node) -> list[Known]:
 
 def _int(c: Converting, value: Known) -> Known:
     number = c.number(value, "int")
-    return number if isinstance(number, Known) else Known(c.writer.constant(number, "int"), type="int")
+    return (
+        number if isinstance(number, Known) else Known(c.writer.constant(number, "int"), type="int")
+    )
 
 
 @converts("Scan")
@@ -133,7 +144,9 @@ def scan(c: Converting, node: Node) -> list[Known]:
     return _scan(c, node, graph, given[: len(given) - count], given[len(given) - count :])
 
 
-def _scan(c: Converting, node: Node, graph: Any, start: list[Known], inputs: list[Known]) -> list[Known]:
+def _scan(
+    c: Converting, node: Node, graph: Any, start: list[Known], inputs: list[Known]
+) -> list[Known]:
     w = c.writer
     count = len(inputs)
     outputs = len(graph.outputs) - len(start)
@@ -147,7 +160,9 @@ def _scan(c: Converting, node: Node, graph: Any, start: list[Known], inputs: lis
     ]
     for row, x in zip(rows, inputs, strict=True):
         row.elem = x.elem
-    lists = [Known(w.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]") for _ in range(outputs)]
+    lists = [
+        Known(w.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]") for _ in range(outputs)
+    ]
     elems: list[int | None] = []
 
     def step(index: Known, *state: Known) -> list[Known]:
@@ -176,7 +191,9 @@ def _batched_scan(c: Converting, node: Node, graph: Any, count: int) -> list[Kno
     start, inputs = given[: len(given) - count], given[len(given) - count :]
     total = len(graph.outputs)
     w = c.writer
-    lists = [Known(w.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]") for _ in range(total)]
+    lists = [
+        Known(w.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]") for _ in range(total)
+    ]
 
     def step(index: Known) -> list[Known]:
         parts = [c.emit("select(x, 0, i)", x=each, i=index) for each in (*start, *inputs)]

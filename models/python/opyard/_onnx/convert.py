@@ -1,9 +1,9 @@
 """ONNX graphs as graphs of aten operators.
 
     1. wire.py and messages.py read the file, tensors.py its weights.
-    2. Here, nodes are converted in their order. Each is a block of a table (table_*.py), whose body is
-       put in its place, or, if a text cannot say it, a function of convert_*.py; a function of the
-       file is converted as the nodes that it has.
+    2. Here, nodes are converted in their order. Each is a block of a table (table_*.py), whose body
+       is put in its place, or, if a text cannot say it, a function of convert_*.py; a function of
+       the file is converted as the nodes that it has.
     3. What depends on small constants alone is computed at once, and sizes are carried as whole
        numbers, so that sizes which an exporter computed by tensors are few nodes.
     4. model.py has the text read, folds it, and makes a model of it and the weights.
@@ -185,7 +185,12 @@ class Converting:
     def constant(self, stored: Stored, title: str = "") -> Known:
         """A constant; small whole numbers are known one by one."""
         known = Known("", stored.elem, len(stored.shape), stored=stored, title=title)
-        if stored.elem in (6, 7) and known.rank is not None and known.rank <= 1 and stored.count <= 64:
+        if (
+            stored.elem in (6, 7)
+            and known.rank is not None
+            and known.rank <= 1
+            and stored.count <= 64
+        ):
             known.items = list(stored.numbers())
         return known
 
@@ -213,7 +218,9 @@ class Converting:
     def list_of(self, items: "Iterable[Known | int]") -> Known:
         """An int[] of numbers, some of which are known."""
         names = [
-            self.variable(each) if isinstance(each, Known) else self.writer.constant(int(each), "int")
+            self.variable(each)
+            if isinstance(each, Known)
+            else self.writer.constant(int(each), "int")
             for each in items
         ]
         list_ = self.writer.node("int[]", "prim::ListConstruct", *names)
@@ -414,7 +421,9 @@ class Converting:
     def of_block(self, block: Block, node: Node) -> list[Known]:
         """The results of a block for a node."""
         if block.pointwise and node.version < 7 and node.has("axis"):
-            raise Unconverted("it says by an axis how its second input is spread, as before version 7")
+            raise Unconverted(
+                "it says by an axis how its second input is spread, as before version 7"
+            )
         given: dict[str, object] = {}
         first: Known | None = None
         for index, parameter in enumerate(block.inputs):
@@ -505,7 +514,9 @@ class Converting:
             return _default(parameter)
         expected = {"int": int, "float": float, "str": str}.get(parameter.type, list)
         if parameter.type != "any" and not isinstance(value, expected):
-            raise Broken(f"{node.title}: attribute {parameter.name} is {value!r:.40}, no {parameter.type}")
+            raise Broken(
+                f"{node.title}: attribute {parameter.name} is {value!r:.40}, no {parameter.type}"
+            )
         return bool(value) if parameter.type == "bool" else value
 
     def _folded(self, block: Block, node: Node, given: dict[str, object]) -> list[Known] | None:
@@ -559,7 +570,11 @@ def _default(parameter: Parameter) -> object:
     if text is None or text == "None":
         return _ABSENT.get(parameter.type, [])
     if parameter.type.endswith("[]"):
-        return [float(each) if "." in each else int(each) for each in text.strip("[]").split(",") if each.strip()]
+        return [
+            float(each) if "." in each else int(each)
+            for each in text.strip("[]").split(",")
+            if each.strip()
+        ]
     if parameter.type == "bool":
         return text in ("1", "True")
     if parameter.type == "str":

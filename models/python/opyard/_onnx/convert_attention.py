@@ -23,7 +23,9 @@ def _grouped(c: Converting, q: Known, x: Known) -> Known:
     return same(c.emit(body, x=x, q=q), x, 4)
 
 
-def _allowed(c: Converting, node: Node, scores: Known, past: Known | None, valid: Known | None) -> Known | None:
+def _allowed(
+    c: Converting, node: Node, scores: Known, past: Known | None, valid: Known | None
+) -> Known | None:
     """Which keys a query may see by order, window and length; None for all."""
     causal = node.get("is_causal", 0) == 1
     left, right = node.get("left_window_size", -1), node.get("right_window_size", -1)
@@ -62,7 +64,9 @@ def attention(c: Converting, node: Node) -> list[Known]:
     flat = require_rank(q, node) == 3
     q, k, v = (
         _heads(c, node, each, name)
-        for each, name in zip((q, k, v), ("q_num_heads", "kv_num_heads", "kv_num_heads"), strict=True)
+        for each, name in zip(
+            (q, k, v), ("q_num_heads", "kv_num_heads", "kv_num_heads"), strict=True
+        )
     )
     if past_k is not None and past_v is not None:
         k = same(c.emit("cat([a, b], 2)", a=past_k, b=k), k, 4)
@@ -70,7 +74,9 @@ def attention(c: Converting, node: Node) -> list[Known]:
     scale = node.get("scale", 0.0)
     factor = "scale ** 0.5" if scale else "(1.0 / size(q, 3)) ** 0.25"
     keys, values = _grouped(c, q, k), _grouped(c, q, v)
-    raw = c.emit(f"let f = {factor}; matmul(q * f, (k * f).transpose(2, 3))", q=q, k=keys, scale=scale)
+    raw = c.emit(
+        f"let f = {factor}; matmul(q * f, (k * f).transpose(2, 3))", q=q, k=keys, scale=scale
+    )
     same(raw, q, 4)
     cap = node.get("softcap", 0.0)
     capped = same(c.emit("tanh(s / cap) * cap", s=raw, cap=cap), q, 4) if cap else raw
@@ -86,10 +92,13 @@ def attention(c: Converting, node: Node) -> list[Known]:
         biased = same(c.emit("where(seen, s, full_like(s, -inf))", s=biased, seen=seen), q, 4)
     precision = node.get("softmax_precision", 0)
     kind = ELEMENTS[precision].number if precision in ELEMENTS else ELEMENTS[q.elem or 1].number
-    body = "softmax(s.to(kind), -1)"
-    if mask is not None or seen is not None:
-        body = "let p = softmax(s.to(kind), -1); where((amax(s, [-1], True) == -inf).logical_or(isnan(amax(s, [-1], True))), zeros_like(p), p)"
-    weights = same(c.emit(f"({body}).to(q_dtype)" if ";" not in body else body.replace("zeros_like(p), p)", "zeros_like(p), p).to(q_dtype)"), s=biased, kind=kind, q=q), q, 4)
+    body = "softmax(s.to(kind), -1).to(q_dtype)"
+    if mask is not None or seen is not None:  # a query that sees no key gives zeros
+        body = """
+          let p = softmax(s.to(kind), -1).to(q_dtype);
+          where(amax(s, [-1], True) == -inf, zeros_like(p), p)
+        """
+    weights = same(c.emit(body, s=biased, kind=kind, q=q), q, 4)
     y = c.emit("matmul(p, v)", p=weights, v=values)
     if flat:
         y = c.emit("y.transpose(1, 2).flatten(2, 3)", y=y)
@@ -143,17 +152,21 @@ def linear_attention(c: Converting, node: Node) -> list[Known]:
         state = c.emit(body, k=k4, v=v4, q=q)
     given: dict[str, object] = {}
     if "gated" in rule:
-        given["g"] = c.emit("x.reshape([size(x, 0), size(x, 1), h, -1]).exp().unsqueeze(-1)", x=decay, h=shared)
+        given["g"] = c.emit(
+            "x.reshape([size(x, 0), size(x, 1), h, -1]).exp().unsqueeze(-1)", x=decay, h=shared
+        )
     if "delta" in rule:
         given["b"] = c.emit("x.unsqueeze(-1)", x=beta)
     made = Known(c.writer.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]")
     scale = node.get("scale", 0.0)
     factor = "scale" if scale else "1.0 / size(q, -1) ** 0.5"
+    new = "(value - (old * key.unsqueeze(-1)).sum([-2])) * b.select(1, t)"
+    new = new if "delta" in rule else "value"
     body = f"""
       let old = {"s * g.select(1, t)" if "gated" in rule else "s"};
       let key = k.select(1, t);
       let value = v.select(1, t);
-      let new = {"(value - (old * key.unsqueeze(-1)).sum([-2])) * b.select(1, t)" if "delta" in rule else "value"};
+      let new = {new};
       let next = old + key.unsqueeze(-1) * new.unsqueeze(-2);
       next, (matmul(q.select(1, t), next) * ({factor})).flatten(1, 3)
     """
@@ -198,6 +211,8 @@ def rotary_embedding(c: Converting, node: Node) -> Known:
         body = "t.index_select(0, at.reshape([-1])).reshape(size(at) + [-1])"
         cos, sin = (c.emit(body, t=each, at=places) for each in (cos, sin))
     interleaved = node.get("interleaved", 0) == 1
+    pair = "[real, other]"
+    joined = f"stack({pair}, -1).flatten(3, 4)" if interleaved else f"cat({pair}, 3)"
     body = f"""
       let a = cos.unsqueeze(2); let b = sin.unsqueeze(2);
       let n = size(cos, -1);
@@ -205,7 +220,7 @@ def rotary_embedding(c: Converting, node: Node) -> Known:
       let left = {"turned.slice(3, 0, None, 2)" if interleaved else "turned.slice(3, 0, n)"};
       let right = {"turned.slice(3, 1, None, 2)" if interleaved else "turned.slice(3, n, 2 * n)"};
       let real = a * left - b * right; let other = b * left + a * right;
-      let joined = {"stack([real, other], -1).flatten(3, 4)" if interleaved else "cat([real, other], 3)"};
+      let joined = {joined};
       let all = cat([joined, x.slice(3, 2 * n, None, 1)], 3);
       {"all.flatten(2, 3)" if flat else "all.transpose(1, 2)"}
     """

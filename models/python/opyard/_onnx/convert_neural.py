@@ -65,7 +65,9 @@ def window_of(c: Converting, node: Node, x: Known, kernel: "list[Size]") -> Wind
     return Window(kernel, stride, dilation, low, high)
 
 
-def padded(c: Converting, x: Known, low: Sequence[Size], high: Sequence[Size], value: float) -> Known:
+def padded(
+    c: Converting, x: Known, low: Sequence[Size], high: Sequence[Size], value: float
+) -> Known:
     """The last dimensions with more elements at both ends."""
     flat = [each for pair in zip(reversed(low), reversed(high), strict=True) for each in pair]
     pads = flat if all(isinstance(each, int) for each in flat) else c.list_of(flat)
@@ -135,7 +137,11 @@ def conv_transpose(c: Converting, node: Node) -> Known:
             low.append(-pads[i])
             high.append(more[i] - pads[n + i])
             continue
-        wanted: Size = shape[-n:][i] if shape is not None else c.emit("size(x, a) * s", x=x, a=2 + i, s=stride[i])
+        wanted: Size = (
+            shape[-n:][i]
+            if shape is not None
+            else c.emit("size(x, a) * s", x=x, a=2 + i, s=stride[i])
+        )
         body = "let t = size(y, a) + more - wanted; if upper { t // 2 } else { t - t // 2 }"
         cut = c.emit(body, y=y, a=2 + i, more=more[i], wanted=wanted, upper=auto == "SAME_UPPER")
         low.append(c.emit("-cut", cut=cut))
@@ -158,7 +164,9 @@ def _rounded_up(c: Converting, x: Known, window: Window) -> "tuple[list[Size], l
           end + prim.max((kept - 1) * s + width - (n + low + end), 0)
         """
         width = (window.kernel[i] - 1) * window.dilation[i] + 1
-        high.append(c.emit(body, x=x, axis=2 + i, low=low, end=end, width=width, s=window.stride[i]))
+        high.append(
+            c.emit(body, x=x, axis=2 + i, low=low, end=end, width=width, s=window.stride[i])
+        )
     return window.low, high
 
 
@@ -201,11 +209,15 @@ def max_pool(c: Converting, node: Node) -> "list[Known] | Known":
     body = f"""
       let values, at = max_pool{n}d_with_indices(y, kernel, stride, low, dilation, ceil);
       let plane = numel(y) // (size(y, 0) * size(y, 1));
-      let first = (arange(size(y, 0) * size(y, 1)) * plane).reshape([size(y, 0), size(y, 1)] + [1] * n);
-      let turned = if column {{ at.remainder(size(y, -1)) * size(y, -2) + at.div(size(y, -1), rounding_mode="floor") }} else {{ at }};
+      let first = (arange(size(y, 0) * size(y, 1)) * plane).reshape([size(y, 0), size(y,
+        1)] + [1] * n);
+      let turned = if column {{ at.remainder(size(y, -1)) * size(y, -2) + at.div(size(y, -1),
+        rounding_mode="floor") }} else {{ at }};
       values.to(x_dtype), turned + first
     """
-    values, places = c.emit_all(body, x=x, n=n, column=node.get("storage_order", 0) == 1 and n == 2, **given)
+    values, places = c.emit_all(
+        body, x=x, n=n, column=node.get("storage_order", 0) == 1 and n == 2, **given
+    )
     places.elem = 7
     return [same(values, x, n + 2), places]
 
@@ -215,10 +227,17 @@ def _sums(c: Converting, y: Known, window: Window) -> Known:
     n = len(window.kernel)
     body = f"""
       let planes = y.reshape([-1, 1] + slice(size(y), 2, None, 1));
-      let sums = conv{n}d(planes, ones([1, 1] + kernel, dtype=y_dtype), None, stride, [0] * n, dilation, 1);
+      let sums = conv{n}d(planes, ones([1, 1] + kernel, dtype=y_dtype), None, stride, [0] * n,
+        dilation, 1);
       sums.reshape([size(y, 0), size(y, 1)] + slice(size(sums), 2, None, 1))
     """
-    return same(c.emit(body, y=y, kernel=window.kernel, stride=window.stride, dilation=window.dilation, n=n), y, n + 2)
+    return same(
+        c.emit(
+            body, y=y, kernel=window.kernel, stride=window.stride, dilation=window.dilation, n=n
+        ),
+        y,
+        n + 2,
+    )
 
 
 @converts("AveragePool")
@@ -246,10 +265,13 @@ def average_pool(c: Converting, node: Node) -> Known:
     ones = same(c.emit("ones_like(x)", x=x), x, x.rank)
     if counts_pad:
         ones = padded(c, ones, window.low, window.high, 1)
-        low, high = [0] * n, [
-            c.emit("a - b", a=a, b=b) if isinstance(a, Known) or isinstance(b, Known) else a - b
-            for a, b in zip(high, window.high, strict=True)
-        ]
+        low, high = (
+            [0] * n,
+            [
+                c.emit("a - b", a=a, b=b) if isinstance(a, Known) or isinstance(b, Known) else a - b
+                for a, b in zip(high, window.high, strict=True)
+            ],
+        )
     counts = _sums(c, padded(c, ones, low, high, 0), window)
     return same(c.emit("a / b", a=sums, b=counts), x, n + 2)
 
@@ -279,7 +301,10 @@ def max_unpool(c: Converting, node: Node) -> Known:
         given = {"s": window.stride[i], "low": window.low[i], "high": window.high[i]}
         sizes.append(c.emit(body, x=x, i=i, k=window.kernel[i], **given))
     own = c.list_of(sizes)
-    body = "zeros(own, dtype=x_dtype).reshape([-1]).scatter(0, at.reshape([-1]), x.reshape([-1])).reshape(own)"
+    body = """
+      let all = zeros(own, dtype=x_dtype).reshape([-1]);
+      all.scatter(0, at.reshape([-1]), x.reshape([-1])).reshape(own)
+    """
     y = c.emit(body, own=own, x=x, at=places)
     shape = c.ints(node, 2, "")
     if shape is not None:  # places are those of a tensor of the sizes that the windows give
@@ -293,15 +318,26 @@ def max_unpool(c: Converting, node: Node) -> Known:
 @converts("BatchNormalization")
 def batch_normalization(c: Converting, node: Node) -> "list[Known] | Known":
     x, scale, bias, mean, variance = node.inputs
-    given = {"x": x, "s": scale, "b": bias, "m": mean, "v": variance, "eps": node.get("epsilon", 1e-5)}
+    given = {
+        "x": x,
+        "s": scale,
+        "b": bias,
+        "m": mean,
+        "v": variance,
+        "eps": node.get("epsilon", 1e-5),
+    }
     trains = node.get("training_mode", 0) == 1
     if node.version < 14:  # a model that trained had the statistics among its outputs
         trains = len([name for name in node.outputs if name]) > 1
     if trains and node.version < 14:
-        raise Unconverted("it trains, in the form of before version 14; export the model for inference")
+        raise Unconverted(
+            "it trains, in the form of before version 14; export the model for inference"
+        )
     if not trains:
         if node.version < 9 and node.get("spatial", 1) != 1:
-            raise Unconverted("its statistics are for each element (spatial=0), and not for channels")
+            raise Unconverted(
+                "its statistics are for each element (spatial=0), and not for channels"
+            )
         made = c.emit("batch_norm(x, s, b, m, v, False, 0.0, eps, False)", **given)
         return same(made, x, x.rank if x is not None else None)
     body = """
@@ -329,7 +365,10 @@ def dropout(c: Converting, node: Node) -> list[Known]:
     rate: object = c.number(ratio, "float") if ratio is not None else 0.5
     first = c.emit("rand_like(x.to(6)) >= p", x=x, p=rate)
     on = c.emit("t.reshape([]).logical_or(zeros([], dtype=11))", t=training)
-    body = "where(on.logical_not().logical_or(kept), where(on, x / prim.max(1.0 - p, 1e-9), x), zeros_like(x)), on.logical_not().logical_or(kept)"
+    body = """
+      let left = on.logical_not().logical_or(kept);
+      where(left, where(on, x / prim.max(1.0 - p, 1e-9), x), zeros_like(x)), left
+    """
     values, kept = c.emit_all(body, x=x, on=on, kept=first, p=rate)
     kept.elem = 9
     return [same(values, x, x.rank), kept]

@@ -32,17 +32,15 @@ def rounded_to_small(c: Converting, x: Known, elem: int, saturate: bool) -> Know
           let e = floor(log2(where(a == 0, ones_like(a), a))).clamp(least, 1000.0);
           let step = exp2(e - fraction);
           let near = round(a / step) * step;
-          let over = near > largest;
           let limit = if saturate { full_like(near, largest) } else { full_like(near, beyond) };
-          let bounded = where(isinf(a), full_like(near, at_infinity), where(over, limit, near));
-          let signed = where(wide < 0, bounded.neg(), bounded);
-          where(isnan(wide), full_like(near, of_nan), copysign(signed, where(signed == 0, zero_sign, signed))).to(6)
+          let inner = where(near > largest, limit, near);
+          let bounded = where(isinf(a), full_like(near, at_infinity), inner);
+          let signed = bounded * where(wide < 0, ones_like(a).neg(), ones_like(a));
+          where(isnan(wide), full_like(near, of_nan), signed).to(6)
         """
         beyond = float("inf") if small.has_infinity else float("nan")
         if not small.has_nan:
             beyond = small.largest
-        body = body.replace("copysign(signed, where(signed == 0, zero_sign, signed))", "signed")
-        body = body.replace("where(wide < 0, bounded.neg(), bounded)", "bounded * where(wide < 0, ones_like(a).neg(), ones_like(a))")
         y = c.emit(
             body,
             x=x,
@@ -101,16 +99,27 @@ def spread(c: Converting, x: Known, scale: Known, axis: int, block: int) -> Know
         body = "s.repeat_interleave(block, axis).slice(axis, 0, size(x, axis))"
         return same(c.emit(body, s=scale, block=block, axis=axis, x=x), scale, x.rank)
     if rank == 1:
-        body = "if numel(s) == 1 { s.reshape([]) } else { s.reshape([1] * (a + 0) + [-1] + [1] * (x_rank - a - 1)) }"
+        body = """
+          let shape = [1] * a + [-1] + [1] * (x_rank - a - 1);
+          if numel(s) == 1 { s.reshape([]) } else { s.reshape(shape) }
+        """
         at = axis if axis >= 0 else axis + (x.rank if x.rank is not None else 0)
         return same(c.emit(body, s=scale, a=at, x=x), scale)
     return scale
 
 
-_RANGES = {2: (0, 255), 3: (-128, 127), 4: (0, 65535), 5: (-32768, 32767), 6: (-(1 << 31), (1 << 31) - 1)}
+_RANGES = {
+    2: (0, 255),
+    3: (-128, 127),
+    4: (0, 65535),
+    5: (-32768, 32767),
+    6: (-(1 << 31), (1 << 31) - 1),
+}
 
 
-def quantized(c: Converting, x: Known, scale: Known, zero: Known | None, elem: int, saturate: bool) -> Known:
+def quantized(
+    c: Converting, x: Known, scale: Known, zero: Known | None, elem: int, saturate: bool
+) -> Known:
     """round(x / scale) + zero in the range of a type; scale and zero fit x already."""
     if elem in FLOATS:
         y = c.emit("x.to(6) / s.to(6)", x=x, s=scale)
@@ -205,7 +214,8 @@ def qlinear_matmul(c: Converting, node: Node) -> Known:
     assert a is not None and b is not None and y_scale is not None and y_zero is not None
     left, right = _less(c, a, a_zero, True), _less(c, b, b_zero, False)
     body = """
-      matmul(a.to(7), b.to(7)) * ((if numel(s) == 1 { s.reshape([]) } else { s.unsqueeze(-1) }).to(7) * t.to(7))
+      matmul(a.to(7), b.to(7)) * ((if numel(s) == 1 { s.reshape([])
+        } else { s.unsqueeze(-1) }).to(7) * t.to(7))
     """
     product = c.emit(body, a=left, b=right, s=a_scale, t=b_scale)
     zero, elem = y_zero, y_zero.elem
@@ -228,14 +238,19 @@ def _conv_of(c: Converting, node: Node, x: Known, w: Known, given: "list[Known |
     return conv(c, inner)
 
 
+_LESS = """
+  let zero = if numel(z) == 1 { z.reshape([]) } else { z.reshape([-1] + [1] * (w_rank - 1)) };
+  w.to(7) - zero.to(7)
+"""
+
+
 @converts("ConvInteger")
 def conv_integer(c: Converting, node: Node) -> Known:
     x, w = node.inputs[0], node.inputs[1]
     assert x is not None and w is not None
     body = "x.to(7) - z.reshape([]).to(7)"
     left = c.emit(body, x=x, z=node.input(2)) if node.input(2) else c.emit("x.to(7)", x=x)
-    body = "w.to(7) - (if numel(z) == 1 { z.reshape([]) } else { z.reshape([-1] + [1] * (w_rank - 1)) }).to(7)"
-    right = c.emit(body, w=w, z=node.input(3)) if node.input(3) else c.emit("w.to(7)", w=w)
+    right = c.emit(_LESS, w=w, z=node.input(3)) if node.input(3) else c.emit("w.to(7)", w=w)
     made = c.emit("round(y).to(3)", y=_conv_of(c, node, left, right, [x, w]))
     made.elem, made.rank = 6, x.rank
     return made
@@ -247,13 +262,15 @@ def qlinear_conv(c: Converting, node: Node) -> Known:
     bias = node.input(8)
     assert x is not None and w is not None and y_scale is not None and y_zero is not None
     left = c.emit("x.to(7) - z.reshape([]).to(7)", x=x, z=x_zero)
-    body = "w.to(7) - (if numel(z) == 1 { z.reshape([]) } else { z.reshape([-1] + [1] * (w_rank - 1)) }).to(7)"
-    right = c.emit(body, w=w, z=w_zero)
+    right = c.emit(_LESS, w=w, z=w_zero)
     y = _conv_of(c, node, left, right, [x, w])
     channels = "[1, -1] + [1] * (y_rank - 2)"
     if bias is not None:
         y = c.emit(f"y + b.to(7).reshape({channels})", y=y, b=bias)
-    body = f"y * (s.reshape([]) * (if numel(t) == 1 {{ t.reshape([]) }} else {{ t.reshape({channels}) }})).to(7)"
+    body = f"""
+      let scale = if numel(t) == 1 {{ t.reshape([]) }} else {{ t.reshape({channels}) }};
+      y * (s.reshape([]) * scale).to(7)
+    """
     y = c.emit(body, y=y, s=x_scale, t=w_scale)
     low, high = _RANGES[y_zero.elem or 2]
     body = "(round(x / s.reshape([]).to(7)) + z.reshape([]).to(7)).clamp(low, high).to(kind)"
@@ -308,9 +325,12 @@ def _weights(mode: str, antialias: bool, exclude: bool) -> str:
         """
     else:
         text += "let u = v;"
-    return text + """
+    return (
+        text
+        + """
       zeros([out, n], dtype=7).scatter_add(1, places.clamp(0.0, n - 1.0).to(4), u)
     """
+    )
 
 
 @converts("Resize", "Upsample")
@@ -319,7 +339,9 @@ def resize(c: Converting, node: Node) -> Known:
     assert x is not None
     rank = require_rank(x, node)
     old = node.kind == "Upsample" or node.version < 11
-    roi, scales, sizes = (None, node.input(1), None) if old else (node.input(1), node.input(2), node.input(3))
+    roi, scales, sizes = (
+        (None, node.input(1), None) if old else (node.input(1), node.input(2), node.input(3))
+    )
     mode = node.get("mode", "nearest")
     coordinate = "asymmetric" if old else node.get("coordinate_transformation_mode", "half_pixel")
     nearest = "floor" if old else node.get("nearest_mode", "round_prefer_floor")
@@ -332,9 +354,15 @@ def resize(c: Converting, node: Node) -> Known:
     given_sizes: object = c.ints(node, 3, "") if sizes is not None else None
     if given_sizes is None and given_scales is None:
         raise Unconverted("it has neither scales nor sizes")
-    regions: object = c.float_list(roi) if roi is not None and coordinate == "tf_crop_and_resize" else None
+    regions: object = (
+        c.float_list(roi) if roi is not None and coordinate == "tf_crop_and_resize" else None
+    )
     policy = node.get("keep_aspect_ratio_policy", "stretch")
-    common = _common_scale(c, x, axes, given_sizes, policy) if given_sizes is not None and policy != "stretch" else None
+    common = (
+        _common_scale(c, x, axes, given_sizes, policy)
+        if given_sizes is not None and policy != "stretch"
+        else None
+    )
     y = x
     body_of = "bilinear" if mode == "bilinear" else mode
     kind = "linear" if body_of in ("linear", "bilinear") else mode
@@ -395,5 +423,3 @@ def _common_scale(c: Converting, x: Known, axes: list[int], sizes: object, polic
         made = each if made is None else c.emit(body, a=made, b=each)
     assert made is not None
     return made
-
-

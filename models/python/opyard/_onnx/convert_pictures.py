@@ -6,7 +6,13 @@ from .convert import Converting, Node, Unconverted, converts
 from .convert_shapes import require_rank, same
 from .writer import Known
 
-_MODES = {"bilinear": "linear", "linear": "linear", "nearest": "nearest", "bicubic": "cubic", "cubic": "cubic"}
+_MODES = {
+    "bilinear": "linear",
+    "linear": "linear",
+    "nearest": "nearest",
+    "bicubic": "cubic",
+    "cubic": "cubic",
+}
 
 
 def _coordinate(aligned: bool) -> str:
@@ -53,7 +59,11 @@ def grid_sample(c: Converting, node: Node) -> Known:
         found = []
         for offset in taps:
             first = "round(at)" if mode == "nearest" else "floor(at)"
-            bounds = "let low = 0.0; let high = n - 1.0;" if aligned else "let low = -0.5; let high = n - 0.5;"
+            bounds = (
+                "let low = 0.0; let high = n - 1.0;"
+                if aligned
+                else "let low = -0.5; let high = n - 0.5;"
+            )
             body = f"let n = size(x, 2 + axis); {bounds} let p = {first} + offset; {_EDGES[edge]}"
             place = c.emit(body, x=x, axis=axis, at=at, offset=float(offset))
             body = f"let f = at - floor(at); {_tap(mode, offset)}"
@@ -91,8 +101,16 @@ def affine_grid(c: Converting, node: Node) -> Known:
     aligned = node.get("align_corners", 0) == 1
     rows = []
     for axis in range(spatial):
-        item = size[2 + axis] if isinstance(size, list) else c.emit("__getitem__(s, i)", s=size, i=2 + axis)
-        text = "t * (2.0 / prim.max(n - 1, 1)) - 1.0" if aligned else "(t * 2.0 + 1.0) * (1.0 / n) - 1.0"
+        item = (
+            size[2 + axis]
+            if isinstance(size, list)
+            else c.emit("__getitem__(s, i)", s=size, i=2 + axis)
+        )
+        text = (
+            "t * (2.0 / prim.max(n - 1, 1)) - 1.0"
+            if aligned
+            else "(t * 2.0 + 1.0) * (1.0 / n) - 1.0"
+        )
         rows.append((item, c.emit(f"let t = arange(n).to(7); {text}", n=item)))
     parts = []
     sizes = c.list_of([item for item, _ in rows])
@@ -105,7 +123,9 @@ def affine_grid(c: Converting, node: Node) -> Known:
       let base = stack([{", ".join([*names, "ones_like(p0)"])}], -1).reshape([1, -1, n + 1]);
       matmul(base, t.to(7).transpose(1, 2)).reshape([size(t, 0)] + s + [n]).to(t_dtype)
     """
-    return same(c.emit(body, t=theta, s=sizes, n=spatial, **names), theta, spatial + 2 if rank else None)
+    return same(
+        c.emit(body, t=theta, s=sizes, n=spatial, **names), theta, spatial + 2 if rank else None
+    )
 
 
 def _spatial_of(c: Converting, node: Node, size: object) -> int:
@@ -113,7 +133,9 @@ def _spatial_of(c: Converting, node: Node, size: object) -> int:
         return len(size) - 2
     declared = c.ranks.get(node.outputs[0])
     if declared is None:
-        raise Unconverted("the file does not say how many dimensions it gives; run onnx.shape_inference")
+        raise Unconverted(
+            "the file does not say how many dimensions it gives; run onnx.shape_inference"
+        )
     return declared - 2
 
 
@@ -126,14 +148,18 @@ def col2im(c: Converting, node: Node) -> Known:
     rank = c.ranks.get(node.outputs[0])
     n = n or (rank - 2 if rank is not None else None)
     if n is None:
-        raise Unconverted("the file does not say how many dimensions it gives; run onnx.shape_inference")
+        raise Unconverted(
+            "the file does not say how many dimensions it gives; run onnx.shape_inference"
+        )
     stride, dilation = node.get("strides") or [1] * n, node.get("dilations") or [1] * n
     pads = node.get("pads") or [0] * (2 * n)
     index: Known | None = None
     total: object = 1
     for i in range(n):
         given = {
-            "size": image[i] if isinstance(image, list) else c.emit("__getitem__(x, i)", x=image, i=i),
+            "size": image[i]
+            if isinstance(image, list)
+            else c.emit("__getitem__(x, i)", x=image, i=i),
             "k": block[i] if isinstance(block, list) else c.emit("__getitem__(x, i)", x=block, i=i),
         }
         # The place in the padded picture of each window (across) and each of its elements (down).
@@ -149,12 +175,17 @@ def col2im(c: Converting, node: Node) -> Known:
             index = places
         else:
             body = """
-              (index.unsqueeze(1).unsqueeze(3) * wide + p.unsqueeze(0).unsqueeze(2)).flatten(0, 1).flatten(1, 2)
+              (index.unsqueeze(1).unsqueeze(3) * wide + p.unsqueeze(0).unsqueeze(2)).flatten(0,
+                1).flatten(1, 2)
             """
             index = c.emit(body, index=index, p=places, wide=wide)
     assert index is not None
     sizes = [
-        c.emit("size + pads", size=image[i] if isinstance(image, list) else c.emit("__getitem__(x, i)", x=image, i=i), pads=pads[i] + pads[n + i])
+        c.emit(
+            "size + pads",
+            size=image[i] if isinstance(image, list) else c.emit("__getitem__(x, i)", x=image, i=i),
+            pads=pads[i] + pads[n + i],
+        )
         for i in range(n)
     ]
     body = """
@@ -162,12 +193,15 @@ def col2im(c: Converting, node: Node) -> Known:
       let c = size(x, 1) // k;
       let parts = x.reshape([size(x, 0), c, k * m]);
       let all = at.reshape([1, 1, -1]).expand(size(parts));
-      zeros([size(x, 0), c, total], dtype=x_dtype).scatter_add(2, all, parts).reshape([size(x, 0), c] + wide)
+      zeros([size(x, 0), c, total], dtype=x_dtype).scatter_add(2, all, parts).reshape([size(x,
+        0), c] + wide)
     """
     y = c.emit(body, x=x, at=index, total=total, wide=c.list_of(sizes))
     for i in range(n):
         if pads[i] or pads[n + i]:
-            y = c.emit("y.slice(a, low, size(y, a) - high)", y=y, a=2 + i, low=pads[i], high=pads[n + i])
+            y = c.emit(
+                "y.slice(a, low, size(y, a) - high)", y=y, a=2 + i, low=pads[i], high=pads[n + i]
+            )
     return same(y, x, n + 2)
 
 
@@ -176,20 +210,35 @@ def roi_align(c: Converting, node: Node) -> Known:
     x, rois, batch = node.inputs
     assert x is not None
     ratio, mode = node.get("sampling_ratio", 0), node.get("mode", "avg")
-    half = node.get("coordinate_transformation_mode", "half_pixel" if node.version >= 16 else "output_half_pixel") == "half_pixel"
+    half = (
+        node.get(
+            "coordinate_transformation_mode",
+            "half_pixel" if node.version >= 16 else "output_half_pixel",
+        )
+        == "half_pixel"
+    )
     if mode not in ("avg", "max"):
         raise Unconverted(f"its mode {mode!r} is not known")
-    given = {"oh": node.get("output_height", 1), "ow": node.get("output_width", 1), "s": node.get("spatial_scale", 1.0)}
+    given = {
+        "oh": node.get("output_height", 1),
+        "ow": node.get("output_width", 1),
+        "s": node.get("spatial_scale", 1.0),
+    }
     made = Known(c.writer.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]")
 
     def step(index: Known) -> list[Known]:
+        joined = (
+            "tl + tr + bl + br" if mode == "avg" else "maximum(maximum(tl, tr), maximum(bl, br))"
+        )
         reach = "ratio" if ratio > 0 else "Int(ceil({} / {}))"
         body = f"""
           let box = rois.select(0, i).to(7) * s;
           let move = {0.5 if half else 0.0};
           let left = Float(box.select(0, 0)) - move; let top = Float(box.select(0, 1)) - move;
-          let w0 = Float(box.select(0, 2)) - move - left; let h0 = Float(box.select(0, 3)) - move - top;
-          let bw = {"w0" if half else "prim.max(w0, 1.0)"}; let bh = {"h0" if half else "prim.max(h0, 1.0)"};
+          let w0 = Float(box.select(0, 2)) - move - left;
+          let h0 = Float(box.select(0, 3)) - move - top;
+          let bw = {"w0" if half else "prim.max(w0, 1.0)"};
+          let bh = {"h0" if half else "prim.max(h0, 1.0)"};
           let ry = {reach.format("bh", "oh")}; let rx = {reach.format("bw", "ow")};
           let ky = prim.max(ry, 1); let kx = prim.max(rx, 1);
           let ys = (arange(oh * ky).to(7) + 0.5) * (bh / (oh * ky)) + top;
@@ -200,14 +249,15 @@ def roi_align(c: Converting, node: Node) -> Known:
           let y = ys.clamp(0.0, h - 1.0); let x1 = xs.clamp(0.0, w - 1.0);
           let y0 = floor(y); let x0 = floor(x1);
           let fy = (y - y0).unsqueeze(1); let fx = (x1 - x0).unsqueeze(0);
-          let a = picture.index_select(1, y0.to(4)); let b = picture.index_select(1, (y0 + 1).clamp(0.0, h - 1.0).to(4));
+          let a = picture.index_select(1, y0.to(4));
+          let b = picture.index_select(1, (y0 + 1).clamp(0.0, h - 1.0).to(4));
           let l = x0.to(4); let r = (x0 + 1).clamp(0.0, w - 1.0).to(4);
           let outside = oy.unsqueeze(1).logical_or(ox.unsqueeze(0));
           let tl = a.index_select(2, l) * (rsub(fy, 1) * rsub(fx, 1));
           let tr = a.index_select(2, r) * (rsub(fy, 1) * fx);
           let bl = b.index_select(2, l) * (fy * rsub(fx, 1));
           let br = b.index_select(2, r) * (fy * fx);
-          let all = {"tl + tr + bl + br" if mode == "avg" else "maximum(maximum(tl, tr), maximum(bl, br))"};
+          let all = {joined};
           let kept = all.masked_fill(outside, 0.0).reshape([size(x, 1), oh, ky, ow, kx]);
           {"kept.mean([2, 4])" if mode == "avg" else "kept.amax([2, 4])"}.to(x_dtype)
         """
@@ -248,10 +298,16 @@ def deform_conv(c: Converting, node: Node) -> Known:
       let z = o.select(3, 1) + kx + (arange(ow) * sw - left).reshape([1, 1, 1, 1, -1]);
       let y0 = floor(y); let z0 = floor(z); let fy = y - y0; let fz = z - z0;
       let planes = x.reshape([size(x, 0), og, -1, h * wd]);
-      {"".join(_corner(name, dy, dz) for name, dy, dz in (("a", 0, 0), ("b", 0, 1), ("c", 1, 0), ("d", 1, 1)))}
+      {
+        "".join(
+            _corner(name, dy, dz)
+            for name, dy, dz in (("a", 0, 0), ("b", 0, 1), ("c", 1, 0), ("d", 1, 1))
+        )
+    }
       let columns = (a + b + c + d) * m.unsqueeze(2);
       let flat = columns.reshape([size(x, 0), groups, -1, oh * ow]);
-      matmul(w.reshape([1, groups, size(w, 0) // groups, -1]), flat).reshape([size(x, 0), size(w, 0), oh, ow])
+      matmul(w.reshape([1, groups, size(w, 0) // groups, -1]), flat).reshape([size(x, 0), size(w,
+        0), oh, ow])
     """
     y = c.emit(body, x=x, w=w, offset=offset, **given)
     if bias is not None:
@@ -276,17 +332,22 @@ def _corner(name: str, dy: int, dz: int) -> str:
 @converts("NonMaxSuppression")
 def non_max_suppression(c: Converting, node: Node) -> Known:
     boxes, scores = node.inputs[:2]
-    limits = [c.number(each, kind) if (each := node.input(i)) is not None else None for i, kind in ((2, "int"), (3, "float"), (4, "float"))]
+    limits = [
+        c.number(each, kind) if (each := node.input(i)) is not None else None
+        for i, kind in ((2, "int"), (3, "float"), (4, "float"))
+    ]
     most, overlap, least = limits
     made = Known(c.writer.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]")
     if node.get("center_point_box", 0) == 1:
         body = """
-          let w = b.select(-1, 2) * 0.5; let h = b.select(-1, 3) * 0.5; let x = b.select(-1, 0); let y = b.select(-1, 1);
+          let w = b.select(-1, 2) * 0.5; let h = b.select(-1, 3) * 0.5; let x = b.select(-1, 0);
+          let y = b.select(-1, 1);
           stack([y - h, x - w, y + h, x + w], -1)
         """
     else:
         body = """
-          let y = b.select(-1, 0); let x = b.select(-1, 1); let v = b.select(-1, 2); let u = b.select(-1, 3);
+          let y = b.select(-1, 0); let x = b.select(-1, 1); let v = b.select(-1, 2);
+          let u = b.select(-1, 3);
           stack([minimum(y, v), minimum(x, u), maximum(y, v), maximum(x, u)], -1)
         """
     sides = c.emit(body, b=boxes)
@@ -298,23 +359,29 @@ def non_max_suppression(c: Converting, node: Node) -> Known:
           let s = scores.select(0, batch).select(0, kind);
           let order = s.argsort(stable=True, dim=0, descending=True);
           let b = sides.select(0, batch).index_select(0, order);
-          let y = b.select(1, 0); let x = b.select(1, 1); let v = b.select(1, 2); let u = b.select(1, 3);
+          let y = b.select(1, 0); let x = b.select(1, 1); let v = b.select(1, 2);
+          let u = b.select(1, 3);
           let area = (v - y) * (u - x);
-          let h = (minimum(v.unsqueeze(1), v.unsqueeze(0)) - maximum(y.unsqueeze(1), y.unsqueeze(0))).clamp(0.0, None);
-          let w = (minimum(u.unsqueeze(1), u.unsqueeze(0)) - maximum(x.unsqueeze(1), x.unsqueeze(0))).clamp(0.0, None);
+          let h = (minimum(v.unsqueeze(1), v.unsqueeze(0)) - maximum(y.unsqueeze(1),
+            y.unsqueeze(0))).clamp(0.0, None);
+          let w = (minimum(u.unsqueeze(1), u.unsqueeze(0)) - maximum(x.unsqueeze(1),
+            x.unsqueeze(0))).clamp(0.0, None);
           let common = h * w;
           let sum = area.unsqueeze(1) + area.unsqueeze(0) - common;
           order, (common / where(sum > 0, sum, ones_like(sum))) > overlap, s.index_select(0, order)
         """
         given = {"scores": scores, "sides": sides, "batch": batch, "kind": kind}
-        order, covered, ranked = c.emit_all(body, overlap=overlap if overlap is not None else 0.0, **given)
+        order, covered, ranked = c.emit_all(
+            body, overlap=overlap if overlap is not None else 0.0, **given
+        )
         body = "s > least" if least is not None else "ones_like(s, dtype=11)"
         alive = c.emit(body, s=ranked, **({"least": least} if least is not None else {}))
 
         def drop(i: Known, alive: Known) -> list[Known]:
             body = """
               let behind = arange(size(alive, 0)) > i;
-              alive.logical_and(covered.select(0, i).logical_and(behind).logical_and(alive.select(0, i)).logical_not())
+              alive.logical_and(covered.select(0,
+                i).logical_and(behind).logical_and(alive.select(0, i)).logical_not())
             """
             return [c.emit(body, alive=alive, covered=covered, i=i)]
 
@@ -323,7 +390,14 @@ def non_max_suppression(c: Converting, node: Node) -> Known:
           let kept = order.index_select(0, nonzero(alive).reshape([-1])).slice(0, 0, most);
           stack([full_like(kept, batch), full_like(kept, kind), kept], 1)
         """
-        rows = c.emit(body, order=order, alive=left, batch=batch, kind=kind, most=most if most is not None else 0)
+        rows = c.emit(
+            body,
+            order=order,
+            alive=left,
+            batch=batch,
+            kind=kind,
+            most=most if most is not None else 0,
+        )
         c.writer.node("Tensor[]", "aten::append", made.name, rows.name)
         return []
 

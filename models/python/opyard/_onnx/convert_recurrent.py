@@ -19,7 +19,9 @@ def _functions(node: Node, default: list[str], directions: int) -> list[str]:
     names = node.get("activations") or default * directions
     texts = [_FUNCTIONS.get(name.lower(), "") for name in names]
     if "" in texts or node.has("activation_alpha") or node.has("activation_beta"):
-        raise Unconverted(f"its activations {names} are not known; Tanh, Sigmoid, Relu and Softplus are")
+        raise Unconverted(
+            f"its activations {names} are not known; Tanh, Sigmoid, Relu and Softplus are"
+        )
     return texts
 
 
@@ -61,14 +63,24 @@ def _run(
         made = Known(c.writer.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]")
         own = functions[way * len(default) : (way + 1) * len(default)]
 
-        def step(index: Known, *state: Known, way: int = way, turned: bool = turned, made: Known = made, own: list[str] = own) -> list[Known]:
+        def step(
+            index: Known,
+            *state: Known,
+            way: int = way,
+            turned: bool = turned,
+            made: Known = made,
+            own: list[str] = own,
+        ) -> list[Known]:
             t = c.emit("size(x, 0) - 1 - i", x=steps, i=index) if turned else index
             row = same(c.emit("x.select(0, t)", x=steps, t=t), x, 2)
             new = list(cell(c, node, way, own, row, state))
             out = new[0]
             if lengths is not None:
                 live = c.emit("(n > t).unsqueeze(1)", n=lengths, t=t)
-                new = [c.emit("where(l, a, b)", l=live, a=a, b=b) for a, b in zip(new, state, strict=True)]
+                new = [
+                    c.emit("where(l, a, b)", l=live, a=a, b=b)
+                    for a, b in zip(new, state, strict=True)
+                ]
                 out = c.emit("where(l, a, zeros_like(a))", l=live, a=out)
             c.writer.node("Tensor[]", "aten::append", made.name, out.name)
             return [same(each, x, 2) for each in new]
@@ -77,7 +89,9 @@ def _run(
         rows.append(c.emit("stack(xs, 0).flip([0])" if turned else "stack(xs, 0)", xs=made))
     joined = ", ".join(f"r{k}" for k in range(len(rows)))
     given_rows = {f"r{k}": each for k, each in enumerate(rows)}
-    y = c.emit(f"stack([{joined}], 1)" + (".permute([2, 0, 1, 3])" if batch_first else ""), **given_rows)
+    y = c.emit(
+        f"stack([{joined}], 1)" + (".permute([2, 0, 1, 3])" if batch_first else ""), **given_rows
+    )
     results = [same(y, x, 4)]
     for number in range(states):
         last = {f"r{k}": end[number] for k, end in enumerate(ends)}
@@ -85,9 +99,17 @@ def _run(
     return results
 
 
-def _gates(c: Converting, node: Node, way: int, row: Known, h: Known, body: str, **more: object) -> list[Known]:
+def _gates(
+    c: Converting, node: Node, way: int, row: Known, h: Known, body: str, **more: object
+) -> list[Known]:
     """A body of x, h, the weights w and r, and the biases of both."""
-    given: dict[str, object] = {"x": row, "h": h, "w": node.inputs[1], "r": node.inputs[2], "d": way}
+    given: dict[str, object] = {
+        "x": row,
+        "h": h,
+        "w": node.inputs[1],
+        "r": node.inputs[2],
+        "d": way,
+    }
     lets = "let wx = w.select(0, d); let rh = r.select(0, d); let n = size(rh, 1);"
     bias = node.input(3)
     if bias is not None:
@@ -102,7 +124,9 @@ def _gates(c: Converting, node: Node, way: int, row: Known, h: Known, body: str,
 
 @converts("RNN")
 def rnn(c: Converting, node: Node) -> list[Known]:
-    def cell(c: Converting, node: Node, way: int, f: list[str], row: Known, state: Sequence[Known]) -> list[Known]:
+    def cell(
+        c: Converting, node: Node, way: int, f: list[str], row: Known, state: Sequence[Known]
+    ) -> list[Known]:
         return _gates(c, node, way, row, state[0], f[0].format(f"(left + right){_clipped(node)}"))
 
     return _run(c, node, 1, ["Tanh"], cell)
@@ -113,7 +137,9 @@ def gru(c: Converting, node: Node) -> list[Known]:
     linear = node.get("linear_before_reset", 0) != 0
     clip = _clipped(node)
 
-    def cell(c: Converting, node: Node, way: int, f: list[str], row: Known, state: Sequence[Known]) -> list[Known]:
+    def cell(
+        c: Converting, node: Node, way: int, f: list[str], row: Known, state: Sequence[Known]
+    ) -> list[Known]:
         gate = f[0].format(f"(left.slice(1, 0, 2 * n) + right.slice(1, 0, 2 * n)){clip}")
         body = f"let zr = {gate}; let z = zr.slice(1, 0, n); let reset = zr.slice(1, n, 2 * n);"
         if linear:
@@ -133,10 +159,16 @@ def lstm(c: Converting, node: Node) -> list[Known]:
     clip, joined = _clipped(node), node.get("input_forget", 0) == 1
     peep = node.input(7)
 
-    def cell(c: Converting, node: Node, way: int, f: list[str], row: Known, state: Sequence[Known]) -> list[Known]:
+    def cell(
+        c: Converting, node: Node, way: int, f: list[str], row: Known, state: Sequence[Known]
+    ) -> list[Known]:
         more: dict[str, object] = {"memory": state[1]}
         body = "let all = left + right;"
-        parts = {"i": "all.slice(1, 0, n)", "o": "all.slice(1, n, 2 * n)", "f": "all.slice(1, 2 * n, 3 * n)"}
+        parts = {
+            "i": "all.slice(1, 0, n)",
+            "o": "all.slice(1, n, 2 * n)",
+            "f": "all.slice(1, 2 * n, 3 * n)",
+        }
         if peep is not None:
             more["peep"] = peep
             body += "let p = peep.select(0, d);"

@@ -1,7 +1,5 @@
 """Shapes whose text depends on how many axes there are: reshape, slice, pad, split and others."""
 
-from collections.abc import Sequence
-
 from .convert import Converting, Node, Unconverted, converts
 from .tensors import ELEMENTS, Stored
 from .values import to_tensor
@@ -20,7 +18,9 @@ def same(made: Known, like: Known | None, rank: int | None = None) -> Known:
 def require_rank(x: Known, node: Node) -> int:
     """Raises Unconverted if the file does not say how many dimensions a value has."""
     if x.rank is None:
-        raise Unconverted("the file does not say how many dimensions its input has; run onnx.shape_inference")
+        raise Unconverted(
+            "the file does not say how many dimensions its input has; run onnx.shape_inference"
+        )
     return x.rank
 
 
@@ -32,8 +32,18 @@ def reshape(c: Converting, node: Node) -> Known:
     given = node.get("shape") if shape is None else shape.items
     if shape is not None and given is None:
         given = c.numbers(shape)
-    if x.stored is not None and x.stored.count <= 1024 and shape is not None and c.numbers(shape) is not None:
-        made = to_tensor(x.stored).reshape([n or x.stored.shape[k] if not keeps_zero else n for k, n in enumerate(c.numbers(shape) or ())])
+    if (
+        x.stored is not None
+        and x.stored.count <= 1024
+        and shape is not None
+        and c.numbers(shape) is not None
+    ):
+        made = to_tensor(x.stored).reshape(
+            [
+                n or x.stored.shape[k] if not keeps_zero else n
+                for k, n in enumerate(c.numbers(shape) or ())
+            ]
+        )
         return c.constant(Stored(x.stored.elem, tuple(made.shape), x.stored.data))
     if given is not None:
         items = [
@@ -45,7 +55,10 @@ def reshape(c: Converting, node: Node) -> Known:
         return same(c.emit("x.reshape(shape)", x=x, shape=c.list_of(items)), x, len(items))
     if not keeps_zero:
         shape = c.emit(
-            "where(s == 0, constant_pad_nd(aten.tensor(size(x), dtype=4), [0, numel(s) - x.dim()], 0), s)",
+            """
+              let own = constant_pad_nd(aten.tensor(size(x), dtype=4), [0, numel(s) - x.dim()], 0);
+              where(s == 0, own, s)
+            """,
             s=shape,
             x=x,
         )
@@ -88,7 +101,9 @@ def split(c: Converting, node: Node) -> list[Known]:
         chunks = c.emit("aten.split(x, each, axis)", x=x, each=each, axis=axis)
     else:
         chunks = c.emit("split_with_sizes(x, parts, axis)", x=x, parts=parts, axis=axis)
-    return [same(c.emit("__getitem__(parts, i)", parts=chunks, i=i), x, x.rank) for i in range(count)]
+    return [
+        same(c.emit("__getitem__(parts, i)", parts=chunks, i=i), x, x.rank) for i in range(count)
+    ]
 
 
 _FORWARD = "y.slice(axis, start, end, step)"
@@ -109,7 +124,9 @@ def slice_(c: Converting, node: Node) -> Known:
     else:
         starts, ends, axes, steps = (c.ints(node, i, "") for i in range(1, 5))
     known = [each for each in (starts, ends, axes, steps) if isinstance(each, list)]
-    if known and all(each is None or isinstance(each, list) for each in (starts, ends, axes, steps)):
+    if known and all(
+        each is None or isinstance(each, list) for each in (starts, ends, axes, steps)
+    ):
         axes = axes if axes is not None else list(range(len(starts)))
         steps = steps or [1] * len(starts)
         y = x
@@ -117,7 +134,10 @@ def slice_(c: Converting, node: Node) -> Known:
             body = _FORWARD if step > 0 else _BACKWARD
             y = c.emit(body, y=y, start=start, end=end, axis=axis, step=step)
         return same(c.emit("y", y=y) if y is x else y, x, x.rank)
-    lists = [each if each is None or isinstance(each, Known) else c.list_of(each) for each in (starts, ends, axes, steps)]
+    lists = [
+        each if each is None or isinstance(each, Known) else c.list_of(each)
+        for each in (starts, ends, axes, steps)
+    ]
 
     def step_of(index: Known, y: Known) -> list[Known]:
         items = [
@@ -167,7 +187,9 @@ def pad(c: Converting, node: Node) -> Known:
             for k, axis in enumerate(axes):
                 place = 2 * (x.rank - 1 - axis % x.rank)
                 flat[place : place + 2] = pads[k], pads[half + k]
-            return same(c.emit("constant_pad_nd(x, flat, value)", x=x, flat=flat, value=value), x, x.rank)
+            return same(
+                c.emit("constant_pad_nd(x, flat, value)", x=x, flat=flat, value=value), x, x.rank
+            )
         y = x
         for k, axis in enumerate(axes):
             y = c.emit(_PADS[mode], y=y, axis=axis, low=pads[k], high=pads[half + k], value=value)
@@ -191,7 +213,12 @@ def constant_of_shape(c: Converting, node: Node) -> Known:
     elem = value.elem if isinstance(value, Stored) else 1
     number = value.numbers()[0] if isinstance(value, Stored) else 0.0
     kind = ELEMENTS[elem]
-    if isinstance(shape, list) and len(shape) <= 1 and all(each <= 64 for each in shape) and elem == 7:
+    if (
+        isinstance(shape, list)
+        and len(shape) <= 1
+        and all(each <= 64 for each in shape)
+        and elem == 7
+    ):
         data = int(number).to_bytes(8, "little", signed=True) * (shape[0] if shape else 1)
         return c.constant(Stored(7, tuple(shape), data))
     made = c.emit("full(shape, number, dtype=kind)", shape=shape, number=number, kind=kind.number)
@@ -229,7 +256,9 @@ def range_(c: Converting, node: Node) -> Known:
             items = range(low, high, by)
             data = b"".join(each.to_bytes(8, "little", signed=True) for each in items)
             return c.constant(Stored(7, (len(items),), data))
-    given = {name: c.number(each, kind) for name, each in zip("abs", (start, limit, step), strict=True)}
+    given = {
+        name: c.number(each, kind) for name, each in zip("abs", (start, limit, step), strict=True)
+    }
     made = c.emit("arange(a, b, s).to(kind)", kind=ELEMENTS[start.elem or 7].number, **given)
     return same(made, start, 1)
 
@@ -278,7 +307,9 @@ def center_crop_pad(c: Converting, node: Node) -> Known:
     """
     sizes = c.ints(node, 1, "")
     for k, axis in enumerate(axes):
-        item: object = sizes[k] if isinstance(sizes, list) else c.emit("__getitem__(x, k)", x=sizes, k=k)
+        item: object = (
+            sizes[k] if isinstance(sizes, list) else c.emit("__getitem__(x, k)", x=sizes, k=k)
+        )
         y = c.emit(body, y=y, axis=axis, size=item)
     return same(y, x, x.rank)
 
@@ -291,7 +322,7 @@ def reduce_prod(c: Converting, node: Node) -> Known:
     if not axes:
         if node.get("noop_with_empty_axes", 0):
             return same(c.emit("x", x=x), x, x.rank)
-        body = "if keep == 1 { prod(x).reshape([1] * x_rank).to(x_dtype) } else { prod(x).to(x_dtype) }"
+        body = "let y = prod(x).to(x_dtype); if keep == 1 { y.reshape([1] * x_rank) } else { y }"
         return same(c.emit(body, x=x, keep=keep), x)
     y = c.fold_list(axes, x, "y.prod(i, True).to(x_dtype)", x=x)
     return same(y if keep else c.emit("y.squeeze(axes)", y=y, axes=axes), x)
@@ -307,8 +338,6 @@ def reduce_log_sum_exp(c: Converting, node: Node) -> Known:
             return same(c.emit("x", x=x), x, x.rank)
         axes = list(range(require_rank(x, node)))
     return same(c.emit("x.logsumexp(axes, keep == 1)", x=x, axes=axes, keep=keep), x)
-
-
 
 
 def _variadic(body: str, c: Converting, node: Node) -> Known:
@@ -351,7 +380,11 @@ def clip(c: Converting, node: Node) -> Known:
     bounds = [node.input(1), node.input(2)] if node.version >= 11 else [None, None]
     names = ("min", "max")
     known = [
-        c.numbers(bound)[0] if bound is not None and c.numbers(bound) else node.get(name) if bound is None else bound  # type: ignore[index]
+        c.numbers(bound)[0]
+        if bound is not None and c.numbers(bound)
+        else node.get(name)
+        if bound is None
+        else bound  # type: ignore[index]
         for bound, name in zip(bounds, names, strict=True)
     ]
     if x.elem in (1, 10, 11, 16) and not any(isinstance(each, Known) for each in known):

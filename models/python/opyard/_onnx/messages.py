@@ -118,10 +118,7 @@ class Reader:
             raise Broken(f"its messages are nested more than {MOST_DEPTH} deep")
         table = TABLES[kind]
         message = SimpleNamespace(
-            **{
-                name: [] if what[0] == "*" else _EMPTY.get(what)
-                for name, what in table.values()
-            }
+            **{name: [] if what[0] == "*" else _EMPTY.get(what) for name, what in table.values()}
         )
         if kind == "opaque":
             return message

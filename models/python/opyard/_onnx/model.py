@@ -73,7 +73,9 @@ def _versions(proto: Any, name: str) -> dict[str, int]:
     return versions
 
 
-def _converted(proto: Any, folder: str, allowed: list[str], name: str) -> "Iterator[bytes | memoryview]":
+def _converted(
+    proto: Any, folder: str, allowed: list[str], name: str
+) -> "Iterator[bytes | memoryview]":
     c = Converting(folder, allowed)
     c.versions = _versions(proto, name)
     c.functions = {
@@ -120,7 +122,12 @@ def _folded_text(c: Converting, inputs: int, results: list[str]) -> str:
     heads += [f"%i{index} : Tensor" for index in range(inputs)]
     lines = [f"graph({', '.join(heads)}):", *c.writer.lines, f"  return ({', '.join(results)})", ""]
     graph = _graphs.parse_ir("\n".join(lines), "<onnx>", [], False, False, [])
-    for each in ("propagate_constants", "peephole", "propagate_constants", "eliminate_common_subexpressions"):
+    for each in (
+        "propagate_constants",
+        "peephole",
+        "propagate_constants",
+        "eliminate_common_subexpressions",
+    ):
         _graphs.run_pass(graph, each)
     _graphs.run_pass(graph, "eliminate_dead_code")
     return str(graph)
@@ -187,7 +194,9 @@ def _description(c: Converting, inputs: list[Any], outputs: list[str]) -> dict[s
 
 def _file(c: Converting, text: str, description: dict[str, Any]) -> "Iterator[bytes | memoryview]":
     """The parts of a safetensors file: a header, then each weight's bytes."""
-    known = all(each["dtype"] is not None and each["sizes"] is not None for each in description["inputs"])
+    known = all(
+        each["dtype"] is not None and each["sizes"] is not None for each in description["inputs"]
+    )
     if not known:  # nothing is checked then but the types in the graph
         description = {**description, "inputs": [], "ranges": {}}
     header: dict[str, Any] = {
@@ -212,4 +221,3 @@ def _file(c: Converting, text: str, description: dict[str, Any]) -> "Iterator[by
     encoded = json.dumps(header).encode()
     encoded += b" " * (-(8 + len(encoded)) % 64)
     return iter([len(encoded).to_bytes(8, "little"), encoded, *(each.data for _, each in pairs)])
-

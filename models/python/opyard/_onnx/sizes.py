@@ -1,7 +1,7 @@
 """Sizes that an exporter computed by tensors, as whole numbers.
 
-A reshape to what the sizes of a tensor say is, in an ONNX file, a chain of Shape, Gather, Concat and
-the like on tensors of a few numbers. Here such a value is a list of numbers, known ones and
+A reshape to what the sizes of a tensor say is, in an ONNX file, a chain of Shape, Gather, Concat
+and the like on tensors of a few numbers. Here such a value is a list of numbers, known ones and
 variables of type int, for as long as nothing but these operators use it; else it becomes a tensor.
 """
 
@@ -121,7 +121,9 @@ def _whole_product(c: "Converting", node: "Node") -> Known | None:
     return _list(c, [total], node.get("keepdims", 1), elem)
 
 
-def _arithmetic(body: str, known: Callable[[int, int], int]) -> "Callable[[Converting, Node], Known | None]":
+def _arithmetic(
+    body: str, known: Callable[[int, int], int]
+) -> "Callable[[Converting, Node], Known | None]":
     def convert(c: "Converting", node: "Node") -> Known | None:
         left, right = _items(node.input(0)), _items(node.input(1))
         if left is None or right is None:

@@ -106,11 +106,7 @@ def unpacked(elem: int, data: bytes, count: int) -> bytes:
     mask = (1 << bits) - 1
     each = 8 // bits
     value: Callable[[int], float] = (
-        INTS[elem].value
-        if elem in INTS
-        else _power
-        if elem == POWERS
-        else FLOATS[elem].value
+        INTS[elem].value if elem in INTS else _power if elem == POWERS else FLOATS[elem].value
     )
     table = [value(code) for code in range(1 << bits)]
     code = "f" if elem not in INTS else "b" if INTS[elem].is_signed else "B"

@@ -11,13 +11,15 @@ pointwise PRelu(Tensor x, Tensor slope) {
 pointwise ThresholdedRelu(Tensor x; float alpha=1.0) { where(x > alpha, x, zeros_like(x)) }
 pointwise Elu(Tensor x; float alpha=1.0) { elu(x, alpha) }
 pointwise Celu(Tensor x; float alpha=1.0) { celu(x, alpha) }
-pointwise Selu(Tensor x; float alpha=1.67326319217681884765625, float gamma=1.05070102214813232421875) {
+pointwise Selu(Tensor x; float alpha=1.67326319217681884765625,
+  float gamma=1.05070102214813232421875) {
   where(x > 0, x, (exp(x) - 1) * alpha) * gamma
 }
 pointwise Sigmoid(Tensor x) { sigmoid(x) }
 pointwise HardSigmoid(Tensor x; float alpha=0.2, float beta=0.5) { clamp(x * alpha + beta, 0, 1) }
 pointwise HardSwish(Tensor x) { hardswish(x) }
-pointwise Swish(Tensor x; float alpha=1.0) { if alpha == 1.0 { silu(x) } else { x * sigmoid(x * alpha) } }
+pointwise Swish(Tensor x; float alpha=1.0) { if alpha == 1.0 { silu(x)
+  } else { x * sigmoid(x * alpha) } }
 pointwise SwiGLU(Tensor a, Tensor b; float alpha=1.0) { a * sigmoid(a * alpha) * b }
 pointwise Tanh(Tensor x) { tanh(x) }
 pointwise Softplus(Tensor x) { softplus(x) }

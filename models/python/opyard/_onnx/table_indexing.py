@@ -18,7 +18,8 @@ Gather(Tensor x, Tensor i; int axis=0) {
     else { x.index_select(axis, at.reshape([-1])).unflatten(axis, size(at)) }
   }
 }
-GatherElements(Tensor x, Tensor i; int axis=0) { x.gather(axis, where(i < 0, i + size(x, axis), i).to(4)) }
+GatherElements(Tensor x, Tensor i;
+  int axis=0) { x.gather(axis, where(i < 0, i + size(x, axis), i).to(4)) }
 GatherND(Tensor x, Tensor i; int batch_dims=0) {
   let b = batch_dims;"""
     + _FLAT
@@ -77,7 +78,8 @@ TensorScatter(Tensor past, Tensor update, Tensor? places; int axis=-2, str mode=
   let first = if has_places { places.reshape([-1, 1]) } else { zeros([size(past, 0), 1], dtype=4) };
   let at = first + arange(n).unsqueeze(0);
   let wrapped = if mode == "circular" { at.remainder(size(y, 1)) } else { at };
-  y.scatter(1, wrapped.reshape(size(wrapped) + [1] * (y.dim() - 2)).expand(size(u)), u).movedim(1, axis)
+  y.scatter(1, wrapped.reshape(size(wrapped) + [1] * (y.dim() - 2)).expand(size(u)),
+    u).movedim(1, axis)
 }
 """
 )

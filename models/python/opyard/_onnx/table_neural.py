@@ -1,10 +1,13 @@
 """Norms, pooling over everything, losses, dropout."""
 
 NEURAL = """
-GlobalAveragePool(Tensor x) { x.flatten(2, -1).mean([-1], True).reshape([size(x, 0), size(x, 1)] + [1] * (x_rank - 2)) }
-GlobalMaxPool(Tensor x) { x.flatten(2, -1).amax([-1], True).reshape([size(x, 0), size(x, 1)] + [1] * (x_rank - 2)) }
+GlobalAveragePool(Tensor x) { x.flatten(2, -1).mean([-1], True).reshape([size(x, 0), size(x,
+  1)] + [1] * (x_rank - 2)) }
+GlobalMaxPool(Tensor x) { x.flatten(2, -1).amax([-1], True).reshape([size(x, 0), size(x,
+  1)] + [1] * (x_rank - 2)) }
 GlobalLpPool(Tensor x; int p=2) {
-  x.flatten(2, -1).abs().pow(p).sum([-1], True).pow(1.0 / p).reshape([size(x, 0), size(x, 1)] + [1] * (x_rank - 2))
+  x.flatten(2, -1).abs().pow(p).sum([-1], True).pow(1.0 / p).reshape([size(x, 0), size(x,
+    1)] + [1] * (x_rank - 2))
 }
 InstanceNormalization(Tensor x, Tensor scale, Tensor b; float epsilon=0.00001) {
   instance_norm(x, scale, b, None, None, True, 0.0, epsilon, False)
@@ -30,7 +33,8 @@ RMSNormalization(Tensor x, Tensor scale; int axis=-1, float epsilon=0.00001, int
   let root = rsqrt(ms.reshape(size(ms) + [1] * (x_rank - at)) + epsilon);
   (y * root).to(x_dtype) * scale
 }
-LayerNormalization(Tensor x, Tensor scale, Tensor? b; int axis=-1, float epsilon=0.00001, int stash_type=1) -> x, stash_type, stash_type {
+LayerNormalization(Tensor x, Tensor scale, Tensor? b;
+  int axis=-1, float epsilon=0.00001, int stash_type=1) -> x, stash_type, stash_type {
   let y = if stash_type == 1 { x.to(6) } else { x };
   let at = if axis < 0 { axis + x_rank } else { axis };
   let rows = y.flatten(at, -1);
@@ -41,31 +45,37 @@ LayerNormalization(Tensor x, Tensor scale, Tensor? b; int axis=-1, float epsilon
   let normed = (centered * root).reshape(size(x)).to(x_dtype) * scale;
   (if has_b { normed + b } else { normed }), mean.reshape(shape), root.reshape(shape)
 }
-GroupNormalization(Tensor x, Tensor scale, Tensor b; int num_groups, float epsilon=0.00001, int stash_type=1) since 21 {
+GroupNormalization(Tensor x, Tensor scale, Tensor b;
+  int num_groups, float epsilon=0.00001, int stash_type=1) since 21 {
   group_norm(x, num_groups, scale, b, epsilon)
 }
-GroupNormalization(Tensor x, Tensor scale, Tensor b; int num_groups, float epsilon=0.00001) since 18 {
+GroupNormalization(Tensor x, Tensor scale, Tensor b;
+  int num_groups, float epsilon=0.00001) since 18 {
   let times = size(x, 1) // num_groups;
   group_norm(x, num_groups, scale.unsqueeze(1).repeat([1, times]).reshape([-1]),
              b.unsqueeze(1).repeat([1, times]).reshape([-1]), epsilon)
 }
-NegativeLogLikelihoodLoss(Tensor x, Tensor target, Tensor? weight; int? ignore_index=None, str reduction="mean") {
+NegativeLogLikelihoodLoss(Tensor x, Tensor target, Tensor? weight;
+  int? ignore_index=None, str reduction="mean") {
   let t = target.to(4).unsqueeze(1);
   let kept = if has_ignore_index { t != ignore_index } else { ones_like(t, dtype=11) };
   let at = where(kept, t, zeros_like(t));
-  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(size(at)) } else { ones_like(at, dtype=x_dtype) };
+  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(size(at))
+    } else { ones_like(at, dtype=x_dtype) };
   let used = where(kept, w, zeros_like(w));
   let loss = x.gather(1, at).neg() * used;
   if reduction == "none" { loss.squeeze(1) } else {
     if reduction == "sum" { loss.sum() } else { loss.sum() / used.sum() }
   }
 }
-SoftmaxCrossEntropyLoss(Tensor x, Tensor target, Tensor? weight; int? ignore_index=None, str reduction="mean") -> x, x {
+SoftmaxCrossEntropyLoss(Tensor x, Tensor target, Tensor? weight;
+  int? ignore_index=None, str reduction="mean") -> x, x {
   let logs = log_softmax(x, 1);
   let t = target.to(4).unsqueeze(1);
   let kept = if has_ignore_index { t != ignore_index } else { ones_like(t, dtype=11) };
   let at = where(kept, t, zeros_like(t));
-  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(size(at)) } else { ones_like(at, dtype=x_dtype) };
+  let w = if has_weight { weight.index_select(0, at.reshape([-1])).reshape(size(at))
+    } else { ones_like(at, dtype=x_dtype) };
   let used = where(kept, w, zeros_like(w));
   let loss = logs.gather(1, at).neg() * used;
   (if reduction == "none" { loss.squeeze(1) } else {
@@ -83,6 +93,7 @@ HannWindow(int size; int periodic=1, int output_datatype=1) -> output_datatype {
 }
 HammingWindow(int size; int periodic=1, int output_datatype=1) -> output_datatype {
   let n = if periodic == 1 { size } else { size - 1 };
-  ((arange(size).to(7) * (6.283185307179586 / n)).cos() * -0.45652173913043476 + 0.5434782608695652).to(6)
+  ((arange(size).to(7) * (6.283185307179586 / n))
+    .cos() * -0.45652173913043476 + 0.5434782608695652).to(6)
 }
 """

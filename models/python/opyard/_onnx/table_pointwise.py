@@ -39,7 +39,11 @@ pointwise Div(Tensor a, Tensor b) { if a_floats { a / b } else { a.div(b, roundi
 pointwise Mod(Tensor a, Tensor b; int fmod=0) {
   if fmod == 1 { fmod(a, b) } else { remainder(a, b) }
 }
-pointwise Pow(Tensor a, Tensor b) { if a_floats { pow(a, b.to(a_dtype)) } else { pow(a.to(7), b.to(7)).to(a_dtype) } }
+pointwise Pow(Tensor a, Tensor b) {
+  if a_floats { pow(a, b.to(a_dtype)) } else {
+    if b_floats { pow(a.to(7), b.to(7)).to(a_dtype) } else { pow(a, b.to(a_dtype)) }
+  }
+}
 pointwise BitwiseAnd(Tensor a, Tensor b) { bitwise_and(a, b) }
 pointwise BitwiseOr(Tensor a, Tensor b) { bitwise_or(a, b) }
 pointwise BitwiseXor(Tensor a, Tensor b) { bitwise_xor(a, b) }

@@ -7,7 +7,8 @@ Gemm(Tensor a, Tensor b, Tensor? c; float alpha=1.0, float beta=1.0, int transA=
   let right = if transB == 1 { b.t() } else { b };
   let product = left @ right;
   let scaled = if alpha == 1.0 { product } else { (product * alpha).to(a_dtype) };
-  if has_c { if beta == 1.0 { scaled + c } else { scaled + (c * beta).to(a_dtype) } } else { scaled }
+  if has_c { if beta == 1.0 { scaled + c } else { scaled + (c * beta).to(a_dtype) }
+    } else { scaled }
 }
 Einsum(Tensor[] xs; str equation) { einsum(equation, xs) }
 Det(Tensor x) { linalg_det(x) }

@@ -11,7 +11,8 @@ def _reduce(kind: str, before: str, call: str, after: str) -> str:
     reduced = f"y.{call}" if "{" not in call else call[1:-1]
     return f"""{kind}({_NAMES}) {{
       let y = {before};
-      let z = if noop_with_empty_axes == 1 {{ if axes_count == 0 {{ y }} else {{ {reduced} }} }} else {{ {reduced} }};
+      let z = if noop_with_empty_axes == 1 {{ if axes_count == 0 {{ y }} else {{ {reduced} }} }}
+              else {{ {reduced} }};
       {after}
     }}
     """
@@ -23,14 +24,17 @@ REDUCTIONS = (
     _reduce("ReduceSum", "x", _SUM, "z")
     + _reduce("ReduceSumSquare", "x * x", _SUM, "z")
     + _reduce("ReduceL1", "abs(x)", _SUM, "z")
-    + _reduce("ReduceL2", "x * x", _SUM, "if x_floats { sqrt(z) } else { sqrt(z.to(7)).to(x_dtype) }")
+    + _reduce(
+        "ReduceL2", "x * x", _SUM, "if x_floats { sqrt(z) } else { sqrt(z.to(7)).to(x_dtype) }"
+    )
     + _reduce("ReduceLogSum", "x", _SUM, "if x_floats { log(z) } else { log(z.to(7)).to(x_dtype) }")
     + _reduce("ReduceMax", "x", "amax(axes, keepdims == 1)", "z")
     + _reduce("ReduceMin", "x", "amin(axes, keepdims == 1)", "z")
     + """
 ReduceMean(Tensor x, int[]? axes; int keepdims=1, int noop_with_empty_axes=0) {
   let y = if x_floats { x } else { x.to(7) };
-  let z = if noop_with_empty_axes == 1 { if axes_count == 0 { y } else { y.mean(axes, keepdims == 1) } }
+  let z = if noop_with_empty_axes == 1 { if axes_count == 0 { y
+    } else { y.mean(axes, keepdims == 1) } }
           else { y.mean(axes, keepdims == 1) };
   z.to(x_dtype)
 }
@@ -61,7 +65,8 @@ CumProd(Tensor x, int axis; int exclusive=0, int reverse=0) {
   if reverse == 1 { z.flip([axis]) } else { z }
 }
 
-TopK(Tensor x, int k; int axis=-1, int largest=1, int sorted=1) -> x, int64 { topk(x, k, axis, largest == 1, sorted == 1) }
+TopK(Tensor x, int k; int axis=-1, int largest=1, int sorted=1)
+  -> x, int64 { topk(x, k, axis, largest == 1, sorted == 1) }
 NonZero(Tensor x) -> int64 { nonzero(x).t() }
 """
 )

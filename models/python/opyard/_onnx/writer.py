@@ -91,9 +91,7 @@ class Writer:
             outputs = [name.strip() for name in match[2].split(",") if name.strip()]
             kinds = [value.type for value in graph.outputs()]
             lines = tuple(line[2:] for line in match[1].splitlines())
-            found = _Template(
-                tuple(names), lines, tuple(zip(outputs, kinds, strict=True)), graph
-            )
+            found = _Template(tuple(names), lines, tuple(zip(outputs, kinds, strict=True)), graph)
             self._templates[key] = found
         return found
 
@@ -110,9 +108,7 @@ class Writer:
 
         for line in template.lines:
             self.line(_NAME.sub(renamed, line))
-        return [
-            Known(_NAME.sub(renamed, name), type=kind) for name, kind in template.outputs
-        ]
+        return [Known(_NAME.sub(renamed, name), type=kind) for name, kind in template.outputs]
 
     def constant(self, value: object, type: str) -> str:
         """The variable of a constant."""
