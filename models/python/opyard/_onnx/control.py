@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
+from .nodes import Node, Unconverted
 from .tensors import read_tensor
 from .writer import Known
 
@@ -25,7 +26,7 @@ def inner_results(c: Converting, graph: Any, given: Sequence[Known]) -> list[Kno
         results = []
         for each in graph.outputs:
             if each.name in c.refusals.names:
-                raise Unconverted("a node of its graph cannot run")
+                raise Unconverted()
             found = c.look_up(each.name)
             if found is None:
                 raise Unconverted("its graph gives no value")
@@ -48,8 +49,7 @@ def if_(c: Converting, node: Node) -> list[Known]:
     graphs = [node["then_branch"], node["else_branch"]]
     for graph in graphs:
         _check_graph(graph, node)
-    condition = node.inputs[0]
-    assert condition is not None
+    condition = node.need(0)
     known = c.numbers(condition)
     if known is not None:
         return inner_results(c, graphs[0 if known[0] else 1], [])

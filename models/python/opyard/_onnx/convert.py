@@ -12,24 +12,25 @@
 """
 
 import re
+import struct
 from collections.abc import Callable, Iterable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
-from .. import _C
-from .blocks import Block, Parameter
-from .ranks import rank_of
+from .filling import fill
+from .nodes import Node, Unconverted, domain_of, with_attributes
 from .refusals import Refusals
 from .sizes import sizes_of_node
 from .tables import TABLES
-from .tensors import ELEMENTS, FLOATING, STRING, Stored, held_as, read_tensor
-from .values import from_tensor, to_tensor
+from .tensors import ELEMENTS, STRING, Stored
 from .wire import Broken
-from .writer import Known, Writer, literal
+from .writer import Known, Writer, facts, literal
 
-DEFAULT = ""
-FOLDED = 1024  # elements of constants that are computed with at once
-_DTYPE_NAMES = {"bool": 9, "int64": 7, "int32": 6, "float": 1, "uint8": 2, "int8": 3, "double": 11}
+MOST_NODES = 1_000_000  # those of functions counted at each call
+
+# What comes of a node with other inputs, or attributes of other types, than its operator has.
+_OTHER_FORMS = (
+    ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error,
+)  # fmt: skip
 
 Converter = Callable[["Converting", "Node"], "Sequence[Known] | Known"]
 CONVERTERS: dict[str, Converter] = {}
@@ -46,67 +47,6 @@ def converts(*kinds: str) -> Callable[[Converter], Converter]:
     return register
 
 
-def domain_of(name: str) -> str:
-    """A domain as it is compared: "" for ONNX's own."""
-    return DEFAULT if name == "ai.onnx" else name
-
-
-class Node:
-    """A node of the file: its attributes by name, its inputs as they are known."""
-
-    def __init__(self, proto: Any, version: int, inputs: "list[Known | None]", folder: str) -> None:
-        self.kind: str = proto.kind
-        self.domain = domain_of(proto.domain)
-        self.name: str = proto.name
-        self.version = version
-        self.inputs = inputs
-        self.outputs: list[str] = list(proto.outputs)
-        self._attributes = {each.name: each for each in proto.attributes}
-        self._folder = folder
-
-    @property
-    def title(self) -> str:
-        """What errors call it."""
-        named = f' "{self.name}"' if self.name else ""
-        return f"{self.kind}{named}"
-
-    def input(self, index: int) -> Known | None:
-        """An input, or None if it is left out."""
-        return self.inputs[index] if index < len(self.inputs) else None
-
-    def has(self, name: str) -> bool:
-        """Whether it has an attribute."""
-        return name in self._attributes
-
-    def attributes(self) -> list[str]:
-        """The names of its attributes."""
-        return list(self._attributes)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute, or another one."""
-        proto = self._attributes.get(name)
-        if proto is None:
-            return default
-        kind = proto.type
-        if kind == 3:
-            return bytes(proto.s or b"").decode("utf-8", "replace")
-        if kind == 4:
-            if proto.t is None:
-                raise Broken(f"{self.title}: attribute {name} has no tensor")
-            return read_tensor(proto.t, self._folder, f"{self.title}: attribute {name}")
-        if kind == 8:
-            return [bytes(each).decode("utf-8", "replace") for each in proto.strings]
-        fields = {1: "f", 2: "i", 5: "g", 6: "floats", 7: "ints"}
-        if kind not in fields:
-            raise Broken(f"{self.title}: attribute {name} has type {kind}, which is not read")
-        return getattr(proto, fields[kind])
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._attributes:
-            raise Broken(f"{self.title} has no attribute {name}, which it needs")
-        return self.get(name)
-
-
 class Converting:
     """One file while it is converted: the text so far, its weights, and what is refused."""
 
@@ -121,7 +61,7 @@ class Converting:
         self.scopes: list[dict[str, Known | None]] = [{}]
         self.declared: dict[str, tuple[int | None, int | None]] = {}
         self._depth = 0
-        self._unread: set[int] = set()
+        self._left = MOST_NODES
 
     @property
     def ranks(self) -> dict[str, int]:
@@ -141,7 +81,7 @@ class Converting:
         lets, types, variables = [], [], []
         for name, value in given.items():
             if isinstance(value, Known):
-                for word, text in self._facts(name, value).items():
+                for word, text in facts(name, value).items():
                     if word in words:
                         lets.append(f"let {word} = {text};")
                         words.add(name)
@@ -152,21 +92,6 @@ class Converting:
                 lets.append(f"let {name} = {literal(value)};")
         template = self.writer.template(" ".join([*lets, body]), types)
         return self.writer.put(template, variables)
-
-    @staticmethod
-    def _facts(name: str, value: Known) -> dict[str, str]:
-        if value.type != "Tensor":
-            return {}
-        known = value.elem is not None
-        return {
-            f"{name}_floats": str(value.elem in FLOATING)
-            if known
-            else f"is_floating_point({name})",
-            f"{name}_rank": str(value.rank) if value.rank is not None else f"{name}.dim()",
-            f"{name}_dtype": str(ELEMENTS[held_as(value.elem)].number)
-            if value.elem is not None
-            else f"prim.dtype({name})",
-        }
 
     def variable(self, value: Known) -> str:
         """The variable of a value; a constant becomes a weight, whole numbers a tensor."""
@@ -332,6 +257,9 @@ class Converting:
             self._convert(proto)
 
     def _convert(self, proto: Any) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Broken(f"it has more than {MOST_NODES} nodes")
         try:
             inputs = [self.look_up(name) for name in proto.inputs]
         except Broken:
@@ -347,9 +275,14 @@ class Converting:
         try:
             results = self._results(node, proto)
         except Unconverted as reason:
-            self.refusals.add(node, reason.args[0])
+            if reason.args:  # else a node within it has said why
+                self.refusals.add(node, reason.args[0])
             self.refusals.names.update(name for name in proto.outputs if name)
             return
+        except Broken:
+            raise
+        except _OTHER_FORMS as error:
+            raise Broken(f"{node.title} is not of the form that ONNX says: {error}") from error
         for name, result in zip(proto.outputs, results, strict=False):
             if name:
                 self.bind(name, result)
@@ -375,7 +308,7 @@ class Converting:
             block = TABLES.find(node.kind, node.version)
             if block is None:
                 return self._foreign(node)
-            results = self.of_block(block, node)
+            results = fill(self, block, node)
         return results
 
     def _foreign(self, node: Node) -> Sequence[Known]:
@@ -412,189 +345,8 @@ class Converting:
         self.versions = {domain_of(each.domain): each.version for each in function.opsets}
         self._depth += 1
         try:
-            self.convert_nodes([_with_attributes(each, given) for each in function.nodes])
+            self.convert_nodes([with_attributes(each, given) for each in function.nodes])
             return [value for name in function.outputs if (value := self.look_up(name))]
         finally:
             self._depth -= 1
             self.scopes, self.versions, self.declared = saved
-
-    def of_block(self, block: Block, node: Node) -> list[Known]:
-        """The results of a block for a node."""
-        if block.pointwise and node.version < 7 and node.has("axis"):
-            raise Unconverted(
-                "it says by an axis how its second input is spread, as before version 7"
-            )
-        given: dict[str, object] = {}
-        first: Known | None = None
-        for index, parameter in enumerate(block.inputs):
-            value = node.input(index)
-            if parameter.type == "Tensor[]":
-                rest = [each for each in node.inputs[index:] if each is not None]
-                first = first or (rest[0] if rest else None)
-                names = [self.variable(each) for each in rest]
-                list_ = self.writer.node("Tensor[]", "prim::ListConstruct", *names)
-                given[parameter.name] = Known(list_, type="Tensor[]")
-                given[f"{parameter.name}_count"] = len(rest)
-                continue
-            if value is not None:
-                given[f"has_{parameter.name}"] = True
-                given[parameter.name] = self._as(parameter.type, value)
-                self._count(parameter, given)
-                first = first or value
-            elif node.has(parameter.name):
-                given[f"has_{parameter.name}"] = True
-                given[parameter.name] = node.get(parameter.name)
-                self._count(parameter, given)
-            elif parameter.optional:
-                given[f"has_{parameter.name}"] = False
-                if parameter.type == "Tensor":
-                    given[parameter.name] = first
-                else:
-                    given[parameter.name] = _ABSENT.get(parameter.type, [])
-                    self._count(parameter, given)
-            else:
-                raise Broken(f"{node.title} has no input {parameter.name}, which it needs")
-        for parameter in block.attributes:
-            given[parameter.name] = self._attribute(parameter, node)
-            given[f"has_{parameter.name}"] = node.has(parameter.name)
-        folded = self._folded(block, node, given)
-        if folded is not None:
-            return folded
-        results = self.emit_all(block.body, **given)
-        self._describe(block, node, given, first, results)
-        return results
-
-    def _count(self, parameter: Parameter, given: dict[str, object]) -> None:
-        """How many numbers a list has, as a name of the body."""
-        value = given[parameter.name]
-        if isinstance(value, list | tuple):
-            given[f"{parameter.name}_count"] = len(value)
-        elif isinstance(value, Known) and parameter.type.endswith("[]"):
-            given[f"{parameter.name}_count"] = (
-                value.count if value.count is not None else self.emit("len(x)", x=value)
-            )
-
-    def _describe(
-        self,
-        block: Block,
-        node: Node,
-        given: dict[str, object],
-        first: Known | None,
-        results: list[Known],
-    ) -> None:
-        ranks = [each.rank for each in node.inputs if each is not None]
-        for index, result in enumerate(results):
-            said = block.results[min(index, len(block.results) - 1)] if block.results else ""
-            source = given.get(said) if said else first
-            if isinstance(source, Known):
-                result.elem = source.elem
-            elif isinstance(source, int):
-                result.elem = source
-            else:
-                result.elem = _DTYPE_NAMES.get(said)
-            if index == 0 or node.kind == "TopK":
-                result.rank = rank_of(node.kind, block.pointwise, given, ranks)
-
-    def _as(self, type: str, value: Known) -> object:
-        if type == "Tensor":
-            return value
-        if type == "int[]":
-            known = self.numbers(value)
-            return known if known is not None else self.int_list(value)
-        if type == "float[]":
-            return self.float_list(value)
-        return self.number(value, type)
-
-    @staticmethod
-    def _attribute(parameter: Parameter, node: Node) -> object:
-        value = node.get(parameter.name)
-        if value is None:
-            if parameter.default is None and not parameter.optional:
-                raise Broken(f"{node.title} has no attribute {parameter.name}, which it needs")
-            return _default(parameter)
-        expected = {"int": int, "float": float, "str": str}.get(parameter.type, list)
-        if parameter.type != "any" and not isinstance(value, expected):
-            raise Broken(
-                f"{node.title}: attribute {parameter.name} is {value!r:.40}, no {parameter.type}"
-            )
-        return bool(value) if parameter.type == "bool" else value
-
-    def _folded(self, block: Block, node: Node, given: dict[str, object]) -> list[Known] | None:
-        """Results that depend on few constants alone, computed; see FOLDED."""
-        tensors = [each for each in given.values() if isinstance(each, Known)]
-        if not tensors or node.kind in UNFOLDED:
-            return None
-        if any(each.stored is None or each.stored.count > FOLDED for each in tensors):
-            return None
-        words = set(re.findall(r"\w+", block.body))
-        lets, types, values = [], [], []
-        for name, value in given.items():
-            if isinstance(value, Known):
-                for word, text in self._facts(name, value).items():
-                    if word in words:
-                        lets.append(f"let {word} = {text};")
-                if value.stored is not None and name in words:
-                    types.append((name, "Tensor"))
-                    values.append(to_tensor(value.stored))
-            elif name in words:
-                lets.append(f"let {name} = {literal(value)};")
-        template = self.writer.template(" ".join([*lets, block.body]), types)
-        outputs = template.graph(*values)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        if any(not isinstance(each, _C.Tensor) or each.numel() > FOLDED for each in outputs):
-            return None
-        shaped = [Known("") for _ in outputs]
-        first = next(each for each in node.inputs if each is not None)
-        self._describe(block, node, given, first, shaped)
-        return [
-            self.constant(from_tensor(each, known.elem))
-            for each, known in zip(outputs, shaped, strict=True)
-        ]
-
-
-# A few numbers may make much of them.
-UNFOLDED = {"Expand", "Tile", "Range", "Pad", "Resize", "OneHot", "EyeLike", "ConstantOfShape",
-            "Reshape", "Identity", "Bernoulli", "Dropout"}  # fmt: skip
-
-
-# What stands for a number that is left out, where `has_` is False.
-_ABSENT = {"int": 0, "float": 0.0, "bool": False, "str": ""}
-
-
-class Unconverted(Exception):
-    """A node that cannot run here, and why; see [Left out]."""
-
-
-def _default(parameter: Parameter) -> object:
-    text = parameter.default
-    if text is None or text == "None":
-        return _ABSENT.get(parameter.type, [])
-    if parameter.type.endswith("[]"):
-        return [
-            float(each) if "." in each else int(each)
-            for each in text.strip("[]").split(",")
-            if each.strip()
-        ]
-    if parameter.type == "bool":
-        return text in ("1", "True")
-    if parameter.type == "str":
-        return text.strip('"')
-    return {"int": int, "float": float}.get(parameter.type, str)(text)
-
-
-def _with_attributes(node: Any, given: dict[str, Any]) -> Any:
-    """A node of a function, with the values of attributes that it takes from the caller."""
-    attributes = []
-    for each in node.attributes:
-        if each.of_function:
-            value = given.get(each.of_function)
-            if value is not None:
-                attributes.append(SimpleNamespace(**{**vars(value), "name": each.name}))
-        elif each.g is not None:
-            inner = SimpleNamespace(
-                **{**vars(each.g), "nodes": [_with_attributes(n, given) for n in each.g.nodes]}
-            )
-            attributes.append(SimpleNamespace(**{**vars(each), "g": inner}))
-        else:
-            attributes.append(each)
-    return SimpleNamespace(**{**vars(node), "attributes": attributes})

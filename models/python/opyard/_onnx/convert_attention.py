@@ -1,8 +1,9 @@
 """Attention in its forms: with masks, windows and caches; linear; rotary embeddings."""
 
 from .control import inner_results
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
 from .convert_shapes import require_rank, same
+from .nodes import Node, Unconverted
 from .tensors import ELEMENTS
 from .writer import Known
 
@@ -58,9 +59,8 @@ def _allowed(
 
 @converts("Attention")
 def attention(c: Converting, node: Node) -> list[Known]:
-    q, k, v = node.inputs[:3]
+    q, k, v = node.needed(3)
     mask, past_k, past_v, valid = (node.input(i) for i in range(3, 7))
-    assert q is not None and k is not None and v is not None
     flat = require_rank(q, node) == 3
     q, k, v = (
         _heads(c, node, each, name)
@@ -108,8 +108,7 @@ def attention(c: Converting, node: Node) -> list[Known]:
 
 @converts("ai.onnx.preview.FlexAttention")
 def flex_attention(c: Converting, node: Node) -> Known:
-    q, k, v = node.inputs
-    assert q is not None and k is not None and v is not None
+    q, k, v = node.needed(3)
     elem = node.get("softmax_precision", 0) or (11 if q.elem == 11 else 1)
     kind = ELEMENTS[elem].number
     scale = node.get("scale", 0.0)
@@ -129,9 +128,8 @@ def flex_attention(c: Converting, node: Node) -> Known:
 
 @converts("LinearAttention")
 def linear_attention(c: Converting, node: Node) -> list[Known]:
-    q, k, v = node.inputs[:3]
+    q, k, v = node.needed(3)
     state, decay, beta = (node.input(i) for i in range(3, 6))
-    assert q is not None and k is not None and v is not None
     heads, shared = node["q_num_heads"], node["kv_num_heads"]
     rule = node.get("update_rule", "gated_delta")
     if rule not in ("linear", "gated", "delta", "gated_delta"):
@@ -184,8 +182,7 @@ def linear_attention(c: Converting, node: Node) -> list[Known]:
 
 @converts("CausalConvWithState")
 def causal_conv_with_state(c: Converting, node: Node) -> list[Known]:
-    x, w, b, past = node.inputs[0], node.inputs[1], node.input(2), node.input(3)
-    assert x is not None and w is not None
+    x, w, b, past = node.need(0), node.need(1), node.input(2), node.input(3)
     activation = node.get("activation", "none")
     if activation not in ("none", "silu", "swish"):
         raise Unconverted(f"its activation {activation!r} is not known")
@@ -202,8 +199,7 @@ def causal_conv_with_state(c: Converting, node: Node) -> list[Known]:
 
 @converts("RotaryEmbedding")
 def rotary_embedding(c: Converting, node: Node) -> Known:
-    x, cos, sin, places = node.inputs[0], node.inputs[1], node.inputs[2], node.input(3)
-    assert x is not None and cos is not None and sin is not None
+    x, cos, sin, places = node.need(0), node.need(1), node.need(2), node.input(3)
     flat = require_rank(x, node) == 3
     body = "x.reshape([size(x, 0), size(x, 1), h, -1])" if flat else "x.transpose(1, 2)"
     rows = c.emit(body, x=x, h=node.get("num_heads", 0))

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
 from .convert_shapes import require_rank, same
+from .nodes import Node, Unconverted
 from .writer import Known
 
 Size = Known | int
@@ -86,8 +87,7 @@ def _kernel_of(c: Converting, node: Node, weight: Known) -> "list[Size]":
 
 @converts("Conv")
 def conv(c: Converting, node: Node) -> Known:
-    x, w, b = node.inputs[0], node.inputs[1], node.input(2)
-    assert x is not None and w is not None
+    x, w, b = node.need(0), node.need(1), node.input(2)
     window = window_of(c, node, x, _kernel_of(c, node, w))
     symmetric = all(isinstance(each, int) for each in window.low) and window.low == window.high
     n = len(window.kernel)
@@ -112,8 +112,7 @@ def conv(c: Converting, node: Node) -> Known:
 
 @converts("ConvTranspose")
 def conv_transpose(c: Converting, node: Node) -> Known:
-    x, w, b = node.inputs[0], node.inputs[1], node.input(2)
-    assert x is not None and w is not None
+    x, w, b = node.need(0), node.need(1), node.input(2)
     kernel = _kernel_of(c, node, w)
     n = len(kernel)
     stride, dilation = node.get("strides") or [1] * n, node.get("dilations") or [1] * n
@@ -176,8 +175,7 @@ def _least(x: Known) -> "float | int":
 
 @converts("MaxPool")
 def max_pool(c: Converting, node: Node) -> "list[Known] | Known":
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     window = window_of(c, node, x, node["kernel_shape"])
     n, ceil = len(window.kernel), node.get("ceil_mode", 0) == 1
     if not 1 <= n <= 3:
@@ -242,8 +240,7 @@ def _sums(c: Converting, y: Known, window: Window) -> Known:
 
 @converts("AveragePool")
 def average_pool(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     window = window_of(c, node, x, node["kernel_shape"])
     n, ceil = len(window.kernel), node.get("ceil_mode", 0) == 1
     counts_pad = node.get("count_include_pad", 0) == 1
@@ -278,8 +275,7 @@ def average_pool(c: Converting, node: Node) -> Known:
 
 @converts("LpPool")
 def lp_pool(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     window = window_of(c, node, x, node["kernel_shape"])
     low, high = window.low, window.high
     if node.get("ceil_mode", 0) == 1:
@@ -291,8 +287,7 @@ def lp_pool(c: Converting, node: Node) -> Known:
 
 @converts("MaxUnpool")
 def max_unpool(c: Converting, node: Node) -> Known:
-    x, places = node.inputs[0], node.inputs[1]
-    assert x is not None and places is not None
+    x, places = node.need(0), node.need(1)
     window = window_of(c, node, x, node["kernel_shape"])
     n = len(window.kernel)
     sizes: list[Size] = [c.emit("size(x, i)", x=x, i=i) for i in range(2)]
@@ -317,7 +312,7 @@ def max_unpool(c: Converting, node: Node) -> Known:
 
 @converts("BatchNormalization")
 def batch_normalization(c: Converting, node: Node) -> "list[Known] | Known":
-    x, scale, bias, mean, variance = node.inputs
+    x, scale, bias, mean, variance = node.needed(5)
     given = {
         "x": x,
         "s": scale,
@@ -354,8 +349,7 @@ def batch_normalization(c: Converting, node: Node) -> "list[Known] | Known":
 
 @converts("Dropout")
 def dropout(c: Converting, node: Node) -> list[Known]:
-    x, training = node.inputs[0], node.input(2)
-    assert x is not None
+    x, training = node.need(0), node.input(2)
     mask = c.emit("ones_like(x, dtype=11)", x=x)
     mask.elem, mask.rank = 9, x.rank
     known = c.numbers(training)

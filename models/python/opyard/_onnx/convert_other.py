@@ -1,7 +1,8 @@
 """Casts, numbers of few bits, recurrent networks, resizing."""
 
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
 from .convert_shapes import require_rank, same
+from .nodes import Node, Unconverted
 from .small_types import FLOATS, INTS, POWERS
 from .tensors import ELEMENTS, held_as
 from .writer import Known
@@ -71,15 +72,13 @@ def cast(c: Converting, x: Known, elem: int, saturate: bool = True) -> Known:
 
 @converts("Cast")
 def cast_(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     return cast(c, x, node["to"], node.get("saturate", 1) == 1)
 
 
 @converts("CastLike")
 def cast_like(c: Converting, node: Node) -> Known:
-    x, like = node.inputs
-    assert x is not None and like is not None
+    x, like = node.needed(2)
     if like.elem is None:
         return same(c.emit("x.to(y_dtype)", x=x, y=like), like, x.rank)
     return cast(c, x, like.elem, node.get("saturate", 1) == 1)
@@ -141,8 +140,7 @@ def quantized(
 
 @converts("QuantizeLinear")
 def quantize_linear(c: Converting, node: Node) -> Known:
-    x, scale, zero = node.inputs[0], node.inputs[1], node.input(2)
-    assert x is not None and scale is not None
+    x, scale, zero = node.need(0), node.need(1), node.input(2)
     elem = zero.elem if zero is not None else node.get("output_dtype", 0) or 2
     if elem is None:
         raise Unconverted("the file does not say the type of its zero point")
@@ -155,8 +153,7 @@ def quantize_linear(c: Converting, node: Node) -> Known:
 
 @converts("DequantizeLinear")
 def dequantize_linear(c: Converting, node: Node) -> Known:
-    x, scale, zero = node.inputs[0], node.inputs[1], node.input(2)
-    assert x is not None and scale is not None
+    x, scale, zero = node.need(0), node.need(1), node.input(2)
     axis, block = node.get("axis", 1), node.get("block_size", 0)
     wide = spread(c, x, scale, axis, block)
     elem = node.get("output_dtype", 0) or scale.elem
@@ -180,7 +177,7 @@ def dynamic_quantize_linear(c: Converting, node: Node) -> list[Known]:
       let zero = round((low.neg() / scale).clamp(0.0, 255.0));
       (round(x / scale) + zero).clamp(0.0, 255.0).to(0), scale, zero.to(0)
     """
-    y, scale, zero = c.emit_all(body, x=node.inputs[0])
+    y, scale, zero = c.emit_all(body, x=node.need(0))
     y.elem, scale.elem, zero.elem = 2, 1, 2
     scale.rank = zero.rank = 0
     return [y, scale, zero]
@@ -200,8 +197,7 @@ def _less(c: Converting, x: Known, zero: Known | None, rows: bool) -> Known:
 
 @converts("MatMulInteger")
 def matmul_integer(c: Converting, node: Node) -> Known:
-    a, b = node.inputs[0], node.inputs[1]
-    assert a is not None and b is not None
+    a, b = node.need(0), node.need(1)
     left, right = _less(c, a, node.input(2), True), _less(c, b, node.input(3), False)
     made = c.emit("matmul(a, b)", a=left, b=right)
     made.elem = 6
@@ -210,8 +206,7 @@ def matmul_integer(c: Converting, node: Node) -> Known:
 
 @converts("QLinearMatMul")
 def qlinear_matmul(c: Converting, node: Node) -> Known:
-    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.inputs
-    assert a is not None and b is not None and y_scale is not None and y_zero is not None
+    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.needed(8)
     left, right = _less(c, a, a_zero, True), _less(c, b, b_zero, False)
     body = """
       matmul(a.to(7), b.to(7)) * ((if numel(s) == 1 { s.reshape([])
@@ -246,8 +241,7 @@ _LESS = """
 
 @converts("ConvInteger")
 def conv_integer(c: Converting, node: Node) -> Known:
-    x, w = node.inputs[0], node.inputs[1]
-    assert x is not None and w is not None
+    x, w = node.need(0), node.need(1)
     body = "x.to(7) - z.reshape([]).to(7)"
     left = c.emit(body, x=x, z=node.input(2)) if node.input(2) else c.emit("x.to(7)", x=x)
     right = c.emit(_LESS, w=w, z=node.input(3)) if node.input(3) else c.emit("w.to(7)", w=w)
@@ -258,9 +252,8 @@ def conv_integer(c: Converting, node: Node) -> Known:
 
 @converts("QLinearConv")
 def qlinear_conv(c: Converting, node: Node) -> Known:
-    x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = node.inputs[:8]
+    x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = node.needed(8)
     bias = node.input(8)
-    assert x is not None and w is not None and y_scale is not None and y_zero is not None
     left = c.emit("x.to(7) - z.reshape([]).to(7)", x=x, z=x_zero)
     right = c.emit(_LESS, w=w, z=w_zero)
     y = _conv_of(c, node, left, right, [x, w])
@@ -335,8 +328,7 @@ def _weights(mode: str, antialias: bool, exclude: bool) -> str:
 
 @converts("Resize", "Upsample")
 def resize(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     rank = require_rank(x, node)
     old = node.kind == "Upsample" or node.version < 11
     roi, scales, sizes = (
@@ -421,5 +413,4 @@ def _common_scale(c: Converting, x: Known, axes: list[int], sizes: object, polic
         each = c.emit("out / size(x, axis)", x=x, axis=axis, out=_item(c, sizes, k))
         body = "prim.min(a, b)" if least else "prim.max(a, b)"
         made = each if made is None else c.emit(body, a=made, b=each)
-    assert made is not None
     return made

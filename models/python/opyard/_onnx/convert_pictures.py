@@ -2,8 +2,9 @@
 
 import itertools
 
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
 from .convert_shapes import require_rank, same
+from .nodes import Node, Unconverted
 from .writer import Known
 
 _MODES = {
@@ -44,8 +45,7 @@ _EDGES = {
 
 @converts("GridSample")
 def grid_sample(c: Converting, node: Node) -> Known:
-    x, grid = node.inputs
-    assert x is not None and grid is not None
+    x, grid = node.needed(2)
     n = require_rank(x, node) - 2
     mode, edge = _MODES.get(node.get("mode", "linear")), node.get("padding_mode", "zeros")
     aligned = node.get("align_corners", 0) == 1
@@ -94,8 +94,7 @@ def grid_sample(c: Converting, node: Node) -> Known:
 
 @converts("AffineGrid")
 def affine_grid(c: Converting, node: Node) -> Known:
-    theta, size = node.inputs[0], c.ints(node, 1, "")
-    assert theta is not None
+    theta, size = node.need(0), c.ints(node, 1, "")
     rank = require_rank(theta, node)
     spatial = _spatial_of(c, node, size)
     aligned = node.get("align_corners", 0) == 1
@@ -141,8 +140,7 @@ def _spatial_of(c: Converting, node: Node, size: object) -> int:
 
 @converts("Col2Im")
 def col2im(c: Converting, node: Node) -> Known:
-    x, image, block = node.inputs[0], c.ints(node, 1, ""), c.ints(node, 2, "")
-    assert x is not None
+    x, image, block = node.need(0), c.ints(node, 1, ""), c.ints(node, 2, "")
     n = len(node["strides"]) if node.has("strides") else None
     n = n or (len(image) if isinstance(image, list) else None)
     rank = c.ranks.get(node.outputs[0])
@@ -179,7 +177,6 @@ def col2im(c: Converting, node: Node) -> Known:
                 1).flatten(1, 2)
             """
             index = c.emit(body, index=index, p=places, wide=wide)
-    assert index is not None
     sizes = [
         c.emit(
             "size + pads",
@@ -207,8 +204,7 @@ def col2im(c: Converting, node: Node) -> Known:
 
 @converts("RoiAlign")
 def roi_align(c: Converting, node: Node) -> Known:
-    x, rois, batch = node.inputs
-    assert x is not None
+    x, rois, batch = node.needed(3)
     ratio, mode = node.get("sampling_ratio", 0), node.get("mode", "avg")
     half = (
         node.get(
@@ -271,9 +267,8 @@ def roi_align(c: Converting, node: Node) -> Known:
 
 @converts("DeformConv")
 def deform_conv(c: Converting, node: Node) -> Known:
-    x, w, offset = node.inputs[:3]
+    x, w, offset = node.needed(3)
     bias, mask = node.input(3), node.input(4)
-    assert x is not None and w is not None and offset is not None
     if require_rank(x, node) != 4:
         raise Unconverted("it has other than two spatial dimensions")
     kernel = node.get("kernel_shape") or [c.emit("size(w, i)", w=w, i=i) for i in (2, 3)]
@@ -331,7 +326,7 @@ def _corner(name: str, dy: int, dz: int) -> str:
 
 @converts("NonMaxSuppression")
 def non_max_suppression(c: Converting, node: Node) -> Known:
-    boxes, scores = node.inputs[:2]
+    boxes, scores = node.needed(2)
     limits = [
         c.number(each, kind) if (each := node.input(i)) is not None else None
         for i, kind in ((2, "int"), (3, "float"), (4, "float"))

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
 from .convert_shapes import same
+from .nodes import Node, Unconverted
 from .writer import Known
 
 _FUNCTIONS = {
@@ -37,8 +38,7 @@ def _run(
     cell: Cell,
 ) -> list[Known]:
     """Outputs Y, and each state at the end, of all directions. `cell` gives the next states."""
-    x, lengths = node.inputs[0], node.input(4)
-    assert x is not None
+    x, lengths = node.need(0), node.input(4)
     direction = node.get("direction", "forward")
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(direction)
     if ways is None:
@@ -57,7 +57,7 @@ def _run(
                 start.append(c.emit(body, s=given, d=way))
             else:
                 body = "zeros([size(x, 1), size(r, 2)], dtype=x_dtype)"
-                start.append(c.emit(body, x=steps, r=node.inputs[2]))
+                start.append(c.emit(body, x=steps, r=node.need(2)))
         for each in start:
             same(each, x, 2)
         made = Known(c.writer.node("Tensor[]", "prim::ListConstruct"), type="Tensor[]")
@@ -106,8 +106,8 @@ def _gates(
     given: dict[str, object] = {
         "x": row,
         "h": h,
-        "w": node.inputs[1],
-        "r": node.inputs[2],
+        "w": node.need(1),
+        "r": node.need(2),
         "d": way,
     }
     lets = "let wx = w.select(0, d); let rh = r.select(0, d); let n = size(rh, 1);"

@@ -1,6 +1,8 @@
 """Shapes whose text depends on how many axes there are: reshape, slice, pad, split and others."""
 
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
+from .filling import FOLDED
+from .nodes import Node, Unconverted
 from .tensors import ELEMENTS, Stored
 from .values import to_tensor
 from .writer import Known
@@ -24,26 +26,22 @@ def require_rank(x: Known, node: Node) -> int:
     return x.rank
 
 
+def _all_known(items: object) -> bool:
+    return isinstance(items, list) and all(isinstance(each, int) for each in items)
+
+
 @converts("Reshape")
 def reshape(c: Converting, node: Node) -> Known:
-    x, shape = node.inputs[0], node.input(1)
-    assert x is not None
+    x, shape = node.need(0), node.input(1)
     keeps_zero = node.get("allowzero", 0) == 1
     given = node.get("shape") if shape is None else shape.items
     if shape is not None and given is None:
         given = c.numbers(shape)
-    if (
-        x.stored is not None
-        and x.stored.count <= 1024
-        and shape is not None
-        and c.numbers(shape) is not None
-    ):
-        made = to_tensor(x.stored).reshape(
-            [
-                n or x.stored.shape[k] if not keeps_zero else n
-                for k, n in enumerate(c.numbers(shape) or ())
-            ]
-        )
+    if x.stored is not None and x.stored.count <= FOLDED and _all_known(given):
+        sizes = [
+            x.stored.shape[at] if n == 0 and not keeps_zero else n for at, n in enumerate(given)
+        ]
+        made = to_tensor(x.stored).reshape(sizes)
         return c.constant(Stored(x.stored.elem, tuple(made.shape), x.stored.data))
     if given is not None:
         items = [
@@ -62,14 +60,12 @@ def reshape(c: Converting, node: Node) -> Known:
             s=shape,
             x=x,
         )
-    assert shape is not None
     return same(c.emit("x.reshape(shape)", x=x, shape=c.int_list(shape)), x)
 
 
 @converts("Transpose")
 def transpose(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     order = node.get("perm")
     if order is None:
         order = list(reversed(range(require_rank(x, node))))
@@ -78,8 +74,7 @@ def transpose(c: Converting, node: Node) -> Known:
 
 @converts("Unsqueeze")
 def unsqueeze(c: Converting, node: Node) -> Known:
-    x, axes = node.inputs[0], c.ints(node, 1, "axes")
-    assert x is not None
+    x, axes = node.need(0), c.ints(node, 1, "axes")
     if isinstance(axes, list) and (x.rank is not None or all(each >= 0 for each in axes)):
         rank = None if x.rank is None else x.rank + len(axes)
         axes = sorted(each % rank if rank else each for each in axes)
@@ -93,8 +88,7 @@ def unsqueeze(c: Converting, node: Node) -> Known:
 
 @converts("Split")
 def split(c: Converting, node: Node) -> list[Known]:
-    x, parts = node.inputs[0], c.ints(node, 1, "split")
-    assert x is not None
+    x, parts = node.need(0), c.ints(node, 1, "split")
     axis, count = node.get("axis", 0), len(node.outputs)
     if parts is None:
         each = c.emit("(size(x, axis) + n - 1) // n", x=x, axis=axis, n=count)
@@ -117,8 +111,7 @@ _BACKWARD = """
 
 @converts("Slice")
 def slice_(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     if node.version < 10:
         starts, ends, axes, steps = node["starts"], node["ends"], node.get("axes"), None
     else:
@@ -167,8 +160,7 @@ _PADS = {
 
 @converts("Pad")
 def pad(c: Converting, node: Node) -> Known:
-    x, pads = node.inputs[0], c.ints(node, 1, "pads")
-    assert x is not None
+    x, pads = node.need(0), c.ints(node, 1, "pads")
     mode = node.get("mode", "constant")
     if mode not in _PADS:
         raise Unconverted(f"its mode {mode!r} is not known")
@@ -246,8 +238,7 @@ def constant(c: Converting, node: Node) -> Known:
 
 @converts("Range")
 def range_(c: Converting, node: Node) -> Known:
-    start, limit, step = node.inputs
-    assert start is not None and limit is not None and step is not None
+    start, limit, step = node.needed(3)
     numbers = [c.numbers(each) for each in node.inputs]
     kind = "float" if start.elem in (1, 10, 11, 16) else "int"
     if kind == "int" and all(numbers):
@@ -265,8 +256,7 @@ def range_(c: Converting, node: Node) -> Known:
 
 @converts("EyeLike")
 def eye_like(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     elem = node.get("dtype", x.elem or 1)
     body = """
       let rows = arange(size(x, 0)).unsqueeze(1);
@@ -279,8 +269,7 @@ def eye_like(c: Converting, node: Node) -> Known:
 
 @converts("OneHot")
 def one_hot(c: Converting, node: Node) -> Known:
-    indices, depth, values = node.inputs
-    assert indices is not None and depth is not None and values is not None
+    indices, depth, values = node.needed(3)
     body = """
       let at = i.to(4).unsqueeze(-1);
       let hot = where(at < 0, at + n, at) == arange(n);
@@ -293,8 +282,7 @@ def one_hot(c: Converting, node: Node) -> Known:
 
 @converts("CenterCropPad")
 def center_crop_pad(c: Converting, node: Node) -> Known:
-    x, shape, axes = node.inputs[0], node.inputs[1], node.get("axes")
-    assert x is not None and shape is not None
+    x, shape, axes = node.need(0), node.need(1), node.get("axes")
     if axes is None:
         axes = list(range(require_rank(x, node)))
     y = x
@@ -316,8 +304,7 @@ def center_crop_pad(c: Converting, node: Node) -> Known:
 
 @converts("ReduceProd")
 def reduce_prod(c: Converting, node: Node) -> Known:
-    x, axes = node.inputs[0], c.ints(node, 1, "axes")
-    assert x is not None
+    x, axes = node.need(0), c.ints(node, 1, "axes")
     keep = node.get("keepdims", 1)
     if not axes:
         if node.get("noop_with_empty_axes", 0):
@@ -330,8 +317,7 @@ def reduce_prod(c: Converting, node: Node) -> Known:
 
 @converts("ReduceLogSumExp")
 def reduce_log_sum_exp(c: Converting, node: Node) -> Known:
-    x, axes = node.inputs[0], c.ints(node, 1, "axes")
-    assert x is not None
+    x, axes = node.need(0), c.ints(node, 1, "axes")
     keep = node.get("keepdims", 1)
     if not axes:
         if node.get("noop_with_empty_axes", 0):
@@ -374,8 +360,7 @@ def mean(c: Converting, node: Node) -> Known:
 
 @converts("Clip")
 def clip(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     y = x
     bounds = [node.input(1), node.input(2)] if node.version >= 11 else [None, None]
     names = ("min", "max")

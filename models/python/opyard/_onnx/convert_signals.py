@@ -1,15 +1,15 @@
 """Spectra, random numbers, and elements that differ."""
 
-from .convert import Converting, Node, Unconverted, converts
+from .convert import Converting, converts
 from .convert_shapes import same
+from .nodes import Node, Unconverted
 from .tensors import ELEMENTS
 from .writer import Known
 
 
 @converts("DFT")
 def dft(c: Converting, node: Node) -> Known:
-    x, length = node.inputs[0], node.input(1)
-    assert x is not None
+    x, length = node.need(0), node.input(1)
     axis_input = node.input(2)
     axis: object = node.get("axis", 1)
     if axis_input is not None:
@@ -42,7 +42,6 @@ def dft(c: Converting, node: Node) -> Known:
 @converts("STFT")
 def stft(c: Converting, node: Node) -> Known:
     x, hop, window, length = (node.input(i) for i in range(4))
-    assert x is not None and hop is not None
     given: dict[str, object] = {"x": x, "hop": c.number(hop, "int")}
     lets = "let signal = if x_rank == 3 { x.select(-1, 0) } else { x };"
     if length is not None:
@@ -68,8 +67,7 @@ def stft(c: Converting, node: Node) -> Known:
 
 @converts("Unique")
 def unique(c: Converting, node: Node) -> list[Known]:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     ordered = node.get("sorted", 1) == 1
     if node.has("axis"):
         call, axis = f"unique_dim(x, {node['axis']}, True, True, True)", node["axis"]
@@ -99,8 +97,7 @@ def unique(c: Converting, node: Node) -> list[Known]:
 
 @converts("Bernoulli")
 def bernoulli(c: Converting, node: Node) -> Known:
-    x = node.inputs[0]
-    assert x is not None
+    x = node.need(0)
     elem = node.get("dtype", x.elem or 1)
     y = c.emit("(rand_like(x) < x).to(kind)", x=x, kind=ELEMENTS[elem].number)
     y.elem, y.rank = elem, x.rank

@@ -13,10 +13,11 @@ from typing import Any
 
 from .. import _graphs, _models
 from . import families  # noqa: F401  (they register)
-from .convert import Converting, domain_of
+from .convert import Converting
 from .messages import read_model
+from .nodes import domain_of
 from .refusals import refuse_type
-from .tensors import ELEMENTS, FLOATING, held_as, read_tensor
+from .tensors import ELEMENTS, FLOATING, MOST_DIMENSIONS, held_as, read_tensor
 from .wire import MOST_BYTES, Broken
 from .writer import Known
 
@@ -113,6 +114,8 @@ def _declared(values: Sequence[Any]) -> Iterator[tuple[str, tuple[int | None, in
         tensor = each.type.tensor if each.type is not None else None
         elem = tensor.dtype or None if tensor is not None else None
         shape = tensor.shape if tensor is not None else None
+        if shape is not None and len(shape.dims) > MOST_DIMENSIONS:
+            raise Broken(f'"{each.name}" has {len(shape.dims)} dimensions')
         yield each.name, (elem, None if shape is None else len(shape.dims))
 
 

@@ -13,7 +13,8 @@ from .tensors import Stored
 from .writer import Known
 
 if TYPE_CHECKING:
-    from .convert import Converting, Node
+    from .convert import Converting
+    from .nodes import Node
 
 Item = Known | int
 

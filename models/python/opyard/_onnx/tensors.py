@@ -45,6 +45,7 @@ ELEMENTS = {
     16: Element("bfloat16", "bfloat16", "BF16", 2, "", 15, "int32s"),
 }
 STRING = 8
+MOST_DIMENSIONS = 64
 FLOATING = {1, 10, 11, 16, *FLOATS, POWERS}
 SIGNED_INTS = {3, 5, 6, 7, 22, 26}
 
@@ -95,7 +96,7 @@ class Stored:
 
 def sizes_of(dims: list[int], what: str) -> tuple[int, ...]:
     """Sizes that a tensor can have. Raises Broken."""
-    if len(dims) > 64 or any(size < 0 for size in dims) or math.prod(dims) > 1 << 40:
+    if len(dims) > MOST_DIMENSIONS or any(size < 0 for size in dims) or math.prod(dims) > 1 << 40:
         raise Broken(f"{what} has the sizes {dims[:70]}")
     return tuple(dims)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .. import _graphs
-from .tensors import Stored
+from .tensors import ELEMENTS, FLOATING, Stored, held_as
 
 _NAME = re.compile(r"%([\w.\-]+)")
 _BODY_OF_GRAPH = re.compile(r"graph\(.*?\):\n(.*?)  return \((.*?)\)\n?", re.DOTALL)
@@ -50,6 +50,20 @@ def literal(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(literal(each) for each in value) + "]"
     raise TypeError(f"{value!r} has no literal")
+
+
+def facts(name: str, value: Known) -> dict[str, str]:
+    """What bodies may say of a value: texts by the words of blocks.py."""
+    if value.type != "Tensor":
+        return {}
+    known = value.elem is not None
+    return {
+        f"{name}_floats": str(value.elem in FLOATING) if known else f"is_floating_point({name})",
+        f"{name}_rank": str(value.rank) if value.rank is not None else f"{name}.dim()",
+        f"{name}_dtype": str(ELEMENTS[held_as(value.elem)].number)
+        if value.elem is not None
+        else f"prim.dtype({name})",
+    }
 
 
 @dataclass(frozen=True)
