@@ -93,6 +93,7 @@ PACKAGE_ROOMS = [
     "_library",
     "_numpy",
     "_plugins",
+    "_onnx",
     "_files",
     "_jit",
     "_profile",

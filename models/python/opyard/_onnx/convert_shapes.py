@@ -282,7 +282,7 @@ def one_hot(c: Converting, node: Node) -> Known:
 
 @converts("CenterCropPad")
 def center_crop_pad(c: Converting, node: Node) -> Known:
-    x, shape, axes = node.need(0), node.need(1), node.get("axes")
+    x, axes = node.need(0), node.get("axes")
     if axes is None:
         axes = list(range(require_rank(x, node)))
     y = x
