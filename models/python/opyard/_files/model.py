@@ -112,6 +112,7 @@ class Model:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Runs with inputs nested as when it was exported, and gives outputs nested so.
 
+        The inputs of an ONNX file are passed by position or by name; several outputs are a dict.
         Arrays of other libraries are taken, and give their kind to the outputs, as in a call of an
         operator.
         Raises TypeError and ValueError, naming the input, for one of another kind, dtype or size,
@@ -130,6 +131,8 @@ class Model:
         else:
             positional, named = self._input_tree["tuple"]
             ((_, items),), ((_, options),) = positional.items(), named.items()
+            if kwargs and not options:
+                args, kwargs = self._in_order(items, args, kwargs)
             if len(args) != len(items) or kwargs.keys() != {key for key, _ in options}:
                 raise TypeError(self._refusal(args, kwargs))
             for item, name, value in zip(items, self._outlines()[0], args, strict=True):
@@ -140,6 +143,15 @@ class Model:
         if self._output_tree is not None:
             return _build(self._output_tree, iter(outputs))
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def _in_order(
+        self, items: list[Any], args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[tuple[object, ...], dict[str, object]]:
+        """Inputs by position in place of those by name, if all that are left are given so."""
+        names = self.input_names[len(args) :]
+        if any(item is not None for item in items) or kwargs.keys() != set(names):
+            return args, kwargs
+        return (*args, *(kwargs[name] for name in names)), {}
 
     @property
     def example_inputs(self) -> tuple[tuple, dict[str, Any]] | None:
@@ -301,7 +313,7 @@ def load(
     exact: bool = False,
     without: Iterable[str] = (),
 ) -> Model:
-    """The model in a file of torch.export.save(), a .pt2, or of opyard.jit.save().
+    """The model in a file of torch.export.save(), a .pt2, of opyard.jit.save(), or of ONNX.
 
     An `untrusted` file may call operators of `aten` and those in `allowed`, no others, and its runs
     have a budget of steps; `allowed` has full names or objects of opyard.ops. Raises OSError as

@@ -126,6 +126,10 @@ class Table:
         """The block of an operator in this version of the set, or None."""
         return next((b for b in self._blocks.get(kind, ()) if b.since <= version), None)
 
+    def versions(self, kind: str) -> list[Block]:
+        """The blocks of an operator, newest first."""
+        return self._blocks[kind]
+
     def kinds(self) -> list[str]:
         """The operators that have a block."""
         return sorted(self._blocks)

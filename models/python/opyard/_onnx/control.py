@@ -5,7 +5,7 @@ from typing import Any
 
 from .convert import Converting, converts
 from .nodes import Node, Unconverted
-from .tensors import read_tensor
+from .tensors import ELEMENTS, held_as, read_tensor
 from .writer import Known
 
 
@@ -118,12 +118,24 @@ def loop(c: Converting, node: Node) -> list[Known]:
     names = [c.variable(each) for each in values[: len(start)]]
     w.line(f"-> ({', '.join([more, *names])})")
     w.indent = w.indent[:-4]
-    stacked = []
-    for list_, value in zip(lists, values[len(start) :], strict=True):
-        made = c.emit("stack(xs, 0)", xs=list_)
-        made.elem = value.elem
-        stacked.append(made)
+    declared = graph.outputs[1 + len(start) :]
+    stacked = [
+        _stacked(c, list_, value.elem, said)
+        for list_, value, said in zip(lists, values[len(start) :], declared, strict=True)
+    ]
     return [*results, *stacked]
+
+
+def _stacked(c: Converting, list_: Known, elem: int | None, declared: Any) -> Known:
+    """What a loop collected, along a new dimension: of no elements if it did not run."""
+    tensor = declared.type.tensor if declared.type is not None else None
+    dims = tensor.shape.dims if tensor is not None and tensor.shape is not None else []
+    sizes = [0, *(max(dim.size, 0) for dim in dims)]
+    elem = elem or (tensor.dtype if tensor is not None else 0) or 1
+    body = "if len(xs) == 0 { zeros(sizes, dtype=kind) } else { stack(xs, 0) }"
+    made = c.emit(body, xs=list_, sizes=sizes, kind=ELEMENTS[held_as(elem)].number)
+    made.elem = elem
+    return made
 
 
 def _int(c: Converting, value: Known) -> Known:
@@ -176,9 +188,11 @@ def _scan(
         return values[: len(state)]
 
     results = c.repeat(c.emit("size(x, 0)", x=rows[0]), start, step)
-    for list_, axis, flipped, elem in zip(lists, out_axes, out_turned, elems, strict=False):
-        body = "stack(xs, 0).flip([0]).movedim(0, a)" if flipped else "stack(xs, 0).movedim(0, a)"
-        made = c.emit(body, xs=list_, a=axis)
+    declared = graph.outputs[len(start) :]
+    rest = zip(lists, out_axes, out_turned, elems, declared, strict=False)
+    for list_, axis, flipped, elem, said in rest:
+        body = "x.flip([0]).movedim(0, a)" if flipped else "x.movedim(0, a)"
+        made = c.emit(body, x=_stacked(c, list_, elem, said), a=axis)
         made.elem = elem
         results.append(made)
     return results
