@@ -7,10 +7,12 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 
 from . import _models
 from ._core import ops as _ops
+from ._files.onnx_files import looks_like_onnx
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -18,9 +20,9 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = OptionParser(
         prog="python -m opyard run",
-        description="Runs a model that torch.export.save() or opyard.jit.save() wrote.",
+        description="Runs a model of torch.export.save(), opyard.jit.save() or ONNX.",
     )
-    parser.add_argument("model", help="a .pt2 file, or one of opyard.jit.save()")
+    parser.add_argument("model", help="a .pt2 or .onnx file, or one of opyard.jit.save()")
     for name, value, repeats, what in _models.run_options():
         if repeats:
             parser.add_argument(f"--{name}", action="append", default=[], metavar=value, help=what)
@@ -42,6 +44,20 @@ def _given(asked: argparse.Namespace) -> list[tuple[str, bytes]]:
     return given
 
 
+@contextlib.contextmanager
+def _in_our_form(path: str, allowed: list[str]) -> Iterator[str]:
+    """The path of a file that the library reads: an ONNX file is converted to one of our own."""
+    if not looks_like_onnx(path):
+        yield path
+        return
+    from ._files.model import load, save
+
+    with tempfile.TemporaryDirectory() as folder:
+        converted = os.path.join(folder, "model.safetensors")
+        save(load(path, allowed=allowed), converted)
+        yield converted
+
+
 def _tell(step: str) -> None:
     if sys.stderr.isatty():
         print(step, file=sys.stderr)
@@ -61,9 +77,11 @@ def main(arguments: Sequence[str]) -> None:
                 from . import profiler
 
                 profile = stack.enter_context(profiler.profile())
-            text, times, as_expected = _models.run_files(
-                os.fsencode(asked.model), _given(asked), _tell
-            )
+            path = stack.enter_context(_in_our_form(asked.model, asked.allow))
+            given = _given(asked)
+            if path != asked.model:
+                given.append(("allow", b"prim::dtype"))  # what converted files may call, too
+            text, times, as_expected = _models.run_files(os.fsencode(path), given, _tell)
         if asked.profile is not None:
             profile.export_chrome_trace(asked.profile)
     except (LookupError, OSError, RuntimeError, TypeError, ValueError) as error:

@@ -350,7 +350,9 @@ def test_X32_node_tests_of_onnx_pass():
         from onnx.backend.test.loader import load_node_model_tests
 
         cases = load_node_model_tests()
-    skipped = re.compile("bernoulli|dropout|image|optional|sequence|string|tfidf|tree|label|bf16")
+    random = "bernoulli|dropout"
+    unread = "bitcast|image|optional|sequence|string|tfidf|tree|label|bf16"
+    skipped = re.compile(f"{random}|{unread}")
     assert len(cases) > 1500
     for case in [case for case in cases if not skipped.search(case.name)][::40]:
         graph = case.model.graph

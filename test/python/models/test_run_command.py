@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 
+import onnx_bytes
 import pytest
 from built import ROOT, build_folder, plugin_path
 from exported_model import MODEL
@@ -282,3 +283,14 @@ def test_X32_a_profile_that_cannot_be_written_whole_leaves_no_file(files, name):
     assert done.returncode == 2 and str(trace) in done.stderr, done.stderr
     assert trace.read_text() == "old"
     assert [path.name for path in files.iterdir() if "trace" in path.name] == ["trace.json"]
+
+
+def test_X32_the_command_of_python_runs_onnx_files(tmp_path):
+    nodes = [onnx_bytes.node("LeakyRelu", ["x"], ["y"], alpha=0.5)]
+    places = [onnx_bytes.value("x", dims=(2, 4))], [onnx_bytes.value("y", dims=(2, 4))]
+    (tmp_path / "leaky.onnx").write_bytes(onnx_bytes.model(nodes, *places))
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", np.where(X < 0, X / 2, X))
+    arguments = ["--input", tmp_path / "x.npy", "--check", tmp_path / "y.npy"]
+    done = run(COMMANDS[1], tmp_path / "leaky.onnx", *arguments)
+    assert done.returncode == 0 and "differs by at most 0 from" in done.stdout, done.stderr
