@@ -57,6 +57,22 @@ def _allowed(
     return c.emit(body, **given)
 
 
+def _is_plain(node: Node) -> bool:
+    """Whether it is what one operator of aten computes: no masks, caches, windows and the like."""
+    wants_scores = len(node.outputs) > 3 and node.outputs[3]
+    changed = ("softcap", "softmax_precision", "qk_matmul_output_mode")
+    bounds = (node.get("left_window_size", -1), node.get("right_window_size", -1))
+    others = any(node.input(i) is not None for i in range(3, 7))
+    return not (wants_scores or others or bounds != (-1, -1) or any(map(node.get, changed)))
+
+
+def _joined(c: Converting, y: Known, q: Known, flat: bool) -> Known:
+    """The result, with heads in one dimension again if they came so."""
+    if flat:
+        y = c.emit("y.transpose(1, 2).flatten(2, 3)", y=y)
+    return same(y, q, 3 if flat else 4)
+
+
 @converts("Attention")
 def attention(c: Converting, node: Node) -> list[Known]:
     q, k, v = node.needed(3)
@@ -74,6 +90,18 @@ def attention(c: Converting, node: Node) -> list[Known]:
     scale = node.get("scale", 0.0)
     factor = "scale ** 0.5" if scale else "(1.0 / size(q, 3)) ** 0.25"
     keys, values = _grouped(c, q, k), _grouped(c, q, v)
+    if _is_plain(node):
+        y = c.emit(
+            "scaled_dot_product_attention(q, k, v, None, 0.0, causal, scale=scale)"
+            if scale
+            else "scaled_dot_product_attention(q, k, v, None, 0.0, causal)",
+            q=q,
+            k=keys,
+            v=values,
+            causal=node.get("is_causal", 0) == 1,
+            scale=scale,
+        )
+        return [_joined(c, y, q, flat), k, v]
     raw = c.emit(
         f"let f = {factor}; matmul(q * f, (k * f).transpose(2, 3))", q=q, k=keys, scale=scale
     )
@@ -100,10 +128,8 @@ def attention(c: Converting, node: Node) -> list[Known]:
         """
     weights = same(c.emit(body, s=biased, kind=kind, q=q), q, 4)
     y = c.emit("matmul(p, v)", p=weights, v=values)
-    if flat:
-        y = c.emit("y.transpose(1, 2).flatten(2, 3)", y=y)
     shown = (raw, capped, biased, weights)
-    return [same(y, q, 3 if flat else 4), k, v, shown[node.get("qk_matmul_output_mode", 0)]]
+    return [_joined(c, y, q, flat), k, v, shown[node.get("qk_matmul_output_mode", 0)]]
 
 
 @converts("ai.onnx.preview.FlexAttention")

@@ -60,7 +60,7 @@ def reshape(c: Converting, node: Node) -> Known:
             s=shape,
             x=x,
         )
-    return same(c.emit("x.reshape(shape)", x=x, shape=c.int_list(shape)), x)
+    return same(c.emit("x.reshape(shape)", x=x, shape=c.int_list(shape or node.need(1))), x)
 
 
 @converts("Transpose")
@@ -361,23 +361,18 @@ def mean(c: Converting, node: Node) -> Known:
 @converts("Clip")
 def clip(c: Converting, node: Node) -> Known:
     x = node.need(0)
-    y = x
-    bounds = [node.input(1), node.input(2)] if node.version >= 11 else [None, None]
-    names = ("min", "max")
-    known = [
-        c.numbers(bound)[0]
-        if bound is not None and c.numbers(bound)
-        else node.get(name)
-        if bound is None
-        else bound  # type: ignore[index]
-        for bound, name in zip(bounds, names, strict=True)
-    ]
-    if x.elem in (1, 10, 11, 16) and not any(isinstance(each, Known) for each in known):
+    given = [node.input(1), node.input(2)] if node.version >= 11 else [None, None]
+    known: list[float | None] = []
+    for bound, name in zip(given, ("min", "max"), strict=True):
+        numbers = c.numbers(bound)
+        known.append(float(numbers[0]) if numbers else node.get(name))
+    is_known = all(bound is None or c.numbers(bound) for bound in given)
+    if is_known and x.elem in (1, 10, 11, 16):
         low, high = known
-        if low is None and high is None:
-            return same(c.emit("x", x=x), x, x.rank)
-        return same(c.emit("x.clamp(low, high)", x=x, low=low, high=high), x, x.rank)
-    for bound, body in zip(bounds, ("maximum(y, b)", "minimum(y, b)"), strict=True):
+        body = "x" if low is None and high is None else "x.clamp(low, high)"
+        return same(c.emit(body, x=x, low=low, high=high), x, x.rank)
+    y = c.emit("x", x=x)
+    for bound, body in zip(given, ("maximum(y, b)", "minimum(y, b)"), strict=True):
         if bound is not None:
             y = c.emit(body, y=y, b=bound)
-    return same(c.emit("y", y=y) if y is x else y, x, x.rank)
+    return same(y, x, x.rank)

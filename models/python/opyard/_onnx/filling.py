@@ -1,5 +1,6 @@
 """Blocks filled with a node's inputs and attributes; results that constants decide, computed."""
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from .writer import Known, facts, literal
 if TYPE_CHECKING:
     from .convert import Converting
 
-FOLDED = 1024  # elements of constants that are computed with at once
+FOLDED = 1024  # elements of a constant that is computed with at once
+MOST_FOLDED = 1 << 20  # elements of a result, as far as its inputs make them
 _DTYPE_NAMES = {"bool": 9, "int64": 7, "int32": 6, "float": 1, "uint8": 2, "int8": 3, "double": 11}
 
 # A few numbers may make much of them.
@@ -135,7 +137,8 @@ def _folded(
     tensors = [each for each in given.values() if isinstance(each, Known)]
     if not tensors or node.kind in UNFOLDED:
         return None
-    if any(each.stored is None or each.stored.count > FOLDED for each in tensors):
+    counts = [each.stored.count if each.stored is not None else MOST_FOLDED for each in tensors]
+    if max(counts) > FOLDED or math.prod(counts) > MOST_FOLDED:
         return None
     words = set(re.findall(r"\w+", block.body))
     lets, types, values = [], [], []

@@ -59,6 +59,8 @@ def load_onnx(
                 file.write(part)
         inner = os.fsencode(f"/proc/self/fd/{descriptor}")
         return _models.load_model(inner, untrusted, [*allowed, *_OWN], True, exact, without)
+    except ValueError as error:
+        raise ValueError(str(error).replace(inner.decode(), name)) from None
     finally:
         os.close(descriptor)
 
