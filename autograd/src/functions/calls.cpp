@@ -99,6 +99,11 @@ Tensor to_dtype(const Tensor& tensor, DType dtype) {
       "aten::to.dtype");
   return op.call(tensor, dtype, false, false, std::nullopt);
 }
+Tensor to_device(const Tensor& tensor, Device device) {
+  static constinit Found<Tensor(const Tensor&, Device, DType, bool, bool, MaybeFormat)> op(
+      "aten::to.device");
+  return op.call(tensor, device, tensor.dtype(), false, false, std::nullopt);
+}
 Tensor sum_to(const Tensor& tensor, IntSpan sizes) {
   static constinit Found<Tensor(const Tensor&, std::optional<IntSpan>)> op("opyard::sum_to.sizes");
   return op.call(tensor, sizes);

@@ -26,6 +26,7 @@ Tensor contiguous_copy(const Tensor& tensor);
 Tensor zeros(const Expected& like);
 Tensor ones_like(const Tensor& tensor);
 Tensor to_dtype(const Tensor& tensor, DType dtype);
+Tensor to_device(const Tensor& tensor, Device device);
 // Of a complex tensor; a view.
 Tensor real_part(const Tensor& tensor);
 // The sum over dimensions that were broadcast.

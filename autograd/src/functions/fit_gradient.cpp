@@ -16,8 +16,21 @@ void refuse_gradient(const Function& function, std::size_t index, const std::str
                    index, what));
 }
 
+namespace {
+
+// Of aten::_to_copy, whose formula hands the gradient on as it is.
+bool copies_between_devices(const Function& function) {
+  return function.name().find("_to_copy") != std::string::npos ||
+         function.name().find("ToCopy") != std::string::npos;
+}
+
+}  // namespace
+
 void fit_gradient(const Function& function, std::size_t index, Tensor& gradient,
                   const Expected& expected) {
+  if (gradient.device() != expected.device && copies_between_devices(function)) {
+    gradient = calls::to_device(gradient, expected.device);
+  }
   if (gradient.device() != expected.device) {
     refuse_gradient(function, index,
                     fmt::format("expected device {} but got {}", to_string(expected.device),

@@ -2,6 +2,7 @@
 //
 // Which strides a copy has is told in order.h [Copies], how numbers convert in copy.cpp
 // [Conversion].
+#include <opyard/inspect/inspect.h>
 #include <opyard/library.h>
 
 #include "common/block_functions.h"
@@ -17,8 +18,31 @@
 namespace opyard::kernels {
 namespace {
 
+// A copy to a device is made by the kernel of its backend, if that has one.
+bool is_copied_by(Device device) {
+  if (device.is_cpu()) return false;
+  const DispatchKey key = instance_of(DispatchKey::Dense, device.backend);
+  return inspect::has_computed_kernel({"aten::_to_copy", ""}, key);
+}
+
+Tensor copy_to_device(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+                      Device device, std::optional<bool> pin_memory, bool non_blocking,
+                      std::optional<MemoryFormat> memory_format) {
+  InlineStack<8> stack;
+  stack.push(self);
+  stack.push(Value::of(dtype));
+  stack.push(Value::of(layout));
+  stack.push(device);
+  stack.push(Value::of(pin_memory));
+  stack.push(non_blocking);
+  stack.push(Value::of(memory_format));
+  require_operator("aten::_to_copy")
+      .redispatch_boxed(DispatchKeySet(instance_of(DispatchKey::Dense, device.backend)), stack);
+  return stack.pop().take_tensor();
+}
+
 Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
-               std::optional<Device> device, std::optional<bool> pin_memory, bool /*non_blocking*/,
+               std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking,
                std::optional<MemoryFormat> memory_format) {
   constexpr const char* kOp = "aten::_to_copy";
   if (device && device->backend == Backend::Meta) {
@@ -28,6 +52,9 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
   require_cpu(kOp, "self", self);
   require_plain(kOp, layout, pin_memory);
   require_row_major(kOp, memory_format);
+  if (device && is_copied_by(*device)) {
+    return copy_to_device(self, dtype, layout, *device, pin_memory, non_blocking, memory_format);
+  }
   if (device && !device->is_cpu()) {
     refuse(ErrorKind::Unsupported,
            {kOp, ": device is ", to_string(*device), "; this library copies from cpu to cpu only"});

@@ -12,6 +12,11 @@
 #include "objects/tensor/traced_read.h"
 #include "objects/values/integer.h"
 #include "objects/values/symbolic.h"
+#include "opyard/inspect/inspect.h"
+#include "opyard/keys/gradient_mode.h"
+#include "opyard/registry/found_operator.h"
+#include "opyard/tensor/layout.h"
+#include "opyard/tensor/memory_format.h"
 #include "opyard/thread/modes.h"
 #include "opyard/value/sym_tensor.h"
 #include "runtime/hooks.h"
@@ -191,6 +196,27 @@ Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data) 
   return list_dimension(listing, dim, data);
 }
 
+// Whether the tensor is on a device whose backend copies to the cpu. Elements of others are not
+// read: who wants that copies them.
+bool is_copied_to_cpu(const Tensor& tensor) {
+  const Device device = tensor.device();
+  if (__builtin_expect(device.is_cpu() || device.backend == Backend::Meta, 1)) return false;
+  const Operator* const op = Registry::instance().find({"aten::_to_copy", ""});
+  return op != nullptr && inspect::has_computed_kernel(
+                              op->name(), instance_of(DispatchKey::Dense, device.backend));
+}
+
+// The tensor, or a copy of it that can be read here.
+Tensor on_cpu(const Tensor& tensor) {
+  if (!is_copied_to_cpu(tensor)) return tensor;
+  static constinit FoundOperator<Tensor(
+      const Tensor&, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
+      std::optional<bool>, bool, std::optional<MemoryFormat>)>
+      op("aten::_to_copy");
+  const GradientModeGuard plain(GradientMode::NoGradients);
+  return op.call(tensor, std::nullopt, std::nullopt, Device{}, std::nullopt, false, std::nullopt);
+}
+
 // A wrapper without memory, whose class is asked for each element.
 bool is_wrapper(PyObject* self) {
   const TensorImpl& impl = *tensor_unchecked(self).impl();
@@ -203,7 +229,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
     if (is_listened_to(self)) {
       return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::list_tensor), self);
     }
-    const Tensor& tensor = tensor_unchecked(self);
+    const Tensor tensor = on_cpu(tensor_unchecked(self));
     return list_from({tensor, -1}, 0, require_readable(tensor, "tolist")).release();
   });
 }
@@ -303,6 +329,9 @@ Owned to_array(PyObject* self) {
         PyObject_CallOneArg(require_hook(runtime_of_tensor(self), hook::array_tensor), self));
   }
   require_no_tangent(self, "numpy");
+  if (is_copied_to_cpu(tensor)) {
+    return to_array(wrap(runtime_of_tensor(self), on_cpu(tensor)).get());
+  }
   require_readable(tensor, "numpy");
   require_buffer_format(tensor, "numpy");
   if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;
@@ -331,7 +360,8 @@ Owned only_element(PyObject* self, const char* what) {
                                   " elements; only a tensor of one element is a number");
   }
   note_read(self, what);
-  return to_number(tensor.dtype(), require_readable(tensor, what));
+  const Tensor here = on_cpu(tensor);
+  return to_number(here.dtype(), require_readable(here, what));
 }
 
 PyMethodDef tensor_methods[] = {

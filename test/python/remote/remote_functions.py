@@ -92,3 +92,23 @@ def ring_of_other_sizes(_):
 def ring_of_one():
     if opyard.remote.rank() == 1:
         opyard.remote.all_reduce([opyard.ones(4)], timeout=0.3)
+
+
+_operators = []
+
+
+def define_operators():
+    """Operators of Python: three without a kernel at Meta, and one whose two kernels differ."""
+    if _operators:
+        return
+    library = opyard.library.Library("remote_test", "DEF")
+    library.define("doubled(Tensor x) -> Tensor")
+    library.define("doubled_(Tensor(a!) x) -> Tensor(a!)")
+    library.define("pair_and_count(Tensor x) -> (Tensor[], int)")
+    library.define("wrong_sizes(Tensor x) -> Tensor")
+    library.impl("doubled", lambda x: x * 2, "CPU")
+    library.impl("doubled_", lambda x: x.mul_(2), "CPU")
+    library.impl("pair_and_count", lambda x: ([x.clone(), x + 1], x.numel()), "CPU")
+    library.impl("wrong_sizes", lambda x: x.clone(), "CPU")
+    library.impl("wrong_sizes", lambda x: opyard.ops.aten.empty([1], device="meta"), "Meta")
+    _operators.append(library)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .._C import Future
-from . import calls, engines, failures, lacks, pickling, wire
+from . import calls, engines, failures, lacks, pickling, tensors, wire
 from . import table as tables
 from .calls import Connection, Request, expire, fail, label_of
 from .clock import Clock
@@ -66,6 +66,7 @@ class Session:
         self._numbers = itertools.count(1)
         self._groups = itertools.count(1)
         self._turn = itertools.count()
+        self._tensors = tensors.Tensors(self)
         self._process = os.getpid()
         self._closed = False
         self._clock: Clock | None = None
@@ -76,6 +77,7 @@ class Session:
             self.close()
             raise
         _sessions.add(self)
+        tensors.note_opened(self)
 
     # Starting and ending.
 
@@ -131,6 +133,7 @@ class Session:
             if self._closed:
                 return
             self._closed = True
+        self._tensors.close()
         if self._clock is not None:
             self._clock.close()
         self._engine.close()
@@ -476,6 +479,7 @@ class Session:
 
     def _settle(self) -> None:
         """Takes over which Refs this process has made and dropped, and tells owners."""
+        self.counts.dropped.extend(self._tensors.dropped())
         self._apply_changes(DRIVER, self.counts.changes())
 
     def _apply_changes(self, holder: int, changes: "list[tuple[int, int, int]]") -> None:
@@ -484,6 +488,11 @@ class Session:
         with self._lock:
             for owner, number in self._holders.apply(holder, changes):
                 self._connections[owner].drop(number)
+
+    def flush(self) -> None:
+        """Sends the calls on tensors of workers that were recorded; waits for none of them."""
+        self._require_open()
+        self._tensors.flush()
 
     # What the engine and the clock call.
 

@@ -17,6 +17,7 @@ from .. import _graphs
 from .._files.model import Model, load, save
 from .._jit.compiled import CompiledFunction
 from .._jit.tracing import TracedFunction
+from ..jit import parse_ir
 
 KINDS = (_graphs.Graph, _graphs.Code, Model, CompiledFunction, TracedFunction)
 
@@ -93,6 +94,8 @@ def build(kind: str, content: Any, loads: Callable[[Any], Any]) -> Any:
     """What describe() described."""
     if kind == "function":
         return loads(content)
+    if kind == "block":
+        return _graphs.Code(parse_ir(str(content, "utf-8")))
     if kind == "compiled":
         return CompiledFunction(loads(content))
     if kind == "traced":
@@ -102,6 +105,11 @@ def build(kind: str, content: Any, loads: Callable[[Any], Any]) -> Any:
     if kind == "model":
         return model
     return _graphs.Code(model.graph) if kind == "code" else model.graph
+
+
+def block(text: str) -> Thing:
+    """The text of a graph without tensors, which is run as a code."""
+    return _thing("block", text.encode())
 
 
 def function(content: bytes) -> Thing:
@@ -129,6 +137,11 @@ class Table:
         if mark is not None and _fingerprint(made) != mark:
             return self.define(kind, digest, content)
         return made
+
+    def forget(self, digests: "list[str]") -> None:
+        """Drops what its session will not call by hash any more."""
+        for digest in digests:
+            self._read.pop(digest, None)
 
     def __len__(self) -> int:
         return len(self._read)

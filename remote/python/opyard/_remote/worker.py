@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._C import OpOverloadPacket, Tensor
-from . import failures, lacks, pickling, wire
+from . import block_runs, failures, lacks, pickling, wire
+from .block_runs import Failed, raise_failed
 from .group import Group, Mailbox
 from .link import Link, Packet
 from .references import Counts, Ref
@@ -38,13 +39,6 @@ def current() -> "Worker":
             "this process is no worker of a session: call this in a function that a session runs"
         )
     return _current[-1]
-
-
-class _Failed:
-    """In place of a value that could not be made."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
 
 
 class Worker:
@@ -149,15 +143,18 @@ class Worker:
         self._drop(drops)
         try:
             answer = getattr(self, f"_on_{kind}")(*self._body(frames[1:]))
-            if keep is not None:
+            if type(keep) is int:
                 self._set(keep, answer)
                 answer = None
             took = time.perf_counter() - started
             return self._pack((took, "value", answer), label)
         except BaseException as error:
-            if keep is not None:
-                self._set(keep, _Failed(error))
+            if type(keep) is int:
+                self._set(keep, Failed(error))
+            elif keep is not None:
+                self._fail_block(keep, error)
             took = time.perf_counter() - started
+            label = getattr(error, "_operator", label)
             described = failures.describe(error, self.number, label, position)
             return self._pack((took, "error", described))
 
@@ -191,9 +188,54 @@ class Worker:
 
     def _on_get(self, number: int) -> Any:
         value = self._values[number]
-        if isinstance(value, _Failed):
-            raise value.error
+        if isinstance(value, Failed):
+            raise_failed(value)
         return value
+
+    def _on_block(
+        self,
+        code: Any,
+        inputs: "list[Any]",
+        refs: bytes,
+        outputs: bytes,
+        expected: bytes,
+        tail: Any,
+        forget: "list[str]",
+    ) -> Any:
+        """Runs a block of recorded calls; see block_runs.py."""
+        numbers = block_runs.words(outputs)
+        self._table.forget(forget)
+        places = block_runs.words(refs)
+        named = dict(zip(places[::2], places[1::2], strict=True))
+        for position, number in named.items():
+            inputs[position] = self._values[number]
+        values, spoiled = block_runs.run(code, inputs, expected)
+        for number, value in zip(numbers, values, strict=True):
+            if number:
+                self._set(number, value)
+        for position, failed in spoiled.items():
+            if position in named:
+                self._set(named[position], failed)
+        if tail is None:
+            return None
+        if type(tail) is int:
+            given = block_runs.filled(block_runs.Output(tail), values)
+            return [("value", given)]
+        function, args, kwargs, first = tail
+        args = [block_runs.filled(each, values) for each in args]
+        kwargs = {name: block_runs.filled(each, values) for name, each in kwargs.items()}
+        results = block_runs.results_of(function, function(*args, **kwargs))
+        return block_runs.answers_of(results, first, self._set)
+
+    def _on_fail(self, outputs: bytes, described: Any) -> None:
+        """A block could not be sent: its values are the error of that."""
+        self._fail_block(outputs, failures.rebuild(described))
+
+    def _fail_block(self, outputs: bytes, error: BaseException) -> None:
+        """Those of its values that are not there become the error."""
+        for number in block_runs.words(outputs):
+            if number and number not in self._values:
+                self._set(number, Failed(error))
 
     def _on_have(self, number: int) -> None:
         self._on_get(number)
@@ -243,7 +285,7 @@ class Worker:
 
     def _give(self, number: int, receiver: int, ticket: int) -> None:
         value = self._values[number]
-        if isinstance(value, _Failed):
+        if isinstance(value, Failed):
             described = failures.describe(value.error, self.number, f"value {number}", None)
             self._send_to(receiver, ("answer", ticket, False, described))
             return
@@ -278,8 +320,8 @@ class Worker:
         deadline = None if timeout is None else time.monotonic() + timeout
         if ref.owner == self.number:
             value = self._own_value(ref, deadline, timeout)
-            if isinstance(value, _Failed):
-                raise value.error
+            if isinstance(value, Failed):
+                raise_failed(value)
             return value
         ticket = next(self._tickets)
         with self._values_changed:

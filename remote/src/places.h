@@ -1,0 +1,32 @@
+// remote/places.h: where the tensors among arguments are, and those of the same geometry at Meta. Not public.
+//
+// Depends on: remote/recorder.h.
+#pragma once
+
+#include <span>
+
+#include "opyard/remote/recorder.h"
+
+namespace opyard::remote {
+
+Memory* find_memory(const Tensor& tensor) noexcept;
+bool has_geometry_of(const Tensor& tensor, const Tensor& meta) noexcept;
+
+// The first recorder among arguments, or null.
+Recorder* find_recorder(std::span<const Value> arguments) noexcept;
+
+// Raises Unsupported for a tensor that is neither the recorder's nor one of the CPU without
+// dimensions, unless tensors of the CPU are what the operator is for; and for values that belong to
+// this process.
+void check_places(const Operator& op, std::span<const Value> arguments, const Recorder& recorder,
+                  bool takes_cpu);
+
+// An argument for the kernel at Meta.
+Value at_meta(const Value& argument);
+Tensor meta_tensor(IntSpan sizes, IntSpan strides, std::int64_t offset, DType dtype);
+// Contiguous, with memory of its own.
+Tensor snapshot(const Tensor& tensor);
+// A constant as the worker has it: a device of workers is its cpu.
+Value on_worker(const Value& value);
+
+}  // namespace opyard::remote
