@@ -5,13 +5,13 @@
 //
 // Threads: with the lock of the block's recorder held, or while no one else can see the block.
 //
-// Depends on: remote/block.h.
+// Depends on: remote/recorder.h.
 #pragma once
 
 #include <algorithm>
 #include <span>
 
-#include "opyard/remote/block.h"
+#include "opyard/remote/recorder.h"
 
 namespace opyard::remote {
 
@@ -77,8 +77,10 @@ Arg append_argument(Block& block, const Value& value, Numbers numbers, const Val
   if (is_number(value) && numbers == Numbers::AsInputs) {
     return known(append_input(block, nullptr, value));
   }
-  if (numbers == Numbers::AsInputs) append_constant(block.key, value);
-  block.constants.push_back(value);
+  // A device of workers is the cpu of the one that makes the call.
+  const Value there = value.is_device() && is_remote(value.to_device()) ? Value(Device{}) : value;
+  if (numbers == Numbers::AsInputs) append_constant(block.key, there);
+  block.constants.push_back(there);
   return {Arg::Kind::Constant, std::uint32_t(block.constants.size() - 1), 0};
 }
 

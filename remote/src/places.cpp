@@ -51,8 +51,9 @@ void check_place(const Refusal& refusal, const Value& value, const Recorder& rec
     const Tensor& tensor = value.tensor_unchecked();
     if (!tensor.defined() || find_recorder(tensor) == &recorder) return;
     const bool is_number = tensor.device().is_cpu() && tensor.dim() == 0;
-    const bool is_written = refusal.op.schema().arguments[refusal.position].is_write();
-    if (!is_written && (is_number || (takes_cpu && tensor.device().is_cpu()))) return;
+    const Argument& argument = refusal.op.schema().arguments[refusal.position];
+    const bool goes_along = takes_cpu || argument.name == "indices";  // such as x[[0, 2]]
+    if (!argument.is_write() && (is_number || (goes_along && tensor.device().is_cpu()))) return;
     refuse_place(refusal, tensor, recorder);
   }
   if (is_sequence(value)) {
@@ -159,11 +160,6 @@ Tensor snapshot(const Tensor& tensor) {
   const std::size_t bytes = std::size_t(rows.numel()) * item_size(rows.dtype());
   if (bytes != 0) std::memcpy(copy.mutable_raw(), rows.raw(), bytes);
   return copy;
-}
-
-Value on_worker(const Value& value) {
-  if (value.is_device() && is_remote(value.to_device())) return Device{};
-  return is_sequence(value) && !holds_tensor(value) ? over_items(value, &on_worker) : value;
 }
 
 }  // namespace opyard::remote

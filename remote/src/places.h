@@ -15,9 +15,9 @@ bool has_geometry_of(const Tensor& tensor, const Tensor& meta) noexcept;
 // The first recorder among arguments, or null.
 Recorder* find_recorder(std::span<const Value> arguments) noexcept;
 
-// Raises Unsupported for a tensor that is neither the recorder's nor one of the CPU without
-// dimensions, unless tensors of the CPU are what the operator is for; and for values that belong to
-// this process.
+// Raises Unsupported for a tensor that is neither the recorder's nor one of the CPU that goes along:
+// one without dimensions, indices, or any if the operator is for them. And for values that belong
+// to this process.
 void check_places(const Operator& op, std::span<const Value> arguments, const Recorder& recorder,
                   bool takes_cpu);
 
@@ -26,7 +26,5 @@ Value at_meta(const Value& argument);
 Tensor meta_tensor(IntSpan sizes, IntSpan strides, std::int64_t offset, DType dtype);
 // Contiguous, with memory of its own.
 Tensor snapshot(const Tensor& tensor);
-// A constant as the worker has it: a device of workers is its cpu.
-Value on_worker(const Value& value);
 
 }  // namespace opyard::remote

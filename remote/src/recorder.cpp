@@ -480,7 +480,7 @@ void Recorder::call_there(const Operator& op, Stack& stack) {
     tail.first_number = numbers_.fetch_add(kMostResults, std::memory_order_relaxed);
     for (const Value& argument : arguments) {
       tail.arguments.push_back(append_argument(
-          *open_, on_worker(argument), Numbers::AsConstants,
+          *open_, argument, Numbers::AsConstants,
           [&](const Tensor& tensor) { return output_of(value_of(tensor)); }));
     }
     open_->tail = std::move(tail);

@@ -218,9 +218,9 @@ def test_X35_a_network_is_trained_on_a_worker(pipes):
             opyard.nn.Linear(3, 4), opyard.nn.ReLU(), opyard.nn.Linear(4, 1)
         )
         for n, each in enumerate(network.parameters()):
-            each.data.copy_(
-                (opyard.arange(each.numel(), dtype=opyard.float32) * 0.1 - 0.3 * n).reshape(each.shape)
-            )
+            numbers = opyard.arange(each.numel(), dtype=opyard.float32) * 0.1 - 0.3 * n
+            with opyard.no_grad():
+                each.copy_(numbers.reshape(each.shape))
         network.to(device)
         optimizer = opyard.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
         data = matrix(4, 3).to(device)
@@ -276,9 +276,9 @@ def test_X35_no_session_is_said():
 
 def test_X35_wrong_arguments_are_refused_at_once(pipes):
     x = matrix().to("remote:0")
-    with pytest.raises(ValueError, match="mm"):
+    with pytest.raises(ValueError, match="aten::matmul: self is"):
         x @ x
-    with pytest.raises(NotImplementedError, match="would become"):
+    with pytest.raises(ValueError, match="does not fit out"):
         aten.add.out(x, x, out=aten.zeros([1], device="remote:0"))
     assert (x + 1).tolist() == (matrix() + 1).tolist()
 

@@ -108,7 +108,7 @@ def _behind(
     at = nodes.index(state.node())
     failed = Failed(error, _name_of(nodes[at]))
     # Constants have no registers, and what is in front of the node was made or is not needed.
-    front = [each for each in nodes[:at] if each.kind() == "prim::Constant"]
+    front = [each for each in nodes[:at] if each.kind == "prim::Constant"]
     _spoil(nodes[at], values, _roots(nodes), failed)
     return _one_by_one(graph, values, front + nodes[at + 1 :])
 
@@ -134,14 +134,14 @@ def _one_by_one(
 
 
 def _name_of(node: Any) -> str:
-    return f"{node.kind()}.{node.overload()}" if node.overload() else node.kind()
+    return f"{node.kind}.{node.overload}" if node.overload else node.kind
 
 
 def _roots(nodes: "Iterable[Any]") -> "dict[Any, Any]":
     """Of each view the value that it is a view of: in a block all views are as_strided."""
     roots: dict[Any, Any] = {}
     for node in nodes:
-        if node.kind() == "aten::as_strided":
+        if node.kind == "aten::as_strided":
             base = node.inputs()[0]
             roots[node.outputs()[0]] = roots.get(base, base)
     return roots
@@ -151,14 +151,14 @@ def _spoil(node: Any, values: "dict[Any, Any]", roots: "dict[Any, Any]", failed:
     """Notes that a call has failed: its results, and what it would have written to."""
     for output in node.outputs():
         values[output] = failed
-    if node.kind().startswith("prim::"):
+    if node.kind.startswith("prim::"):
         return
     arguments = overload_of(_name_of(node))._schema.arguments
     for argument, given in zip(arguments, node.inputs(), strict=False):
         if not argument.is_write:
             continue
         node_of = given.node()
-        is_list = node_of.kind() == "prim::ListConstruct"
+        is_list = node_of.kind == "prim::ListConstruct"
         for each in node_of.inputs() if is_list else [given]:
             root = roots.get(each, each)
             for value in [*values]:
@@ -169,7 +169,7 @@ def _spoil(node: Any, values: "dict[Any, Any]", roots: "dict[Any, Any]", failed:
 
 def _call(node: Any, arguments: "list[Any]") -> "list[Any]":
     """Makes the call of one node."""
-    kind = node.kind()
+    kind = node.kind
     if kind == "prim::Constant":
         return [_constant(node)]
     if kind == "prim::Undefined":

@@ -1,9 +1,13 @@
-"""What a session has seen of its workers, as a table, and how something travels, as sentences."""
+"""What a session has seen of its workers, as a table, and how something travels, as sentences.
+
+Of an operator that is also how calls of it on tensors of workers go: recorded, or by themselves.
+"""
 
 from collections.abc import Iterable
 from typing import Any
 
-from .._C import OpOverloadPacket
+from .. import _blocks
+from .._C import OpOverload, OpOverloadPacket
 from . import by_value, pickling, things
 from .calls import Connection, label_of
 
@@ -67,6 +71,7 @@ def explain(function: Any, known: "dict[int, set[str]]") -> str:
         is_operator = hasattr(function, "_schema") or isinstance(function, OpOverloadPacket)
         what = "an operator" if is_operator else "importable"
         lines.append(f"{label}: {what}, which travels as its name")
+    lines += [f"  {_blocks.explain(each)}" for each in _overloads(function)]
     for schema in _schemas(function):
         written = [each.name for each in schema.arguments if each.is_write]
         if written:
@@ -79,8 +84,11 @@ def explain(function: Any, known: "dict[int, set[str]]") -> str:
     return "\n".join(lines)
 
 
-def _schemas(function: Any) -> "list[Any]":
+def _overloads(function: Any) -> "list[Any]":
     if isinstance(function, OpOverloadPacket):
-        return [getattr(function, name)._schema for name in function.overloads()]
-    schema = getattr(function, "_schema", None)
-    return [] if schema is None else [schema]
+        return [getattr(function, name) for name in function.overloads()]
+    return [function] if isinstance(function, OpOverload) else []
+
+
+def _schemas(function: Any) -> "list[Any]":
+    return [each._schema for each in _overloads(function)]

@@ -89,9 +89,10 @@ class WorkerTensors:
     def _request(
         self, session: Any, block: "_blocks.Block", outputs: bytes, tail: Any, request: Request
     ) -> None:
-        forget, self._forget = self._forget, []
+        thing = self._thing(block)
+        forget = self._forgotten()
         body = (
-            self._thing(block),
+            thing,
             block.values(),
             block.refs(),
             outputs,
@@ -113,6 +114,14 @@ class WorkerTensors:
                 self._things.clear()
             known = self._things[block.key] = things.block(block.text())
         return known
+
+    def _forgotten(self) -> "list[str]":
+        """The hashes that the worker need not keep any more, once."""
+        if not self._forget:
+            return []
+        needed = {each.digest for each in self._things.values()}
+        forget, self._forget = self._forget, []
+        return [each for each in forget if each not in needed]
 
     def _note_unsent(
         self, session: Any, outputs: bytes, request: Request, error: Exception
