@@ -97,7 +97,7 @@ Call& append_call(Block& block, const Operator& op, std::span<const Value> argum
   append_word(block.key, &op);
   const auto first = std::uint32_t(block.arguments.size());
   for (const Arg& arg : own) block.arguments.push_back(arg);
-  block.calls.push_back({&op, first, std::uint32_t(block.values.size()), {}});
+  block.calls.push_back({&op, first, std::uint32_t(block.values.size())});
   return block.calls.back();
 }
 

@@ -23,6 +23,10 @@ using Find = CountedPtr<Recorder> (*)(std::int16_t);
 constinit std::atomic<int> remote_backend{-1};
 constinit std::atomic<Find> find_worker{nullptr};
 
+// Null without the plugin that has them.
+constinit std::atomic<const Operator*> operator_to_copy{nullptr};
+constinit std::atomic<const Operator*> operator_copy{nullptr};
+
 constexpr const char* kProvenance = "opyard_remote: calls on tensors of workers";
 constexpr const char* kToCopy = "aten::_to_copy";
 // Positions in its schema.
@@ -98,8 +102,8 @@ bool is_on_cpu(const Value& value) {
 
 void record_call(const Operator& op, DispatchKeySet, Stack& stack) {
   const std::span<const Value> arguments = stack.top(op.schema().arguments.size());
-  if (op.name().name == kToCopy) return copy_to(op, stack);
-  if (op.name().name == "aten::copy_" && is_on_cpu(arguments[0])) {
+  if (&op == operator_to_copy.load(std::memory_order_relaxed)) return copy_to(op, stack);
+  if (&op == operator_copy.load(std::memory_order_relaxed) && is_on_cpu(arguments[0])) {
     return copy_from_worker(op, stack);
   }
   // One that holds the tensor may let go of it meanwhile.
@@ -150,6 +154,8 @@ void register_key(CountedPtr<Recorder> (*find)(std::int16_t worker)) {
   const Backend backend = register_backend("remote");
   const DispatchKey key = instance_of(DispatchKey::Dense, backend);
   Registry& registry = Registry::instance();
+  operator_to_copy.store(registry.find({kToCopy, ""}), std::memory_order_relaxed);
+  operator_copy.store(registry.find({"aten::copy_", ""}), std::memory_order_relaxed);
   registrations().push_back(
       registry.implement_fallback(key, Kernel::boxed(&record_call), kProvenance));
   for (const OperatorName& name : inspect::names_at(DispatchKey::CompositeExplicitAutograd)) {

@@ -42,7 +42,7 @@ bool is_nameable(const Operator& op, std::span<const Value> arguments) {
     return append_input(probe, nullptr, Value(at_meta(Value(tensor))));
   };
   Call& call = append_call(probe, op, arguments, value_of);
-  call.results.assign(op.schema().results.size(), -2);
+  for (std::size_t i = 0; i < op.schema().results.size(); ++i) call.results.push_back(-2);
   try {
     static_cast<void>(probe.graph());
     return true;
@@ -99,7 +99,7 @@ constinit const Named copy_in_place("aten::copy_");
 bool run_on_meta(const Operator& op, std::span<const Value> metas, Stack& stack) {
   for (const Value& meta : metas) stack.borrow(meta);
   try {
-    op.call_boxed_at(DispatchKey::Meta, stack);
+    op.redispatch_boxed(DispatchKeySet(DispatchKey::Meta), stack);
     return true;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::NoKernel || error.kind() == ErrorKind::Unsupported) return false;
@@ -128,11 +128,11 @@ void drop_memory(void* memory) {
 }
 
 // A tensor on the storage of another one, with the geometry of one at Meta.
-Tensor view_of(const Tensor& whole, const Tensor& meta) {
+Tensor view_of(const TensorImpl& whole, const Tensor& meta) {
   const TensorImpl& impl = *meta.impl();
-  return Tensor(make_counted<TensorImpl>(whole.impl()->storage(), impl.dtype(), impl.own_sizes(),
+  return Tensor(make_counted<TensorImpl>(whole.storage(), impl.dtype(), impl.own_sizes(),
                                          impl.own_strides(), impl.own_storage_offset(),
-                                         whole.impl()->keys() - DispatchKeySet(DispatchKey::Python)));
+                                         whole.keys() - DispatchKeySet(DispatchKey::Python)));
 }
 
 // The remote tensor whose companion at Meta shares its storage with `meta`; null if there is none.
@@ -196,6 +196,11 @@ void Recorder::open_block() {
   if (open_ != nullptr) return;
   open_ = std::make_shared<Block>();
   open_->serial = ++blocks_;
+  // For calls of two arguments; with more the vectors grow.
+  open_->calls.reserve(kMostCalls + 1);
+  open_->arguments.reserve(3 * kMostCalls);
+  open_->values.reserve(2 * kMostCalls);
+  open_->key.reserve(32 * kMostCalls);
 }
 
 // Gives the number of the output that a value is.
@@ -289,13 +294,16 @@ Tensor Recorder::new_tensor(const Tensor& meta, std::uint64_t number, Memory*& m
 
 namespace {
 
-// The results of a call, of what its kernel at Meta gave.
+// The results of a call, of what its kernel at Meta gave. What is pointed to lives as long as these.
 struct Results {
-  std::vector<Value> values;
-  std::vector<std::int32_t> shape;  // see Call::results
-  // For each tensor of the block's call: what the worker keeps, or null for a view.
-  SmallVector<Memory*, 4> memories;
-  std::vector<std::pair<Tensor, Tensor>> fresh;  // with what they are at Meta
+  struct Fresh {
+    const TensorImpl* tensor;
+    const TensorImpl* meta;
+  };
+  InlineStack<4> values;
+  SmallVector<std::int32_t, 3> shape;  // see Call::results
+  SmallVector<Memory*, 4> memories;    // of each tensor of the call, or null for a view
+  SmallVector<Fresh, 4> fresh;
 };
 
 }  // namespace
@@ -323,30 +331,30 @@ void Recorder::call(const Operator& op, Stack& stack) {
     if (!meta.defined()) return Value(Tensor());
     if (const Tensor* const viewed = find_viewed(arguments, meta)) {
       return has_geometry_of(*viewed, meta) && facts.writes ? Value(*viewed)
-                                                            : Value(view_of(*viewed, meta));
+                                                            : Value(view_of(*viewed->impl(), meta));
     }
-    for (const auto& [tensor, its_meta] : results.fresh) {
-      if (its_meta.impl()->storage() == meta.impl()->storage()) return view_of(tensor, meta);
+    for (const Results::Fresh& each : results.fresh) {
+      if (each.meta->storage() == meta.impl()->storage()) return view_of(*each.tensor, meta);
     }
     Tensor tensor = new_tensor(meta, numbers_.fetch_add(1, std::memory_order_relaxed),
                                results.memories.back());
-    results.fresh.emplace_back(tensor, meta);
+    results.fresh.push_back({tensor.impl().get(), meta.impl().get()});
     return tensor;
   };
   for (const Value& result : at_meta_stack.top(op.schema().results.size())) {
     if (result.is_tensor()) {
       results.shape.push_back(-1);
-      results.values.push_back(tensor_of(result.tensor_unchecked()));
+      results.values.push(tensor_of(result.tensor_unchecked()));
     } else if (result.is_list() && holds_tensor(result)) {
       std::vector<Value> items;
       for (const Value& item : result.items_unchecked()) {
         items.push_back(tensor_of(item.to_tensor()));
       }
       results.shape.push_back(std::int32_t(items.size()));
-      results.values.push_back(Value::list(std::move(items)));
+      results.values.push(Value::list(std::move(items)));
     } else {
       results.shape.push_back(-2);
-      results.values.push_back(result);
+      results.values.push(result);
     }
   }
 
@@ -373,7 +381,7 @@ void Recorder::call(const Operator& op, Stack& stack) {
   recorded_.fetch_add(1, std::memory_order_relaxed);
   if (facts.writes) count_writes(op, arguments);
   stack.drop(count);
-  for (Value& value : results.values) stack.push(std::move(value));
+  for (Value& value : results.values.top(results.values.size())) stack.push(std::move(value));
   if (is_full) flush();
 }
 

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "opyard/detail/base/small_vector.h"
 #include "opyard/jit/graph.h"
 #include "opyard/registry/operator.h"
 #include "opyard/value/value.h"
@@ -64,7 +65,7 @@ struct Call {
   std::uint32_t first_argument = 0;
   std::uint32_t first_value = 0;
   // Of each result: -1 is one tensor, 0 and more a list of so many, -2 something else.
-  std::vector<std::int32_t> results;
+  SmallVector<std::int32_t, 3> results = {};
 };
 
 struct Block {
