@@ -92,8 +92,18 @@ class Named {
   mutable std::atomic<const Operator*> found_{nullptr};
 };
 constinit const Named as_strided("aten::as_strided");
+constinit const Named view_as_real("aten::view_as_real");
+constinit const Named view_as_complex("aten::view_as_complex");
 constinit const Named clone_tensor("aten::clone");
 constinit const Named copy_in_place("aten::copy_");
+
+// What a kernel at Meta raises that would need elements; one of Python says so by its class.
+bool cannot_say(const Error& error) {
+  if (error.kind() == ErrorKind::Python) {
+    return std::string_view(error.what()).starts_with("NotImplementedError");
+  }
+  return error.kind() == ErrorKind::NoKernel || error.kind() == ErrorKind::Unsupported;
+}
 
 // False if the operator cannot say what it will give without elements.
 bool run_on_meta(const Operator& op, std::span<const Value> metas, Stack& stack) {
@@ -102,8 +112,20 @@ bool run_on_meta(const Operator& op, std::span<const Value> metas, Stack& stack)
     op.redispatch_boxed(DispatchKeySet(DispatchKey::Meta), stack);
     return true;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::NoKernel || error.kind() == ErrorKind::Unsupported) return false;
+    if (cannot_say(error)) return false;
     throw;
+  }
+}
+
+// Of a complex dtype that of its parts; nothing for others.
+std::optional<DType> to_real(DType dtype) {
+  switch (dtype) {
+    case DType::ComplexFloat:
+      return DType::Float32;
+    case DType::ComplexDouble:
+      return DType::Float64;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -167,29 +189,53 @@ std::uint32_t Recorder::value_of(const Tensor& tensor) {
   for (const Block::View& view : open_->views) {
     if (view.base == base && has_geometry_of(tensor, view.like)) return view.value;
   }
-  const TensorImpl& impl = *tensor.impl();
-  if (impl.dtype() != memory->meta.dtype()) {
-    fail(ErrorKind::Unsupported,
-         fmt::format("a tensor on {} is {} and a view of {}; views of another dtype do not reach "
-                     "workers: convert it with to(dtype)",
-                     to_string(device_), describe(tensor), describe(memory->meta)));
-  }
-  const auto ints = [](IntSpan numbers) {
-    std::vector<Value> items(numbers.begin(), numbers.end());
-    return Value::list(std::move(items));
-  };
   // Its geometry at Meta is kept with the base, which is not held by the block.
   open_->values[base].has_views = !open_->values[base].is_input;
   open_->values[base].meta = memory->meta;
-  const Value arguments[] = {Value(tensor), ints(impl.own_sizes()), ints(impl.own_strides()),
-                             Value(impl.own_storage_offset())};
-  append_call(*open_, *as_strided, arguments, [&](const Tensor&) { return base; })
-      .results.push_back(-1);
-  const std::uint32_t value = append_value(*open_, nullptr);
+  const std::uint32_t value = view_in_block(base, tensor, memory->meta.dtype());
+  const TensorImpl& impl = *tensor.impl();
   const Tensor like = meta_tensor(impl.own_sizes(), impl.own_strides(), impl.own_storage_offset(),
                                   impl.dtype());
   open_->views.push_back({base, value, like});
   return value;
+}
+
+// A call with one value, and constants, that gives one value.
+std::uint32_t Recorder::derived(const Operator& op, std::uint32_t from,
+                                std::span<const Value> arguments) {
+  append_call(*open_, op, arguments, [&](const Tensor&) { return from; }).results.push_back(-1);
+  return append_value(*open_, nullptr);
+}
+
+std::uint32_t Recorder::view_in_block(std::uint32_t base, const Tensor& tensor, DType its_dtype) {
+  const TensorImpl& impl = *tensor.impl();
+  const Value itself[] = {Value(tensor)};
+  const auto ints = [](IntSpan numbers) {
+    std::vector<Value> items(numbers.begin(), numbers.end());
+    return Value::list(std::move(items));
+  };
+  if (impl.dtype() == its_dtype || to_real(its_dtype) == impl.dtype()) {
+    if (impl.dtype() != its_dtype) base = derived(*view_as_real, base, itself);
+    const Value arguments[] = {Value(tensor), ints(impl.own_sizes()), ints(impl.own_strides()),
+                               Value(impl.own_storage_offset())};
+    return derived(*as_strided, base, arguments);
+  }
+  if (to_real(impl.dtype()) != its_dtype) {
+    fail(ErrorKind::Unsupported,
+         fmt::format("a tensor on {} is {} and a view of memory of {}; views of another dtype do "
+                     "not reach workers: convert it with to(dtype)",
+                     to_string(device_), describe(tensor), name_of(its_dtype)));
+  }
+  // Real and imaginary parts are beside each other.
+  std::vector<Value> sizes(impl.own_sizes().begin(), impl.own_sizes().end());
+  sizes.emplace_back(std::int64_t{2});
+  std::vector<Value> strides;
+  for (const std::int64_t stride : impl.own_strides()) strides.emplace_back(2 * stride);
+  strides.emplace_back(std::int64_t{1});
+  const Value arguments[] = {Value(tensor), Value::list(std::move(sizes)),
+                             Value::list(std::move(strides)),
+                             Value(2 * impl.own_storage_offset())};
+  return derived(*view_as_complex, derived(*as_strided, base, arguments), itself);
 }
 
 void Recorder::open_block() {

@@ -115,6 +115,8 @@ class OPYARD_API Recorder final : public Counted {
   void open_block();
   std::uint32_t value_of(const Tensor& tensor);
   std::uint32_t value_of(Memory& memory);
+  std::uint32_t view_in_block(std::uint32_t base, const Tensor& tensor, DType its_dtype);
+  std::uint32_t derived(const Operator& op, std::uint32_t from, std::span<const Value> arguments);
   std::uint32_t output_of(std::uint32_t value);
   std::shared_ptr<Block> close_block();
   void sweep();

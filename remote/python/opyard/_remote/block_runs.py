@@ -138,10 +138,10 @@ def _name_of(node: Any) -> str:
 
 
 def _roots(nodes: "Iterable[Any]") -> "dict[Any, Any]":
-    """Of each view the value that it is a view of: in a block all views are as_strided."""
+    """Of each view the value that it is a view of. A recorder makes all views by these."""
     roots: dict[Any, Any] = {}
     for node in nodes:
-        if node.kind == "aten::as_strided":
+        if node.kind in ("aten::as_strided", "aten::view_as_real", "aten::view_as_complex"):
             base = node.inputs()[0]
             roots[node.outputs()[0]] = roots.get(base, base)
     return roots
