@@ -3,6 +3,8 @@
 // [Which] A fallback at the dense key takes what has no kernel for all backends. Views have one,
 // CompositeExplicitAutograd, and run here, on sizes alone. Those that write, or make tensors, have
 // one too if they are defined so; they are recorded as one call each, by kernels at the key itself.
+// So is a composition that has a derivative, which the tape asks instead of its parts; any other one
+// runs as its parts, or its gradient would be lost.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -158,11 +160,18 @@ void register_key(CountedPtr<Recorder> (*find)(std::int16_t worker)) {
   operator_copy.store(registry.find({"aten::copy_", ""}), std::memory_order_relaxed);
   registrations().push_back(
       registry.implement_fallback(key, Kernel::boxed(&record_call), kProvenance));
-  for (const OperatorName& name : inspect::names_at(DispatchKey::CompositeExplicitAutograd)) {
-    if (!is_recorded(name)) continue;
-    registrations().push_back(
-        registry.implement(name, key, Kernel::boxed(&record_call), kProvenance));
-  }
+  const auto record = [&](DispatchKey alias, const auto& is_meant) {
+    for (const OperatorName& name : inspect::names_at(alias)) {
+      if (!is_recorded(name) || !is_meant(name)) continue;
+      registrations().push_back(
+          registry.implement(name, key, Kernel::boxed(&record_call), kProvenance));
+    }
+  };
+  record(DispatchKey::CompositeExplicitAutograd, [](const OperatorName&) { return true; });
+  record(DispatchKey::CompositeImplicitAutograd, [](const OperatorName& name) {
+    return inspect::derivative(name) != nullptr &&
+           !inspect::has_kernel_at(name, DispatchKey::CompositeExplicitAutograd);
+  });
   remote_backend.store(int(backend), std::memory_order_relaxed);
 }
 

@@ -54,9 +54,12 @@ const Operator& functional_form(const Operator& form) {
   return require_operator(overload.empty() ? name : name + '.' + overload);
 }
 
-// Whether a class is all that there is of a tensor: its copy_ is that of the class.
-bool is_written_by_class(const Tensor& tensor) {
-  return tensor.defined() && tensor.keys().has(DispatchKey::Python) &&
+// Whether copy_ on a tensor is that of another backend, or of a class that is all that there is of
+// the tensor: it knows what may be written.
+bool is_written_elsewhere(const Tensor& tensor) {
+  if (!tensor.defined()) return false;
+  if (!tensor.device().is_cpu() && !is_meta(tensor)) return true;
+  return tensor.keys().has(DispatchKey::Python) &&
          tensor.impl()->storage()->data() == nullptr && tensor.device().backend != Backend::Meta;
 }
 
@@ -65,7 +68,7 @@ void compute_and_copy(const Operator& form, const char* name, const char* argume
                       Stack& stack) {
   call_named(form, functional_form(form), stack);
   const Tensor result = stack.pop().to_tensor();
-  if (!is_written_by_class(written)) require_writable(name, argument, written);
+  if (!is_written_elsewhere(written)) require_writable(name, argument, written);
   require_result_device(name, argument, written, result.device());
   require_storable(name, argument, written, result.dtype());
   if (!has_symbolic_sizes(result)) {
@@ -143,7 +146,7 @@ void write_result_of_composition(const Operator& op, DispatchKeySet keys, Stack&
   if (op.name().name.back() != '_') return write_result(op, keys, stack);
   const std::string name = to_string(op.name());
   Tensor written = stack.top(count)[0].to_tensor();
-  if (!is_written_by_class(written)) require_writable(name.c_str(), "self", written);
+  if (!is_written_elsewhere(written)) require_writable(name.c_str(), "self", written);
   stack.top(count)[0] = Value(ops::clone(written));
   compute_and_copy(op, name.c_str(), "self", std::move(written), stack);
 }
