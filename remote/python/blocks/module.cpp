@@ -4,8 +4,10 @@
 // holds the GIL for that time alone. Recording never comes here.
 #include "opyard/detail/bind/extension.h"
 
+#include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "opyard/detail/bind/signatures.h"
 #include "opyard/jit/print.h"
 #include "opyard/remote/recorder.h"
+#include "opyard/tensor/make.h"
 
 namespace opyard::blocks {
 namespace {
@@ -51,7 +54,32 @@ std::vector<std::int64_t> ints_of(const py::handle& object) {
   return ints;
 }
 
-// ("tensor", number, dtype, sizes, strides, offset), ("list", answers) or ("value", value).
+constexpr std::size_t kFewBytes = 4096;  // of elements: as bytes in a pickle they cost least
+
+// None for a tensor with more, else ("elements", dtype, sizes, bytes).
+py::object elements_of(const py::object& object) {
+  const Tensor& tensor = require_tensor(table(), object.ptr());
+  const std::size_t bytes = std::size_t(tensor.numel()) * item_size(tensor.dtype());
+  if (bytes > kFewBytes || !tensor.device().is_cpu()) return py::none();
+  const Tensor rows = contiguous(tensor);
+  py::tuple sizes(rows.sizes().size());
+  for (std::size_t i = 0; i < rows.sizes().size(); ++i) sizes[i] = py::int_(rows.sizes()[i]);
+  const auto* const data = bytes == 0 ? "" : static_cast<const char*>(rows.raw());
+  return py::make_tuple("elements", std::int64_t(rows.dtype()), sizes, py::bytes(data, bytes));
+}
+
+Tensor tensor_of(DType dtype, const std::vector<std::int64_t>& sizes, const py::bytes& elements) {
+  Tensor tensor = Tensor::empty(sizes, dtype);
+  const std::string_view bytes = elements;
+  if (bytes.size() != std::size_t(tensor.numel()) * item_size(dtype)) {
+    fail(ErrorKind::Internal, "a worker answered with another number of elements than sizes say");
+  }
+  if (!bytes.empty()) std::memcpy(tensor.mutable_raw(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+// ("tensor", number, dtype, sizes, strides, offset), what elements_of() gives, ("list", answers) or
+// ("value", value).
 Answer answer_of(const PythonTable& known, const py::handle& object) {
   const auto parts = py::reinterpret_borrow<py::tuple>(object);
   const auto kind = parts[0].cast<std::string>();
@@ -63,6 +91,9 @@ Answer answer_of(const PythonTable& known, const py::handle& object) {
     answer.sizes = ints_of(parts[3]);
     answer.strides = ints_of(parts[4]);
     answer.offset = parts[5].cast<std::int64_t>();
+  } else if (kind == "elements") {
+    answer.value = tensor_of(require_dtype(parts[1].cast<std::int64_t>()), ints_of(parts[2]),
+                             py::reinterpret_borrow<py::bytes>(parts[3]));
   } else if (kind == "list") {
     answer.kind = Answer::Kind::List;
     for (const py::handle each : parts[1]) answer.items.push_back(answer_of(known, each));
@@ -314,6 +345,7 @@ PYBIND11_MODULE(_blocks, module, pybind11::multiple_interpreters::per_interprete
   opyard::blocks::add_blocks(module);
   opyard::blocks::add_recorders(module);
   module.def("geometry", &opyard::blocks::geometry_of, pybind11::arg("tensors"));
+  module.def("elements", &opyard::blocks::elements_of, pybind11::arg("tensor"));
   module.def("describe", &opyard::blocks::describe, pybind11::arg("tensor"));
   module.def("explain", &opyard::blocks::explain, pybind11::arg("overload"));
   module.def("register_key", opyard::python_call(&opyard::blocks::register_key),

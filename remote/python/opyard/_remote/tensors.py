@@ -72,7 +72,8 @@ class WorkerTensors:
         tail = block.tail(block_runs.Output)
         if tail is not None:
             self._waited[block.serial] = request.future
-        request.future.add_done_callback(self._on_answer)
+        else:
+            request.future.add_done_callback(self._on_answer)
         try:
             if session is None:
                 raise failures.SessionClosed("this session has ended; open another one")
@@ -145,7 +146,10 @@ class WorkerTensors:
     def wait(self, block: int) -> "list[tuple]":
         """What the worker answers to a block that gives something. Raises what it raised."""
         self.send()
-        answers = self._waited.pop(block).wait()
+        try:
+            answers = self._waited.pop(block).wait()
+        finally:
+            self.recorder.answered()
         session = self._session()
         if session is not None:
             for number in block_runs.numbers_in(answers):

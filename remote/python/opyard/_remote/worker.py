@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .. import _blocks
 from .._C import OpOverloadPacket, Tensor
 from . import block_runs, failures, lacks, pickling, wire
 from .block_runs import Failed, raise_failed
@@ -220,7 +221,7 @@ class Worker:
             return None
         if type(tail) is int:
             given = block_runs.filled(block_runs.Output(tail), values)
-            return [("value", given)]
+            return [_blocks.elements(given) or ("value", given)]
         function, args, kwargs, first = tail
         args = [block_runs.filled(each, values) for each in args]
         kwargs = {name: block_runs.filled(each, values) for name, each in kwargs.items()}
