@@ -65,6 +65,7 @@ LIBRARIES = [
     "libopyard_jit.so",
     "libopyard_models.so",
     "libopyard_profiler.so",
+    "libopyard_remote.so",
     "libopyard_xla.so",
 ]
 

@@ -31,6 +31,7 @@ LIBRARIES = {
     "models": "libopyard_models.so",
     "autograd": "libopyard_autograd.so",
     "profiler": "libopyard_profiler.so",
+    "remote": "libopyard_remote.so",
     "kernels": "opyard_kernels.so",
     "pyfallback": f"opyard/_C{sysconfig.get_config_var('EXT_SUFFIX')}",
 }

@@ -189,6 +189,7 @@ def is_roomless(path: Path) -> bool:
     return path.stem.split(".")[0] in (
         "_C",
         "_bind",
+        "_blocks",
         "_build_info",
         "_gradients",
         "_graphs",

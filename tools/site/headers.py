@@ -456,6 +456,7 @@ TITLES = {
     "plugin": ("Plugins", ""),
     "pool": ("The pool of threads", ""),
     "profiler": ("The profiler", "The library `libopyard_profiler.so`."),
+    "remote": ("Tensors on workers", "The library `libopyard_remote.so`."),
     "registry": ("Operators and the registry", ""),
     "schema": ("Schemas and types", ""),
     "tensor": ("Tensors", ""),
