@@ -78,8 +78,8 @@ class GraphOfBlock {
       inputs.push_back(
           argument(block_.arguments[call.first_argument + i], *schema.arguments[i].type));
     }
-    Node* const node = graph_->create(Symbol::from_qual_string(schema.name.name), inputs,
-                                      schema.results.size());
+    Node* const node =
+        graph_->create(Symbol::from_qual_string(schema.name.name), inputs, schema.results.size());
     if (!schema.name.overload.empty()) node->set_overload(Symbol::attr(schema.name.overload));
     const jit::Callee callee = jit::resolve(*node);
     graph_->append_node(node);

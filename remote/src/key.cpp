@@ -113,10 +113,11 @@ void record_call(const Operator& op, DispatchKeySet, Stack& stack) {
   if (!recorder) {
     const std::optional<std::size_t> at = op.schema().find_argument("device");
     if (!at || !arguments[*at].is_device()) {
-      fail(ErrorKind::Unsupported,
-           fmt::format("{}: was called at the key of workers, and no argument is a tensor of one or "
-                       "names one as its device",
-                       to_string(op.name())));
+      fail(
+          ErrorKind::Unsupported,
+          fmt::format("{}: was called at the key of workers, and no argument is a tensor of one or "
+                      "names one as its device",
+                      to_string(op.name())));
     }
     recorder = require_recorder(arguments[*at].to_device());
   }
@@ -192,9 +193,10 @@ std::string explain_recording(const Operator& op) {
         "gives depends on elements ({})",
         name, tag);
   }
-  return fmt::format("{}: on tensors of a worker it is recorded into a block; its kernel at Meta "
-                     "says what sizes it gives ({})",
-                     name, at_meta.rule);
+  return fmt::format(
+      "{}: on tensors of a worker it is recorded into a block; its kernel at Meta "
+      "says what sizes it gives ({})",
+      name, at_meta.rule);
 }
 
 }  // namespace opyard::remote

@@ -13,6 +13,8 @@
 namespace opyard::remote {
 namespace {
 
+constexpr int kAddressShift = 16;  // of 48 bits that addresses of programs have
+
 Value over_items(const Value& value, Value (*change)(const Value&)) {
   std::vector<Value> items;
   for (const Value& item : value.items_unchecked()) items.push_back(change(item));
@@ -26,9 +28,8 @@ struct Refusal {
   std::size_t position;
 
   [[noreturn]] OPYARD_COLD void say(const std::string& what) const {
-    fail(ErrorKind::Unsupported,
-         fmt::format("{}: '{}' {}", to_string(op.name()), op.schema().arguments[position].name,
-                     what));
+    fail(ErrorKind::Unsupported, fmt::format("{}: '{}' {}", to_string(op.name()),
+                                             op.schema().arguments[position].name, what));
   }
 };
 
@@ -36,13 +37,15 @@ struct Refusal {
                                            const Recorder& recorder) {
   const std::string here = to_string(recorder.device());
   if (find_recorder(tensor) != nullptr && tensor.device() == recorder.device()) {
-    refusal.say(fmt::format("is {} on {} of another session; an operator takes tensors of one "
-                            "session: copy it with to(\"cpu\") first",
-                            describe(tensor), here));
+    refusal.say(
+        fmt::format("is {} on {} of another session; an operator takes tensors of one "
+                    "session: copy it with to(\"cpu\") first",
+                    describe(tensor), here));
   }
-  refusal.say(fmt::format("is {} on {}, and the call is one on {}; an operator takes tensors of "
-                          "one device, and numbers: move it with to(\"{}\")",
-                          describe(tensor), to_string(tensor.device()), here, here));
+  refusal.say(
+      fmt::format("is {} on {}, and the call is one on {}; an operator takes tensors of "
+                  "one device, and numbers: move it with to(\"{}\")",
+                  describe(tensor), to_string(tensor.device()), here, here));
 }
 
 void check_place(const Refusal& refusal, const Value& value, const Recorder& recorder,
@@ -64,10 +67,10 @@ void check_place(const Refusal& refusal, const Value& value, const Recorder& rec
   }
   if (value.is_device()) {
     if (value.to_device() == recorder.device()) return;
-    refusal.say(fmt::format("is {}, and the call is one on {}; make the tensor there, and move it "
-                            "with to(\"{}\")",
-                            to_string(value.to_device()), to_string(recorder.device()),
-                            to_string(value.to_device())));
+    refusal.say(fmt::format(
+        "is {}, and the call is one on {}; make the tensor there, and move it "
+        "with to(\"{}\")",
+        to_string(value.to_device()), to_string(recorder.device()), to_string(value.to_device())));
   }
   switch (value.kind()) {
     case Kind::None:
@@ -79,9 +82,10 @@ void check_place(const Refusal& refusal, const Value& value, const Recorder& rec
     case Kind::Enum:
       return;
     default:
-      refusal.say(fmt::format("is of kind {}, which belongs to this process; a call on {} takes "
-                              "tensors, numbers, texts and lists of them",
-                              name_of(value.kind()), to_string(recorder.device())));
+      refusal.say(
+          fmt::format("is of kind {}, which belongs to this process; a call on {} takes "
+                      "tensors, numbers, texts and lists of them",
+                      name_of(value.kind()), to_string(recorder.device())));
   }
 }
 
@@ -89,7 +93,12 @@ void check_place(const Refusal& refusal, const Value& value, const Recorder& rec
 
 Memory* find_memory(const Tensor& tensor) noexcept {
   if (!tensor.defined() || !is_remote(tensor.impl()->own_device())) return nullptr;
-  return static_cast<Memory*>(tensor.impl()->storage()->data());
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.impl()->storage()->data());
+  return reinterpret_cast<Memory*>(address >> kAddressShift);
+}
+
+void* address_of(const Memory& memory) noexcept {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&memory) << kAddressShift);
 }
 
 Recorder* find_recorder(const Tensor& tensor) noexcept {
@@ -149,8 +158,8 @@ Tensor meta_tensor(IntSpan sizes, IntSpan strides, std::int64_t offset, DType dt
     elements = offset + extent->highest + 1;
   }
   const Tensor room = Tensor::empty(std::array{elements}, dtype, Device{Backend::Meta, -1});
-  return Tensor(make_counted<TensorImpl>(room.impl()->storage(), dtype, sizes, strides, offset,
-                                         room.keys()));
+  return Tensor(
+      make_counted<TensorImpl>(room.impl()->storage(), dtype, sizes, strides, offset, room.keys()));
 }
 
 Tensor snapshot(const Tensor& tensor) {

@@ -10,6 +10,9 @@
 namespace opyard::remote {
 
 Memory* find_memory(const Tensor& tensor) noexcept;
+// What its storage has as its address. Above all addresses of programs, so that code which takes the
+// elements for memory of the CPU ends at once; and those of two are far apart.
+void* address_of(const Memory& memory) noexcept;
 bool has_geometry_of(const Tensor& tensor, const Tensor& meta) noexcept;
 
 // The first recorder among arguments, or null.

@@ -3,7 +3,8 @@
 // [Dead] A Memory may lose its last owner anywhere, also where locks are held. So its end only puts
 // it into a list without a lock, which sweep() goes through: a value of the open block is then no
 // output of it, and the number of one that was sent goes to the session. One that is in a closed
-// block waits until that was sent, since a number cannot be dropped before it is known.
+// block waits until that was sent, since a number cannot be dropped before it is known. They are
+// deleted without the lock, since the end of a meta tensor may lead to an object of Python.
 #include "opyard/remote/recorder.h"
 
 #include <fmt/format.h>
@@ -145,9 +146,7 @@ void count_writes(const Operator& op, std::span<const Value> arguments) {
   }
 }
 
-void drop_memory(void* memory) {
-  CountedPtr<Memory>::steal(static_cast<Memory*>(memory)).reset();
-}
+void drop_memory(void* memory) { CountedPtr<Memory>::steal(static_cast<Memory*>(memory)).reset(); }
 
 // A tensor on the storage of another one, with the geometry of one at Meta.
 Tensor view_of(const TensorImpl& whole, const Tensor& meta) {
@@ -194,8 +193,8 @@ std::uint32_t Recorder::value_of(const Tensor& tensor) {
   open_->values[base].meta = memory->meta;
   const std::uint32_t value = view_in_block(base, tensor, memory->meta.dtype());
   const TensorImpl& impl = *tensor.impl();
-  const Tensor like = meta_tensor(impl.own_sizes(), impl.own_strides(), impl.own_storage_offset(),
-                                  impl.dtype());
+  const Tensor like =
+      meta_tensor(impl.own_sizes(), impl.own_strides(), impl.own_storage_offset(), impl.dtype());
   open_->views.push_back({base, value, like});
   return value;
 }
@@ -233,8 +232,7 @@ std::uint32_t Recorder::view_in_block(std::uint32_t base, const Tensor& tensor, 
   for (const std::int64_t stride : impl.own_strides()) strides.emplace_back(2 * stride);
   strides.emplace_back(std::int64_t{1});
   const Value arguments[] = {Value(tensor), Value::list(std::move(sizes)),
-                             Value::list(std::move(strides)),
-                             Value(2 * impl.own_storage_offset())};
+                             Value::list(std::move(strides)), Value(2 * impl.own_storage_offset())};
   return derived(*view_as_complex, derived(*as_strided, base, arguments), itself);
 }
 
@@ -300,7 +298,7 @@ void Recorder::sweep() {
     if (open_ != nullptr && each->block == open_->serial) {
       open_->values[each->value].memory = nullptr;
     }
-    delete each;
+    buried_.push_back(each);
   }
 }
 
@@ -326,13 +324,12 @@ Recorder::~Recorder() = default;
 Tensor Recorder::new_tensor(const Tensor& meta, std::uint64_t number, Memory*& memory) {
   const TensorImpl& impl = *meta.impl();
   memory = make_counted<Memory>(CountedPtr<Recorder>::share(this), meta, number).release();
-  CountedPtr<Storage> storage = Storage::adopt(memory, impl.storage()->bytes(), device_, memory,
-                                               &drop_memory);
+  CountedPtr<Storage> storage =
+      Storage::adopt(address_of(*memory), impl.storage()->bytes(), device_, memory, &drop_memory);
   DispatchKeySet keys(instance_of(DispatchKey::Dense, device_.backend));
   if (!is_inference()) {
-    keys = keys |
-           DispatchKeySet{DispatchKey::ADInplaceOrView,
-                          instance_of(DispatchKey::AutogradFunctionality, device_.backend)};
+    keys = keys | DispatchKeySet{DispatchKey::ADInplaceOrView,
+                                 instance_of(DispatchKey::AutogradFunctionality, device_.backend)};
   }
   return Tensor(make_counted<TensorImpl>(std::move(storage), impl.dtype(), impl.own_sizes(),
                                          impl.own_strides(), impl.own_storage_offset(), keys));
@@ -382,8 +379,8 @@ void Recorder::call(const Operator& op, Stack& stack) {
     for (const Results::Fresh& each : results.fresh) {
       if (each.meta->storage() == meta.impl()->storage()) return view_of(*each.tensor, meta);
     }
-    Tensor tensor = new_tensor(meta, numbers_.fetch_add(1, std::memory_order_relaxed),
-                               results.memories.back());
+    Tensor tensor =
+        new_tensor(meta, numbers_.fetch_add(1, std::memory_order_relaxed), results.memories.back());
     results.fresh.push_back({tensor.impl().get(), meta.impl().get()});
     return tensor;
   };
@@ -459,8 +456,9 @@ Tensor Recorder::import(const Tensor& tensor) {
     open_block();
     const std::uint32_t input = append_input(*open_, nullptr, Value(rows));
     const Value arguments[] = {Value(rows), Value()};
-    append_call(*open_, *clone_tensor, arguments, [&](const Tensor&) { return input; })
-        .results.push_back(-1);
+    append_call(*open_, *clone_tensor, arguments, [&](const Tensor&) {
+      return input;
+    }).results.push_back(-1);
     memory->value = append_value(*open_, memory);
     memory->block = open_->serial;
     if (open_->calls.size() == 1 && in_flight_ == 0) changed_.notify_one();
@@ -533,9 +531,9 @@ void Recorder::call_there(const Operator& op, Stack& stack) {
     Block::Tail tail{.kind = Block::Tail::Kind::Call, .op = &op};
     tail.first_number = numbers_.fetch_add(kMostResults, std::memory_order_relaxed);
     for (const Value& argument : arguments) {
-      tail.arguments.push_back(append_argument(
-          *open_, argument, Numbers::AsConstants,
-          [&](const Tensor& tensor) { return output_of(value_of(tensor)); }));
+      tail.arguments.push_back(
+          append_argument(*open_, argument, Numbers::AsConstants,
+                          [&](const Tensor& tensor) { return output_of(value_of(tensor)); }));
     }
     open_->tail = std::move(tail);
     serial = close_block()->serial;
@@ -548,7 +546,8 @@ void Recorder::call_there(const Operator& op, Stack& stack) {
   std::vector<Value> results;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const std::ptrdiff_t written = written_argument(op, i);
-    results.push_back(written >= 0 ? Value(arguments[std::size_t(written)]) : result_of(answers[i]));
+    results.push_back(written >= 0 ? Value(arguments[std::size_t(written)])
+                                   : result_of(answers[i]));
   }
   count_writes(op, arguments);
   stack.drop(count);
@@ -588,9 +587,16 @@ void Recorder::answered() {
 }
 
 std::vector<std::uint64_t> Recorder::take_dropped() {
-  const Lock lock(mutex_);
-  sweep();
-  return std::exchange(dropped_numbers_, {});
+  std::vector<Memory*> buried;
+  std::vector<std::uint64_t> numbers;
+  {
+    const Lock lock(mutex_);
+    sweep();
+    buried = std::exchange(buried_, {});
+    numbers = std::exchange(dropped_numbers_, {});
+  }
+  for (Memory* const each : buried) delete each;  // not under the lock: see [Dead]
+  return numbers;
 }
 
 bool Recorder::wait_for_pause() {
@@ -612,6 +618,7 @@ bool Recorder::wait_for_pause() {
 void Recorder::close() {
   std::deque<std::shared_ptr<Block>> unsent;
   std::shared_ptr<Block> open;
+  std::vector<Memory*> buried;
   {
     const Lock lock(mutex_);
     is_closed_.store(true, std::memory_order_relaxed);
@@ -619,8 +626,10 @@ void Recorder::close() {
     closed_.clear();
     open = std::exchange(open_, nullptr);
     sweep();
+    buried = std::exchange(buried_, {});
     changed_.notify_all();
   }
+  for (Memory* const each : buried) delete each;
 }
 
 }  // namespace opyard::remote

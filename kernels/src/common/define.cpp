@@ -59,8 +59,8 @@ const Operator& functional_form(const Operator& form) {
 bool is_written_elsewhere(const Tensor& tensor) {
   if (!tensor.defined()) return false;
   if (!tensor.device().is_cpu() && !is_meta(tensor)) return true;
-  return tensor.keys().has(DispatchKey::Python) &&
-         tensor.impl()->storage()->data() == nullptr && tensor.device().backend != Backend::Meta;
+  return tensor.keys().has(DispatchKey::Python) && tensor.impl()->storage()->data() == nullptr &&
+         tensor.device().backend != Backend::Meta;
 }
 
 // Calls the functional form with what is on the stack, and replaces that by what was written.

@@ -202,16 +202,16 @@ bool is_copied_to_cpu(const Tensor& tensor) {
   const Device device = tensor.device();
   if (__builtin_expect(device.is_cpu() || device.backend == Backend::Meta, 1)) return false;
   const Operator* const op = Registry::instance().find({"aten::_to_copy", ""});
-  return op != nullptr && inspect::has_computed_kernel(
-                              op->name(), instance_of(DispatchKey::Dense, device.backend));
+  return op != nullptr &&
+         inspect::has_computed_kernel(op->name(), instance_of(DispatchKey::Dense, device.backend));
 }
 
 // The tensor, or a copy of it that can be read here.
 Tensor on_cpu(const Tensor& tensor) {
   if (!is_copied_to_cpu(tensor)) return tensor;
-  static constinit FoundOperator<Tensor(
-      const Tensor&, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
-      std::optional<bool>, bool, std::optional<MemoryFormat>)>
+  static constinit FoundOperator<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
+                                        std::optional<Device>, std::optional<bool>, bool,
+                                        std::optional<MemoryFormat>)>
       op("aten::_to_copy");
   const GradientModeGuard plain(GradientMode::NoGradients);
   return op.call(tensor, std::nullopt, std::nullopt, Device{}, std::nullopt, false, std::nullopt);

@@ -116,10 +116,9 @@ class PythonSender final : public remote::Sender {
     const HoldPython python(wait_.table_);
     return opyard::carry_exceptions([&] {
       const py::int_ serial(block);
-      const py::object given = py::reinterpret_steal<py::object>(
-          require_object(wait_.table_, python::in_python([&] {
-                           return PyObject_CallOneArg(wait_.object_, serial.ptr());
-                         })));
+      const py::object given = py::reinterpret_steal<py::object>(require_object(
+          wait_.table_,
+          python::in_python([&] { return PyObject_CallOneArg(wait_.object_, serial.ptr()); })));
       std::vector<Answer> answers;
       for (const py::handle each : given) answers.push_back(answer_of(wait_.table_, each));
       return answers;
@@ -141,10 +140,9 @@ CountedPtr<Recorder> find_worker(std::int16_t worker) {
   const HoldPython python(finder->table_);
   return opyard::carry_exceptions([&] {
     const py::int_ index(worker);
-    const py::object found = py::reinterpret_steal<py::object>(
-        require_object(finder->table_, python::in_python([&] {
-                         return PyObject_CallOneArg(finder->object_, index.ptr());
-                       })));
+    const py::object found = py::reinterpret_steal<py::object>(require_object(
+        finder->table_,
+        python::in_python([&] { return PyObject_CallOneArg(finder->object_, index.ptr()); })));
     return found.cast<const SharedRecorder&>().recorder;
   });
 }
@@ -243,8 +241,7 @@ std::string label_of(const SharedBlock& self) {
 
 void add_blocks(py::module_& module) {
   py::class_<SharedBlock> block(module, "Block");
-  block
-      .def_property_readonly("serial", [](const SharedBlock& self) { return self.block->serial; })
+  block.def_property_readonly("serial", [](const SharedBlock& self) { return self.block->serial; })
       .def_property_readonly("calls",
                              [](const SharedBlock& self) { return self.block->calls.size(); })
       .def_property_readonly("key",
@@ -286,11 +283,12 @@ void add_recorders(py::module_& module) {
           [](SharedRecorder& self, const SharedBlock& block) { self.recorder->sent(*block.block); },
           py::arg("block"))
       .def("answered", [](SharedRecorder& self) { self.recorder->answered(); })
-      .def("take_dropped", [](SharedRecorder& self) {
-        py::list numbers;
-        for (const std::uint64_t each : self.recorder->take_dropped()) numbers.append(each);
-        return numbers;
-      })
+      .def("take_dropped",
+           [](SharedRecorder& self) {
+             py::list numbers;
+             for (const std::uint64_t each : self.recorder->take_dropped()) numbers.append(each);
+             return numbers;
+           })
       .def("wait_for_pause",
            [](SharedRecorder& self) {
              const CountedPtr<Recorder> held = self.recorder;

@@ -1,7 +1,7 @@
 """test_operators_on_workers.py: every operator on tensors of a worker, and as it is here (X35).
 
-Suspect remote/src if all operators of a kind fail; one operator alone has a kernel at Meta that says
-something else than its kernel for the CPU.
+Suspect remote/src if all operators of a kind fail; one operator alone has a kernel at Meta that
+says something else than its kernel for the CPU.
 """
 
 import warnings

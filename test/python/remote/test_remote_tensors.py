@@ -1,7 +1,7 @@
-"""test_remote_tensors.py: calls on tensors of workers: recorded, sent as blocks, read, failed (X35).
+"""test_remote_tensors.py: calls on tensors of workers, recorded, sent as blocks, failed (X35).
 
-Suspect remote/src for what is recorded and when a block ends, remote/python/opyard/_remote/tensors.py
-for what is sent, block_runs.py for what a worker makes of it.
+Suspect remote/src for what is recorded and when a block ends, remote/python/opyard/_remote/ for
+the rest: tensors.py for what is sent, block_runs.py for what a worker makes of it.
 """
 
 import gc
@@ -89,7 +89,7 @@ def test_X35_every_way_of_reading_sends_the_block(pipes):
     numpy = pytest.importorskip("numpy")
     x = matrix().to("remote:0")
     assert (x + 1).numpy().tolist() == (matrix() + 1).tolist()
-    assert numpy.asarray((x * 2)).tolist() == (matrix() * 2).tolist()
+    assert numpy.asarray(x * 2).tolist() == (matrix() * 2).tolist()
     assert (x.sum() + 1).item() == 16.0
     assert float(x.sum()) == 15.0 and bool(x.sum() > 1) and int(x[0, 2]) == 2
     assert (x + x).tolist() == (matrix() * 2).tolist()
@@ -239,12 +239,16 @@ def test_X35_tensors_of_several_places_are_refused(pipes):
     x, other = matrix().to("remote:0"), matrix().to("remote:1")
     with pytest.raises(
         NotImplementedError,
-        match="aten::add.Tensor: 'other' is float32\\[2, 3\\] on cpu, and the call is one on remote:0",
+        match="aten::add.Tensor: 'other' is float32.* on cpu, and the call is one on remote:0",
     ):
         x + matrix()
-    with pytest.raises(NotImplementedError, match="'other' is .* on remote:1, and the call is one on"):
+    with pytest.raises(
+        NotImplementedError, match="'other' is .* on remote:1, and the call is one on"
+    ):
         x + other
-    with pytest.raises(NotImplementedError, match="'device' is cpu, and the call is one on remote:0"):
+    with pytest.raises(
+        NotImplementedError, match="'device' is cpu, and the call is one on remote:0"
+    ):
         aten.zeros_like(x, device="cpu")
     assert (1.0 / (x + 1)).tolist() == (1.0 / (matrix() + 1)).tolist()  # a number is no tensor
     assert (x * opyard.tensor(2.0)).tolist() == (matrix() * 2).tolist()

@@ -90,10 +90,10 @@ struct Block {
   struct Tail {
     enum class Kind : std::uint8_t { None, Give, Call };
     Kind kind = Kind::None;
-    std::uint32_t output = 0;          // Give: which one
-    const Operator* op = nullptr;      // Call
-    std::vector<Arg> arguments = {};   //   values are outputs
-    std::uint64_t first_number = 0;    //   of its results
+    std::uint32_t output = 0;         // Give: which one
+    const Operator* op = nullptr;     // Call
+    std::vector<Arg> arguments = {};  //   values are outputs
+    std::uint64_t first_number = 0;   //   of its results
   };
   struct View {
     std::uint32_t base, value;

@@ -9,8 +9,9 @@
 // flush(), it is closed and waits to be sent. A closed block is a graph: see remote/block.h. What
 // sends it is a Sender, which knows of processes and of Python; nothing here does.
 //
-// [Memory] The storage of a remote tensor has no elements. Its address is that of a Memory, which
-// knows the worker's value and has a meta tensor of the same geometry. Views share the storage, as
+// [Memory] The storage of a remote tensor has no elements. Its address is no one that a processor
+// reads from, and says which Memory it is of; that knows the worker's value and has a meta tensor of
+// the same geometry. Views share the storage, as
 // everywhere, and cost nothing: where one is an argument, the block has an aten::as_strided of what
 // the worker keeps. So a write by way of a view is seen by all.
 //
@@ -134,6 +135,7 @@ class OPYARD_API Recorder final : public Counted {
   std::uint64_t blocks_ = 0;
   std::size_t in_flight_ = 0;
   std::vector<Memory*> waiting_;  // dead, of blocks that were not sent yet
+  std::vector<Memory*> buried_;   // dead, to be deleted when the lock is not held
   std::vector<std::uint64_t> dropped_numbers_;
 
   std::atomic<Memory*> dead_{nullptr};

@@ -83,7 +83,7 @@ def _as_expected(outputs: "list[Any]", expected: bytes) -> "list[Any]":
             each = Failed(
                 RuntimeError(
                     f"an operator gave {each.dtype} of sizes {tuple(each.shape)} and strides "
-                    f"{each.stride()} on the worker, and its kernel at Meta has said other strides, "
+                    f"{each.stride()} on the worker; its kernel at Meta has said other strides, "
                     f"or dtype {dtype} of sizes {sizes}: the two kernels have to agree"
                 )
             )
@@ -198,7 +198,9 @@ def _constant(node: Any) -> Any:
     if not node.has_attribute("value"):
         return None
     value, kind = node["value"], node.output().type
-    convert: Callable[[Any], Any] | None = {"bool": bool, "float": float}.get(kind.removesuffix("[]"))
+    convert: Callable[[Any], Any] | None = {"bool": bool, "float": float}.get(
+        kind.removesuffix("[]")
+    )
     if convert is None:
         return value
     return [convert(each) for each in value] if kind.endswith("[]") else convert(value)

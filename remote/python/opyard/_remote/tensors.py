@@ -158,8 +158,8 @@ class WorkerTensors:
 
     def refuse(self) -> None:
         raise failures.SessionClosed(
-            f"the session of this tensor on remote:{self.worker} has ended, and its values with it; "
-            "open another one, and make the tensor there"
+            f"the session of this tensor on remote:{self.worker} has ended, and its values with "
+            "it; open another one, and make the tensor there"
         )
 
     def close(self) -> None:
