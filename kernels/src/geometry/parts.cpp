@@ -244,6 +244,12 @@ Tensor matrix_transposed(const Tensor& self) {
   }
   return ops::transpose(self, -2, -1);
 }
+Tensor all_transposed(const Tensor& self) {
+  require_defined("aten::numpy_T", "self", self);
+  DimVector dims;
+  for (std::int64_t i = self.dim(); i > 0; --i) dims.push_back(i - 1);
+  return ops::permute(self, dims);
+}
 
 }  // namespace
 
@@ -265,7 +271,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
           "view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
           "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
           "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
-          "mT(Tensor(a) self) -> Tensor(a)"});
+          "mT(Tensor(a) self) -> Tensor(a)", "numpy_T(Tensor(a) self) -> Tensor(a)"});
   m.impl("split_with_sizes", Kernel::with_symbolic<&split_with_sizes, &symbolic_split_sizes>());
   m.impl("split.Tensor", Kernel::with_symbolic<&split, &symbolic_split>());
   m.impl("split.sizes", Kernel::with_symbolic<&split_sizes, &symbolic_split_sizes>());
@@ -280,6 +286,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("reshape_as", &reshape_as);
   m.impl("unflatten.int", Kernel::with_symbolic<&unflatten, &symbolic_unflatten>());
   m.impl("mT", &matrix_transposed);
+  m.impl("numpy_T", &all_transposed);
   m.derivative("squeeze.dims", {{"self", "reshape(grad, sizes(self))"}});
   m.derivative("diagonal", {{"self", "diagonal_backward(grad, sizes(self), offset, dim1, dim2)"}});
   m.derivative("unfold", {{"self", "unfold_backward(grad, sizes(self), dimension, size, step)"}});

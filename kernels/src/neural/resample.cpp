@@ -1,5 +1,5 @@
-// kernels/neural/resample.cpp: images in another size: upsample_nearest and upsample_linear in one
-// to three dimensions.
+// kernels/neural/resample.cpp: images in another size: upsample_nearest, _upsample_nearest_exact and
+// upsample_linear in one to three dimensions, upsample_bicubic2d.
 //
 // Compositions of index_select along one dimension after another, so that gradients of every order
 // are those of the parts.
@@ -68,7 +68,48 @@ Tensor resample_linear(const Tensor& self, std::int64_t dim, std::int64_t out, M
   return index_select(self, dim, low) * (Scalar(1) - upper) + index_select(self, dim, high) * upper;
 }
 
-enum class Way : std::uint8_t { Nearest, NearestExact, Linear };
+// By four neighbours, those beyond an edge being the one on it. Their weights are Keys' cubics, whose
+// slope at the first neighbour is -0.75.
+double cubic_weight(double far) {
+  constexpr double kSlope = -0.75;
+  if (far <= 1) return ((kSlope + 2) * far - (kSlope + 3)) * far * far + 1;
+  return ((kSlope * far - 5 * kSlope) * far + 8 * kSlope) * far - 4 * kSlope;
+}
+Tensor resample_cubic(const Tensor& self, std::int64_t dim, std::int64_t out, MaybeDouble scale,
+                      bool align_corners) {
+  const std::int64_t in = self.size(dim);
+  const double step = step_of(in, out, scale, align_corners);
+  const auto place = [&](std::int64_t i) {
+    return align_corners ? step * double(i) : step * (double(i) + 0.5) - 0.5;
+  };
+  DimVector sizes(std::size_t(self.dim()), 1);
+  sizes[std::size_t(dim)] = out;
+  Tensor result;
+  for (std::int64_t tap = -1; tap <= 2; ++tap) {
+    const Tensor at = listed<std::int64_t>(self, out, DType::Int64, [&](std::int64_t i) {
+      return std::clamp<std::int64_t>(std::int64_t(std::floor(place(i))) + tap, 0, in - 1);
+    });
+    const Tensor weights = listed<double>(self, out, DType::Float64, [&](std::int64_t i) {
+      const double within = place(i) - std::floor(place(i));
+      return cubic_weight(std::abs(within - double(tap)));
+    });
+    const Tensor part = index_select(self, dim, at) * reshape(to(weights, self.dtype()), sizes);
+    result = tap == -1 ? part : result + part;
+  }
+  return result;
+}
+
+enum class Way : std::uint8_t { Nearest, NearestExact, Linear, Cubic };
+
+Tensor resampled_along(const Tensor& self, Way way, std::int64_t dim, std::int64_t size,
+                       MaybeDouble scale, bool align_corners) {
+  switch (way) {
+    case Way::Linear: return resample_linear(self, dim, size, scale, align_corners);
+    case Way::Cubic: return resample_cubic(self, dim, size, scale, align_corners);
+    case Way::NearestExact: return nearest(self, dim, size, scale, 0.5);
+    default: return nearest(self, dim, size, scale, 0);
+  }
+}
 
 Tensor resampled(const char* op, Way way, const Tensor& self, IntSpan output_size,
                  const std::vector<MaybeDouble>& scales, bool align_corners) {
@@ -87,8 +128,7 @@ Tensor resampled(const char* op, Way way, const Tensor& self, IntSpan output_siz
     const std::int64_t size = output_size[std::size_t(i)], dim = i + 2;
     const MaybeDouble scale = scales[std::size_t(i)];
     if (size == self.size(dim) && (!scale || *scale == 1)) continue;
-    result = way == Way::Linear ? resample_linear(result, dim, size, scale, align_corners)
-                                : nearest(result, dim, size, scale, way == Way::Nearest ? 0 : 0.5);
+    result = resampled_along(result, way, dim, size, scale, align_corners);
   }
   return result.same(self) ? clone(self) : to(result, self.dtype());
 }
@@ -131,6 +171,34 @@ Tensor trilinear3d(const Tensor& self, IntSpan size, bool align_corners, MaybeDo
                    MaybeDouble h, MaybeDouble w) {
   return resampled("aten::upsample_trilinear3d", Way::Linear, self, size, {d, h, w}, align_corners);
 }
+Tensor bicubic2d(const Tensor& self, IntSpan size, bool align_corners, MaybeDouble h,
+                 MaybeDouble w) {
+  return resampled("aten::upsample_bicubic2d", Way::Cubic, self, size, {h, w}, align_corners);
+}
+Tensor bicubic2d_vec(const Tensor& input, std::optional<IntSpan> output_size, bool align_corners,
+                     const Scales& factors) {
+  return by_lists("aten::upsample_bicubic2d.vec", Way::Cubic, input, output_size, 2, align_corners,
+                  factors);
+}
+Tensor exact1d(const Tensor& self, IntSpan size, MaybeDouble scales) {
+  constexpr const char* kOp = "aten::_upsample_nearest_exact1d";
+  return resampled(kOp, Way::NearestExact, self, size, {scales}, false);
+}
+Tensor exact2d(const Tensor& self, IntSpan size, MaybeDouble h, MaybeDouble w) {
+  constexpr const char* kOp = "aten::_upsample_nearest_exact2d";
+  return resampled(kOp, Way::NearestExact, self, size, {h, w}, false);
+}
+Tensor exact3d(const Tensor& self, IntSpan size, MaybeDouble d, MaybeDouble h, MaybeDouble w) {
+  constexpr const char* kOp = "aten::_upsample_nearest_exact3d";
+  return resampled(kOp, Way::NearestExact, self, size, {d, h, w}, false);
+}
+template <int dims>
+Tensor exact_vec(const Tensor& input, std::optional<IntSpan> output_size, const Scales& factors) {
+  constexpr const char* kOp = dims == 1   ? "aten::_upsample_nearest_exact1d.vec"
+                              : dims == 2 ? "aten::_upsample_nearest_exact2d.vec"
+                                          : "aten::_upsample_nearest_exact3d.vec";
+  return by_lists(kOp, Way::NearestExact, input, output_size, dims, false, factors);
+}
 template <int dims>
 Tensor nearest_vec(const Tensor& input, std::optional<IntSpan> output_size, const Scales& factors) {
   constexpr const char* kOp = dims == 1   ? "aten::upsample_nearest1d.vec"
@@ -155,25 +223,40 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
              "scales_w=None) -> Tensor",
              "upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
              "scales_h=None, float? scales_w=None) -> Tensor",
+             "_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> "
+             "Tensor",
+             "_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, "
+             "float? scales_w=None) -> Tensor",
+             "_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, "
+             "float? scales_h=None, float? scales_w=None) -> Tensor",
              "upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? "
              "scales=None) -> Tensor",
              "upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+             "scales_h=None, float? scales_w=None) -> Tensor",
+             "upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
              "scales_h=None, float? scales_w=None) -> Tensor",
              "upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? "
              "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"});
   m.impl("upsample_nearest1d", Kernel::with_symbolic<&nearest1d, &symbolic_output_size>());
   m.impl("upsample_nearest2d", Kernel::with_symbolic<&nearest2d, &symbolic_output_size>());
   m.impl("upsample_nearest3d", Kernel::with_symbolic<&nearest3d, &symbolic_output_size>());
+  m.impl("_upsample_nearest_exact1d", Kernel::with_symbolic<&exact1d, &symbolic_output_size>());
+  m.impl("_upsample_nearest_exact2d", Kernel::with_symbolic<&exact2d, &symbolic_output_size>());
+  m.impl("_upsample_nearest_exact3d", Kernel::with_symbolic<&exact3d, &symbolic_output_size>());
+  m.impl("upsample_bicubic2d", Kernel::with_symbolic<&bicubic2d, &symbolic_output_size>());
   m.impl("upsample_linear1d", Kernel::with_symbolic<&linear1d, &symbolic_output_size>());
   m.impl("upsample_bilinear2d", Kernel::with_symbolic<&bilinear2d, &symbolic_output_size>());
   m.impl("upsample_trilinear3d", Kernel::with_symbolic<&trilinear3d, &symbolic_output_size>());
-  for (const char* name : {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"}) {
+  for (const char* name : {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
+                           "_upsample_nearest_exact1d", "_upsample_nearest_exact2d",
+                           "_upsample_nearest_exact3d"}) {
     define(m,
            std::string(name) +
                ".vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
            Tagged::Overlapping);
   }
-  for (const char* name : {"upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"}) {
+  for (const char* name : {"upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d",
+                           "upsample_trilinear3d"}) {
     define(m,
            std::string(name) +
                ".vec(Tensor input, SymInt[]? output_size, bool align_corners, "
@@ -183,6 +266,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("upsample_nearest1d.vec", Kernel::with_symbolic<&nearest_vec<1>, &symbolic_output_size>());
   m.impl("upsample_nearest2d.vec", Kernel::with_symbolic<&nearest_vec<2>, &symbolic_output_size>());
   m.impl("upsample_nearest3d.vec", Kernel::with_symbolic<&nearest_vec<3>, &symbolic_output_size>());
+  m.impl("_upsample_nearest_exact1d.vec",
+         Kernel::with_symbolic<&exact_vec<1>, &symbolic_output_size>());
+  m.impl("_upsample_nearest_exact2d.vec",
+         Kernel::with_symbolic<&exact_vec<2>, &symbolic_output_size>());
+  m.impl("_upsample_nearest_exact3d.vec",
+         Kernel::with_symbolic<&exact_vec<3>, &symbolic_output_size>());
+  m.impl("upsample_bicubic2d.vec", Kernel::with_symbolic<&bicubic2d_vec, &symbolic_output_size>());
   m.impl("upsample_linear1d.vec", Kernel::with_symbolic<&linear_vec<1>, &symbolic_output_size>());
   m.impl("upsample_bilinear2d.vec", Kernel::with_symbolic<&linear_vec<2>, &symbolic_output_size>());
   m.impl("upsample_trilinear3d.vec",

@@ -1,4 +1,5 @@
-// exported/control.cpp: cond, while_loop, scan, map and gradient modes; see [Control flow].
+// exported/control.cpp: cond, while_loop, scan, map and modes of gradients and autocast; see
+// [Control flow].
 #include <limits>
 
 #include <fmt/format.h>
@@ -37,7 +38,8 @@ bool NodeConverter::is_control_flow(const std::string& target) {
   const std::string_view name = target;
   return name.starts_with(kHigherOrder) &&
          (name.ends_with(".cond") || name.ends_with(".while_loop") || name.ends_with(".scan") ||
-          name.ends_with(".map_impl") || name.ends_with(".wrap_with_set_grad_enabled"));
+          name.ends_with(".map_impl") || name.ends_with(".wrap_with_set_grad_enabled") ||
+          name.ends_with(".wrap_with_autocast"));
 }
 
 // False for a target that is no operator on graphs.
@@ -59,10 +61,12 @@ bool NodeConverter::convert_control_flow(const std::string& target, const Json& 
     convert_scan(arguments, 0, node, place, values);
   } else if (name == "wrap_with_set_grad_enabled") {
     convert_grad_mode(arguments, node, values);
+  } else if (name == "wrap_with_autocast") {
+    convert_autocast(arguments, node, values);
   } else {
     fail(ErrorKind::Unsupported,
-         "of the operators on graphs, cond, while_loop, scan, map and wrap_with_set_grad_enabled "
-         "are taken");
+         "of the operators on graphs, cond, while_loop, scan, map, wrap_with_set_grad_enabled and "
+         "wrap_with_autocast are taken");
   }
   return true;
 }
@@ -205,6 +209,25 @@ void NodeConverter::convert_grad_mode(const std::vector<const Json*>& arguments,
     operands.push_back(cuts ? insert("aten::detach", {given}) : given);
   }
   const std::vector<Value*> results = convert_graph(*arguments[1], operands);
+  if (!refusals_.empty()) return refusals_.refuse_outputs(node);
+  define_outputs(results, node, values);
+}
+
+// wrap_with_autocast(device, dtype, enabled, caches, graph, operands…)
+void NodeConverter::convert_autocast(const std::vector<const Json*>& arguments, const Json& node,
+                                     ExportedValues& values) {
+  check_count(arguments, 5);
+  if (require_bool(member(*arguments[2], "as_bool"), what_)) {
+    look_up_inside(*arguments[4]);
+    fail(ErrorKind::Unsupported,
+         "has dtypes that are chosen while it runs; export the model without autocast, in its "
+         "dtype, or with run_decompositions(), which writes the casts down");
+  }
+  std::vector<Value*> operands;
+  for (std::size_t i = 5; i < arguments.size(); ++i) {
+    operands.push_back(values.argument(*arguments[i], *base_type(TypeKind::Any)));
+  }
+  const std::vector<Value*> results = convert_graph(*arguments[4], operands);
   if (!refusals_.empty()) return refusals_.refuse_outputs(node);
   define_outputs(results, node, values);
 }

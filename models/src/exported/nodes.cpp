@@ -7,6 +7,7 @@
 
 #include "exported/names.h"
 #include "exported/program.h"
+#include "files/own_namespaces.h"
 #include "opyard/base/error.h"
 #include "opyard/detail/jit/load_operator.h"
 #include "opyard/jit/resolve.h"
@@ -17,7 +18,7 @@ namespace {
 
 const Schema& find_schema(const OperatorName& name) {
   // A file may name what it likes; others are loaded by who allows them.
-  if (name.name_space() == "aten") detail::load_operator(name.name);
+  if (is_own_namespace(name.name_space())) detail::load_operator(name.name);
   const Operator* const op = Registry::instance().find(name);
   OPYARD_CHECK(op != nullptr, Unsupported,
                "is not defined here" + detail::where_it_may_be(name.name));

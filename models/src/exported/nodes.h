@@ -6,8 +6,8 @@
 // [Control flow] cond becomes prim::If; while_loop prim::Loop, whose test is in the graph twice:
 // before the loop, and at the end of its body. scan and map become prim::Loop as well, which
 // appends what each step gives to lists that are stacked behind it. What runs without gradients
-// becomes nodes among the others, on detached inputs. The graphs in a node name their own values
-// and see no others.
+// becomes nodes among the others, on detached inputs; what runs without autocast, which is all
+// that runs here, on its inputs. The graphs in a node name their own values and see no others.
 //
 // [Numbers] PyTorch passes a number where a tensor is wanted as a tensor that takes no part in
 // promotion. That is what the overload for a Scalar does. A number in front of the tensors becomes
@@ -83,6 +83,8 @@ class NodeConverter {
                     const Json& node, const SourceRange& place, ExportedValues& values);
   void convert_grad_mode(const std::vector<const Json*>& arguments, const Json& node,
                          ExportedValues& values);
+  void convert_autocast(const std::vector<const Json*>& arguments, const Json& node,
+                        ExportedValues& values);
   std::vector<Value*> convert_graph(const Json& argument, std::span<Value* const> inputs);
   std::vector<Value*> operands_of(const Json& argument, ExportedValues& values);
   Value* truth_of(Value* value);

@@ -9,6 +9,7 @@
 #include "exported/example.h"
 #include "files/file_dtypes.h"
 #include "files/foreign.h"
+#include "files/own_namespaces.h"
 #include "opyard/base/error.h"
 
 namespace opyard::jit {
@@ -127,11 +128,13 @@ void check_versions(const ZipArchive& archive, const std::string& folder, const 
                            kSchemaVersion, kExportAgain));
 }
 
-// The operators of aten that are called, those in blocks too.
-void collect_aten(const Block& block, std::vector<std::string>& names) {
+// The operators of ours that are called, those in blocks too.
+void collect_own(const Block& block, std::vector<std::string>& names) {
   for (const Node* const node : block.nodes()) {
-    if (node->kind().name_space() == "aten") names.emplace_back(node->kind().qual_string());
-    for (const Block* const inner : node->blocks()) collect_aten(*inner, names);
+    if (is_own_namespace(node->kind().name_space())) {
+      names.emplace_back(node->kind().qual_string());
+    }
+    for (const Block* const inner : node->blocks()) collect_own(*inner, names);
   }
 }
 
@@ -169,7 +172,7 @@ Model load_exported(CountedPtr<FileBytes> file, const ModelOptions& options) {
   model.example = read_example(archive, folder + "data/sample_inputs/" + stem + ".pt", model);
   if (options.untrusted) {
     std::vector<std::string> names = options.allowed;
-    collect_aten(*model.graph->block(), names);
+    collect_own(*model.graph->block(), names);
     model.graph->restrict_to(std::move(names));
   }
   return model;

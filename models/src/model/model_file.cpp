@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "files/json.h"
+#include "files/own_namespaces.h"
 #include "files/sizes.h"
 #include "files/tensor_file.h"
 #include "opyard/base/error.h"
@@ -100,13 +101,17 @@ std::string description_of(const Model& model, const FirstNames& first_names,
 
 // ---- loading
 
-std::vector<std::string> aten_names(const std::string& text) {
+// The operators of ours that a graph names.
+std::vector<std::string> own_names(const std::string& text) {
   std::set<std::string> names;
-  for (std::size_t at = text.find("aten::"); at != text.npos; at = text.find("aten::", at + 1)) {
-    std::size_t end = at + 6;
-    while (end < text.size() && (std::isalnum(std::uint8_t(text[end])) != 0 || text[end] == '_'))
-      ++end;
-    names.insert(text.substr(at, end - at));
+  for (const std::string_view name_space : kOwnNamespaces) {
+    const std::string prefix = std::string(name_space) + "::";
+    for (std::size_t at = text.find(prefix); at != text.npos; at = text.find(prefix, at + 1)) {
+      std::size_t end = at + prefix.size();
+      while (end < text.size() && (std::isalnum(std::uint8_t(text[end])) != 0 || text[end] == '_'))
+        ++end;
+      names.insert(text.substr(at, end - at));
+    }
   }
   return {names.begin(), names.end()};
 }
@@ -205,7 +210,7 @@ Model load_saved_model(FileBytes& bytes, const ModelOptions& options) {
   const std::string& text = metadata_of(file, kGraphKey, path);
   parsing.untrusted = options.untrusted;
   if (options.untrusted) {
-    parsing.allowed = aten_names(text);
+    parsing.allowed = own_names(text);
     parsing.allowed.insert(parsing.allowed.end(), options.allowed.begin(), options.allowed.end());
   }
   model.graph = parse_graph(text, parsing);

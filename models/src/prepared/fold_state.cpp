@@ -8,6 +8,7 @@
 // loaded. What is larger than all weights together stays a call.
 #include <algorithm>
 
+#include "files/own_namespaces.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/passes.h"
 #include "prepared/preparing.h"
@@ -63,7 +64,7 @@ class StateFolder {
   }
 
   bool may_be_computed(const Node& node) const {
-    if (node.kind().name_space() != "aten" || !node.blocks().empty()) return false;
+    if (!is_own_namespace(node.kind().name_space()) || !node.blocks().empty()) return false;
     if (node.kind().name().starts_with("empty")) return false;
     if (aliases_.has_effects(&node) || aliases_.writes(&node)) return false;
     std::size_t bytes = 0;

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from .unloading import Plugin, UnloadReport
 
 # The namespaces of the plugin that comes with the package.
-_OURS = ("aten::", "opyard::", "prim::")
+_PLAIN = ("opyard::", "quantized_decomposed::")  # NumPy answers none of these
+_OURS = ("aten::", "prim::", *_PLAIN)
 
 _packets: dict = {}
 _aten_is_loaded = False
@@ -128,7 +129,7 @@ def load_for(name: str) -> None:
     if name.startswith(_OURS):
         load_aten()
         base = name.partition(".")[0]
-        if not base.startswith("opyard::") and not _C.overloads(base):
+        if not base.startswith(_PLAIN) and not _C.overloads(base):
             while_loading(lambda: hooks["load_answers_for"](base.partition("::")[2]))
     elif not _C.overloads(name.partition(".")[0]):
         hooks["load_packages_for"](name.partition("::")[0])

@@ -114,6 +114,36 @@ def test_axes_are_swapped_as_views():
     assert aten.moveaxis(x, [0, 1], [2, 0]).shape == (3, 4, 2)
 
 
+X, Y = numbers(2, 3), numbers(3) * 2
+NAMES = {
+    "absolute": ("abs", X), "arccos": ("acos", X), "arccosh": ("acosh", X + 3),
+    "arcsin": ("asin", X), "arcsinh": ("asinh", X), "arctan": ("atan", X),
+    "arctan2": ("atan2", X, Y), "arctanh": ("atanh", X * 0.9), "clip": ("clamp", X, -0.5, 0.5),
+    "divide": ("div", X, Y), "fix": ("trunc", X * 3), "greater": ("gt", X, Y),
+    "greater_equal": ("ge", X, 0.5), "less": ("lt", X, 0.5), "less_equal": ("le", X, Y),
+    "multiply": ("mul", X, Y), "negative": ("neg", X), "not_equal": ("ne", X, 0.5),
+    "subtract": ("sub", X, Y), "true_divide": ("div", X, 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numpys_names_are_the_same_operators(name):
+    other, x, *rest = NAMES[name]
+    wanted, made = getattr(aten, other)(x, *rest), getattr(aten, name)(x, *rest)
+    assert (made.tolist(), made.dtype) == (wanted.tolist(), wanted.dtype)
+    written = x.clone()
+    assert getattr(aten, name + "_")(written, *rest) is written
+    assert written.tolist() == getattr(aten, other + "_")(x.clone(), *rest).tolist()
+
+
+def test_numpys_names_of_what_joins_and_finds():
+    assert aten.concat([X, X], 1).tolist() == aten.concatenate([X, X], 1).tolist()
+    assert aten.concat([X, X], 1).shape == (2, 6) and aten.row_stack([X, X]).shape == (4, 3)
+    assert aten.argwhere(X > 0.5).tolist() == aten.nonzero(X > 0.5).tolist()
+    assert aten.subtract(X, Y, alpha=2).tolist() == aten.sub(X, Y, alpha=2).tolist()
+    assert aten.divide(X, Y, rounding_mode="floor").tolist() == aten.floor(X / Y).tolist()
+
+
 def test_an_empty_tensor_has_the_order_that_it_is_asked_for():
     x = aten.empty_permuted([2, 3, 4], [0, 2, 1], dtype=opyard.int64)
     assert (x.shape, x.stride(), x.dtype) == ((2, 3, 4), (12, 1, 3), opyard.int64)

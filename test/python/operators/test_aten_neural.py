@@ -489,6 +489,47 @@ def test_upsampling_reads_the_nearest_or_between_two(size, out, aligned):
     close(aten.upsample_linear1d(image, [out], aligned), np.array(expected))
 
 
+def cubics(size, out, aligned):
+    """The part of each element in each of the result."""
+    step = ((size - 1) / (out - 1) if out > 1 else 0) if aligned else size / out
+    parts = np.zeros((out, size))
+    for i in range(out):
+        at = step * i if aligned else step * (i + 0.5) - 0.5
+        for tap in range(math.floor(at) - 1, math.floor(at) + 3):
+            far = abs(at - tap)
+            near = 1.25 * far**3 - 2.25 * far**2 + 1
+            part = near if far <= 1 else -0.75 * (far**3 - 5 * far**2 + 8 * far - 4)
+            parts[i, min(max(tap, 0), size - 1)] += part
+    return parts
+
+
+@given(rows=st.integers(1, 5), out=st.integers(1, 9), aligned=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_bicubic_upsampling_reads_four_neighbours(rows, out, aligned):
+    x = random(1, 2, rows, 4)
+    made = aten.upsample_bicubic2d(opyard.from_numpy(x), [out, 7], aligned)
+    close(made, cubics(rows, out, aligned) @ x @ cubics(4, 7, aligned).T)
+    exact = aten._upsample_nearest_exact2d(opyard.from_numpy(x), [out, 4])
+    close(exact, x[:, :, ((np.arange(out) + 0.5) * np.float32(rows / out)).astype(int)])
+
+
+def test_upsampling_takes_factors():
+    x = leaf(1, 1, 3, 2)
+    by_factor = aten.upsample_bicubic2d(x, None, False, [2.0, 1.5])
+    assert by_factor.tolist() == aten.upsample_bicubic2d(x, [6, 3], False, 2.0, 1.5).tolist()
+    for dims in (1, 2, 3):
+        wide = leaf(1, 1, *([2] * dims))
+        exact = getattr(aten, f"_upsample_nearest_exact{dims}d")
+        assert exact(wide, None, [2.0] * dims).shape == (1, 1, *([4] * dims))
+        assert exact(wide, None, [2.0] * dims).tolist() == exact(wide, [4] * dims).tolist()
+        assert autograd.gradcheck(lambda x, exact=exact, dims=dims: exact(x, [3] * dims), [wide])
+    assert autograd.gradcheck(lambda x: aten.upsample_bicubic2d(x, [4, 5], False), [x])
+    meta = aten.upsample_bicubic2d(aten.empty([1, 2, 3, 4], device="meta"), [6, 5], False)
+    assert tuple(meta.shape) == (1, 2, 6, 5)
+    with pytest.raises(ValueError, match="aten::upsample_bicubic2d: self is .*output_size"):
+        aten.upsample_bicubic2d(x, [0, 1], False)
+
+
 def test_grid_sampler_reads_where_the_grid_says():
     x = opyard.arange(6, dtype=opyard.float64).reshape([1, 1, 2, 3])
     grid = opyard.tensor(

@@ -30,6 +30,36 @@ ROWS = {
         lambda x: aten.max_unpool2d(x, ints([[[5, 0], [3, 4]]]), [2, 3]), [t(1, 2, 2)],
         lambda x: np.array([[[x[0, 0, 1], 0, 0], [x[0, 1, 0], x[0, 1, 1], x[0, 0, 0]]]]),
     ),
+    "max_unpool3d": (
+        lambda x: aten.max_unpool3d(x, ints([[[[5]], [[2]]]]), [2, 1, 3], [1, 1, 1], [0, 0, 0]),
+        [t(1, 2, 1, 1)],
+        lambda x: np.array([[[[0, 0, x[0, 1, 0, 0]]], [[0, 0, x[0, 0, 0, 0]]]]]),
+    ),
+    "meshgrid": (
+        lambda x, y: aten.stack(aten.meshgrid([x, y])), [t(2), t(3)],
+        lambda x, y: np.stack(np.meshgrid(x, y, indexing="ij")),
+    ),
+    "meshgrid.indexing": (
+        lambda x, y, z: aten.stack(aten.meshgrid([x, y, z], indexing="xy")), [t(2), t(3), t(4)],
+        lambda x, y, z: np.stack(np.meshgrid(x, y, z)),
+    ),
+    "broadcast_tensors": (
+        lambda x, y, z: aten.stack(aten.broadcast_tensors([x, y, z])), [t(2, 1), t(3), t()],
+        lambda x, y, z: np.stack(np.broadcast_arrays(x, y, z)),
+    ),
+    "index_copy": (
+        lambda x, y: aten.index_copy(x, -1, ints([2, 0]), y), [t(2, 3), t(2, 2) * 2],
+        lambda x, y: np.stack([y[:, 1], x[:, 1], y[:, 0]], 1),
+    ),
+    "index_copy of a number": (
+        lambda x, y: aten.index_copy(x, 0, ints([1]), y), [t(3), t(1) * 2],
+        lambda x, y: np.array([x[0], y[0], x[2]]),
+    ),
+    "numpy_T": (aten.numpy_T, [t(2, 3, 1)], lambda x: x.T),
+    "broadcast_to": (lambda x: aten.broadcast_to(x, [2, 3]), [t(3)], lambda x: np.stack([x, x])),
+    "ravel": (aten.ravel, [t(2, 3)], np.ravel),
+    "atleast_1d": (aten.atleast_1d, [t()], np.atleast_1d),
+    "atleast_2d": (aten.atleast_2d, [t(3)], np.atleast_2d),
     "index_reduce": (
         lambda x, y: aten.index_reduce(x, -1, ints([2, 0]), y, "prod"), [t(2, 3), t(2, 2)],
         lambda x, y: x * np.stack([y[:, 1], np.ones(2), y[:, 0]], 1),
@@ -83,6 +113,27 @@ REFUSED = {
     "max_unpool2d": (
         lambda: aten.max_unpool2d(t(2), ints([0, 1]), [2, 2]), ValueError,
         "aten::max_unpool2d: self needs 3 or 4 dimensions",
+    ),
+    "max_unpool3d": (
+        lambda: aten.max_unpool3d(t(2), ints([0, 1]), [2, 2, 2], [1] * 3, [0] * 3), ValueError,
+        "aten::max_unpool3d: self needs 4 or 5 dimensions",
+    ),
+    "meshgrid": (
+        lambda: aten.meshgrid([t(2), t(2, 3)]), ValueError,
+        r"aten::meshgrid: tensors\[1\] is .*at most one dimension",
+    ),
+    "meshgrid of nothing": (lambda: aten.meshgrid([]), TypeError, "tensors is an empty list"),
+    "meshgrid.indexing": (
+        lambda: aten.meshgrid([t(2)], indexing="yx"), ValueError,
+        'indexing is "yx"; accepted are "ij" and "xy"',
+    ),
+    "broadcast_tensors": (
+        lambda: aten.broadcast_tensors([t(2), t(1), t(3)]), ValueError,
+        r"aten::broadcast_tensors: tensors\[0\] is .* and tensors\[2\] is .*do not broadcast",
+    ),
+    "linspace.out": (
+        lambda: aten.linspace(0, 1, 3, out=t(2)), ValueError,
+        "aten::linspace.out: out needs one dimension of 3 elements",
     ),
     "index_reduce": (
         lambda: aten.index_reduce(t(2), 0, ints([0]), t(1), "sum"), ValueError, "reduce is sum",
@@ -141,6 +192,8 @@ def test_linspace_has_both_ends_exactly():
     assert aten.linspace(0, 10, 4, dtype=opyard.int64).tolist() == [0, 3, 6, 10]
     assert aten.linspace(5, 0, 4, dtype=opyard.int32).tolist() == [5, 3, 1, 0]
     assert aten.linspace(0, 1j, 3).tolist() == [0j, 0.5j, 1j]
+    out = opyard.zeros(3, dtype=opyard.float64)
+    assert aten.linspace(1, 2, 3, out=out) is out and out.tolist() == [1.0, 1.5, 2.0]
     meta = aten.linspace(0, 1, 5, device="meta")
     assert (meta.device.type, tuple(meta.shape)) == ("meta", (5,))
 

@@ -4,7 +4,8 @@
     y = model(x)
     opyard.jit.save(model, "model.safetensors")
 
-A file is a stranger's: its graph calls operators of `aten` and those in `allowed`, and nothing in
+A file is a stranger's: its graph calls operators of `aten`, of `quantized_decomposed`, which are
+ours as well, and those in `allowed`, and nothing in
 it is run or unpickled while it is read.
 """
 

@@ -1,0 +1,76 @@
+"""The page of the table of exported models: written from outcomes, and read again."""
+
+from collections import Counter
+from pathlib import Path
+
+from exported.outcome import RESULTS, Outcome
+
+NOT_COUNTED = ("not saved", "not exported")
+TITLES = "| model | source | needs | result | over PyTorch |"
+
+
+def row_of(one: Outcome) -> str:
+    result = f"{one.result}: {one.reason}" if one.reason else one.result
+    return f"| {one.name} | {one.source} | {one.needs} | {result} | {one.ratio} |"
+
+
+def read_rows(path: Path) -> list[Outcome]:
+    """Of a page that page_of() wrote; none of a file that is not there."""
+    found = []
+    _, _, table = (path.read_text() if path.exists() else "").partition(TITLES)
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 5 and cells[0] != "---":
+            result, _, reason = cells[3].partition(": ")
+            found.append(Outcome(cells[1], cells[0], cells[2], result, reason, cells[4]))
+    return found
+
+
+def counts_of(rows: list[Outcome]) -> tuple[int, int]:
+    """How many run and agree, and how many PyTorch exports."""
+    counted = [one for one in rows if one.result not in NOT_COUNTED]
+    return sum(one.result == "agrees" for one in counted), len(counted)
+
+
+def page_of(rows: list[Outcome], versions: str, timed_on: str) -> str:
+    agree, counted = counts_of(rows)
+    lines = [
+        "# Exported models",
+        "",
+        f"Made by `tools/models`: models with random weights are exported by {versions}, saved by "
+        "`torch.export.save()` as it does by default, loaded by `opyard.jit.load()`, run, and "
+        "compared with PyTorch's eager mode.",
+        "",
+        f"Of {counted} models that PyTorch exports, {agree} run and agree, "
+        f"{100 * agree / max(counted, 1):.1f} %: outputs are within 1e-4 of the largest element, "
+        "of halves and int8 within a step of theirs. Where sizes vary or state is written, several "
+        "calls are compared.",
+        "",
+        "| source | models | agree | refused or wrong | PyTorch does not export |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for source in sorted({one.source for one in rows}):
+        of_source = [one for one in rows if one.source == source]
+        known = counts_of(of_source)
+        lines.append(
+            f"| {source} | {len(of_source)} | {known[0]} | {known[1] - known[0]} "
+            f"| {len(of_source) - known[1]} |"
+        )
+    lines += [
+        "",
+        "*needs* counts the overloads that a program calls, and names what else is in it. The last "
+        "column is the time of a run over that of PyTorch's eager mode, both on one thread, the "
+        f"least of three, on {timed_on}; below 1 is faster. It changes from run to run, and is "
+        "not checked.",
+        "",
+        TITLES,
+        "| --- | --- | --- | --- | --- |",
+    ]
+    order = [*(one for one in RESULTS if one != "agrees"), "agrees"]
+    key = {one: at for at, one in enumerate(order)}
+    rows = sorted(rows, key=lambda one: (key[one.result], one.source, one.name))
+    return "\n".join([*lines, *map(row_of, rows), ""])
+
+
+def reasons_of(rows: list[Outcome]) -> Counter:
+    return Counter(f"{one.result}: {one.reason}" for one in rows if one.result != "agrees")
