@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/operators_page.py: writes docs/guides/operators.md from the built package.
 
-It has the operators of aten and opyard, and the methods of Tensor. Run it with tools/python;
+It has the operators of aten, opyard and quantized_decomposed, and the methods of Tensor. Run it with tools/python;
 --check compares.
 
 Exit code: 0, or 1 with --check if the page is another one.
@@ -42,6 +42,9 @@ whose result could have some.
 OF_FORMULAS = """\
 These are not PyTorch's. Formulas of derivatives find them without a namespace, after the operator's
 own and aten: `sum_to(grad, self)`. They may change from one release to the next, except `sum_to`.
+"""
+QUANTISED = """\
+Programs of PyTorch that were quantised by pt2e call these; [models](models.md) have them.
 """
 ANSWERS = """\
 If NumPy is installed, and SciPy for special functions, these are computed by them on the
@@ -127,11 +130,12 @@ def provenance_of(name: str, overload: str) -> str:
     return provenance(full, keys[0]) if keys else ""
 
 
-def of_formulas() -> "dict[str, object]":
-    """The packets of the namespace opyard."""
+def of_namespace(name: str) -> "dict[str, object]":
+    """The packets of a namespace that is all ours."""
     import opyard
 
-    return {name: getattr(opyard.ops.opyard, name) for name in dir(opyard.ops.opyard)}
+    space = getattr(opyard.ops, name)
+    return {each: getattr(space, each) for each in dir(space)}
 
 
 def operators(packets: "dict[str, object]") -> list[str]:
@@ -186,7 +190,9 @@ def page() -> str:
     parts = [HEAD, "## Methods and properties of Tensor\n", "| name | what it is |\n| --- | --- |"]
     parts[-1] += "".join("\n" + line for line in methods(packets)) + "\n"
     parts += ["## Operators of `opyard.ops.aten`\n", OPERATORS, *operators(packets)]
-    parts += ["\n## Operators of `opyard.ops.opyard`\n", OF_FORMULAS, *operators(of_formulas())]
+    parts += ["\n## Operators of `opyard.ops.opyard`\n", OF_FORMULAS, *operators(of_namespace("opyard"))]
+    quantised = operators(of_namespace("quantized_decomposed"))
+    parts += ["\n## Operators of `opyard.ops.quantized_decomposed`\n", QUANTISED, *quantised]
     parts += ["\n## Answered by NumPy\n", ANSWERS, *answers()]
     return "\n".join(parts).rstrip("\n") + "\n"
 

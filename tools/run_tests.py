@@ -4,7 +4,7 @@
 
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
     python-3.X      test/python on each CPython found; pytest's XML
-    citizens        test/python/publish, where the frameworks are that operators are published into
+    citizens        test/python/publish and models/test_exported_models.py, where the frameworks are
     remote          test/python/remote, where Ray and Dask are
     consumer        test/consumer against the installed wheel; pytest's XML
     headers         compiles each public header alone
@@ -222,9 +222,9 @@ def consumer() -> Tally:
     return judge(tally, code == 0)
 
 
-def apart(name: str, venv_name: str, folder: str, variable: str) -> Tally:
-    """A folder of tests in an environment that has what they need: what is missing there is a
-    failure, not a reason to skip."""
+def apart(name: str, venv_name: str, tests: list[str], variable: str) -> Tally:
+    """Tests in an environment that has what they need: what is missing there is a failure, not a
+    reason to skip."""
     environment = {
         "OPYARD_BUILD": str(BUILD / "main"),
         variable: "required",
@@ -238,7 +238,8 @@ def apart(name: str, venv_name: str, folder: str, variable: str) -> Tally:
         tally.fail(f"build/venv-{venv_name} is not there: tools/setup --frameworks makes it")
         return judge(tally, False)
     command = [venv(venv_name), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += [f"--junitxml={xml}", "--show-capture=no", str(ROOT / folder)]
+    command += [f"--junitxml={xml}", "--show-capture=no"]
+    command += [str(ROOT / each) for each in tests]
     limit = SUITE_SECONDS
     if os.environ.get("OPYARD_TEST_VOLUME") == LONG["OPYARD_TEST_VOLUME"]:
         # One test may kill two hundred workers, each of which takes seconds to begin again.
@@ -253,11 +254,12 @@ def apart(name: str, venv_name: str, folder: str, variable: str) -> Tally:
 
 
 def citizens() -> Tally:
-    return apart("citizens", "frameworks", "test/python/publish", "OPYARD_FRAMEWORKS")
+    tests = ["test/python/publish", "test/python/models/test_exported_models.py"]
+    return apart("citizens", "frameworks", tests, "OPYARD_FRAMEWORKS")
 
 
 def remote() -> Tally:
-    return apart("remote", "remote", "test/python/remote", "OPYARD_ENGINES")
+    return apart("remote", "remote", ["test/python/remote"], "OPYARD_ENGINES")
 
 
 def headers() -> Tally:

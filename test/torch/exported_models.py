@@ -5,8 +5,8 @@
     tools/models --short                              a few, compared with the page
 
 Each model is exported, loaded and run in a process of its own, for as long as --limit says. The
-weights are random, since none are downloaded. A program for machines with PyTorch, no suite: the
-suite is test/python/exported.
+weights are random, since none are downloaded. test/python/models/test_exported_models.py runs
+the short form.
 """
 
 import argparse
@@ -23,8 +23,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from exported.outcome import Outcome, outcome_of
-from exported.page import counts_of, page_of, read_rows, reasons_of
+from exported.outcome import outcome_of
+from exported.page import Outcome, counts_of, page_of, read_rows, reasons_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "models.md"
@@ -76,7 +76,7 @@ def in_child(source, name: str, folder: Path, timed: bool, limit: float) -> Outc
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tools/models", description=__doc__.split("\n\n")[0])
     parser.add_argument("--short", action="store_true", help="a few, compared with the page")
-    parser.add_argument("--only", default="", help="models whose name has this in it")
+    parser.add_argument("--only", nargs="*", default=[""], help="models with this in their name")
     parser.add_argument("--source", nargs="*", default=SOURCES, choices=SOURCES)
     parser.add_argument("--times", action="store_true", help="time those that agree")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one model")
@@ -106,7 +106,7 @@ def main() -> None:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for source in sources:
             for name in source.SHORT if options.short else source.names():
-                if options.only not in name:
+                if not any(text in name for text in options.only):
                     continue
                 folder = keep / source.SOURCE / name
                 one = in_child(source, name, folder, options.times, options.limit)
@@ -123,8 +123,11 @@ def main() -> None:
     old = read_rows(options.page)
     if options.short:
         known = {(one.source, one.name): one.result for one in old}
-        worse = [one for one in found if one.result != known.get((one.source, one.name))]
-        raise SystemExit(bool(worse))
+        for one in found:
+            said = known.get((one.source, one.name), "nothing")
+            if one.result != said:
+                print(f"{one.source} {one.name} {one.result}; the page says {said}")
+        raise SystemExit(any(one.result != known.get((one.source, one.name)) for one in found))
     versions = sorted({f"{source.SOURCE} {source.VERSION.split('+')[0]}" for source in sources})
     today = datetime.date.today().isoformat()
     rows = merged(old, found, options.times)

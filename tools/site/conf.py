@@ -82,6 +82,7 @@ NAVIGATION = {
         "guides/training",
         "guides/gradients",
         "guides/models",
+        "models",
         "guides/graphs",
         "guides/futures",
     ],

@@ -269,6 +269,7 @@ TABLE = {
         False,
         opyard.ops.aten.zeros([1, 1, 1, 1, 1], dtype=opyard.int64),
     ),
+    "meshgrid.indexing": _call([(3,), (2,)], indexing="xy"),
     "native_group_norm_backward": _call(
         (1, 2, 4), (1, 2, 4), (1, 2), (1, 2), (2,), 1, 2, 4, 2, [True] * 3
     ),

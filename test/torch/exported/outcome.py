@@ -4,28 +4,15 @@ import copy
 import json
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from exported.case import Call, Case
 from exported.comparison import as_tensor, difference, flat
+from exported.page import Outcome
 from torch.utils import _pytree as pytree
 
-RESULTS = ("agrees", "differs", "raises", "refused", "no answer", "not saved", "not exported")
 ROUNDS = 3  # of runs that are timed, the least of which counts
-
-
-@dataclass
-class Outcome:
-    """A row of the table. `ratio` is a run's time over that of PyTorch's eager mode."""
-
-    source: str
-    name: str
-    needs: str = ""
-    result: str = "agrees"
-    reason: str = ""
-    ratio: str = ""
 
 
 def first_line(error: BaseException | str) -> str:
@@ -53,7 +40,7 @@ def inner_graphs(module: torch.fx.GraphModule):
 
 def needs_of(program: torch.export.ExportedProgram) -> str:
     """How many overloads, and what is not plain: sizes that vary, control flow, writes, dtypes."""
-    called, writes, kinds = set(), False, set()
+    called, kinds = set(), set()
     for graph in inner_graphs(program.graph_module):
         for node in graph.graph.nodes:
             value = node.meta.get("val")
@@ -180,7 +167,7 @@ def run_here(source, name: str, folder: Path, outcome: Outcome, timed: bool) -> 
 
 
 def outcome_of(source, name: str, folder: Path, timed: bool) -> Outcome:
-    """Exports unless the folder has it; see RESULTS."""
+    """Exports unless the folder has it; see exported.page."""
     torch.set_num_threads(1)
     outcome = Outcome(source.SOURCE, name)
     said = folder / "outcome.json"

@@ -1,12 +1,25 @@
 """The page of the table of exported models: written from outcomes, and read again."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
-from exported.outcome import RESULTS, Outcome
-
+# Those of a row: after a result other than the first the reason follows.
+RESULTS = ("agrees", "differs", "raises", "refused", "no answer", "not saved", "not exported")
 NOT_COUNTED = ("not saved", "not exported")
 TITLES = "| model | source | needs | result | over PyTorch |"
+
+
+@dataclass
+class Outcome:
+    """A row of the table. `ratio` is a run's time over that of PyTorch's eager mode."""
+
+    source: str
+    name: str
+    needs: str = ""
+    result: str = "agrees"
+    reason: str = ""
+    ratio: str = ""
 
 
 def row_of(one: Outcome) -> str:

@@ -32,6 +32,7 @@ SMALL = {
     "decoder_ffn_dim": 64,
     "num_hidden_layers": 2,
     "num_layers": 2,
+    "num_encoder_layers": 2,
     "num_decoder_layers": 2,
     "encoder_layers": 2,
     "decoder_layers": 2,
@@ -50,6 +51,7 @@ SMALL = {
     "num_experts": 4,
     "num_local_experts": 4,
     "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
     "type_vocab_size": 2,
     "dropout": 0.0,
 }
@@ -66,8 +68,7 @@ mixtral mpt nemotron olmo olmo2 olmoe openai-gpt opt persimmon phi phi3 qwen2 qw
 qwen3_moe recurrent_gemma rwkv smollm3 stablelm starcoder2 xglm
 """.split()
 PAIRS = """
-bart blenderbot fsmt led m2m_100 marian mbart mt5 mvp pegasus pegasus_x plbart prophetnet
-switch_transformers t5 umt5
+bart blenderbot fsmt led m2m_100 marian mbart mt5 mvp pegasus pegasus_x plbart prophetnet t5 umt5
 """.split()
 PICTURES = """
 beit bit convnext convnextv2 cvt deit dinov2 dinov2_with_registers dinov3_vit dpt efficientnet
@@ -86,9 +87,15 @@ OVERRIDES: dict[str, dict] = {
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "gptj": {"rotary_dim": 4},
     "mamba2": {"head_dim": 16, "n_groups": 1, "state_size": 16},
+    "nemotron": {"num_key_value_heads": 2},
+    "xmod": {"default_language": "en_XX"},
 }
-PLAIN = ("convnext", "convnextv2")  # small enough as they are
-NOT_SET = {"funnel": ("num_hidden_layers", "num_layers")}
+PLAIN = ("convnext", "convnextv2", "swin2sr")  # small enough as they are
+NOT_SET = {
+    "funnel": ("num_hidden_layers", "num_layers"),
+    "prophetnet": ("num_hidden_layers", "num_layers"),
+    "xlnet": ("max_position_embeddings",),
+}
 
 
 def small(name: str, **more) -> transformers.PretrainedConfig:
@@ -137,6 +144,8 @@ def make(name: str) -> Case:
     elif name in PICTURES:
         config = small(name)
         given = {"pixel_values": picture(config)}
+        if name == "vit_mae":  # which patches it takes away
+            given["noise"] = torch.rand(1, (config.image_size // config.patch_size) ** 2)
     elif name in SOUNDS:
         config = small(name)
         given = {"input_values": torch.randn(1, 4000)}
