@@ -124,7 +124,6 @@ class Own(opyard.Tensor):
         (x.as_subclass(Own), "relluu", "; 'relu' may be meant"),
         (x, "nothing_like_it", ""),
         (x, "_byte", ""),
-        (x, "clip", "; write x.clamp(min, max)"),
         (x, "data", "; write x.detach() to read it, x.copy_(other) to change it"),
         (x, "nbytes", "; write x.numel() * x.element_size()"),
         (x, "astype", "; write x.to(dtype)"),
