@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tools/operators_page.py: writes docs/guides/operators.md from the built package.
 
-It has the operators of aten, opyard and quantized_decomposed, and the methods of Tensor. Run it with tools/python;
---check compares.
+It has the operators of aten, opyard and quantized_decomposed, and the methods of Tensor. Run it
+with tools/python; --check compares.
 
 Exit code: 0, or 1 with --check if the page is another one.
 """
@@ -190,7 +190,8 @@ def page() -> str:
     parts = [HEAD, "## Methods and properties of Tensor\n", "| name | what it is |\n| --- | --- |"]
     parts[-1] += "".join("\n" + line for line in methods(packets)) + "\n"
     parts += ["## Operators of `opyard.ops.aten`\n", OPERATORS, *operators(packets)]
-    parts += ["\n## Operators of `opyard.ops.opyard`\n", OF_FORMULAS, *operators(of_namespace("opyard"))]
+    formulas = operators(of_namespace("opyard"))
+    parts += ["\n## Operators of `opyard.ops.opyard`\n", OF_FORMULAS, *formulas]
     quantised = operators(of_namespace("quantized_decomposed"))
     parts += ["\n## Operators of `opyard.ops.quantized_decomposed`\n", QUANTISED, *quantised]
     parts += ["\n## Answered by NumPy\n", ANSWERS, *answers()]

@@ -21,10 +21,11 @@ import resource
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 from exported.outcome import outcome_of
-from exported.page import Outcome, counts_of, page_of, read_rows, reasons_of
+from exported.page import Outcome, counts_of, page_of, read_facts, read_rows, reasons_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "models.md"
@@ -85,6 +86,14 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def facts(sources: list, options: argparse.Namespace) -> tuple[dict[str, str], str]:
+    """The versions of the packages, and the day of the times; what the page says of the others."""
+    versions, timed_on = read_facts(options.page)
+    today = datetime.date.today().isoformat()
+    versions |= {source.SOURCE: source.VERSION.split("+")[0] for source in sources}
+    return versions, today if options.times or not timed_on else timed_on
+
+
 def merged(old: list[Outcome], new: list[Outcome], timed: bool) -> list[Outcome]:
     """The rows of a page with the new ones in the place of theirs; times stay if none are new."""
     rows = {(one.source, one.name): one for one in old}
@@ -96,12 +105,7 @@ def merged(old: list[Outcome], new: list[Outcome], timed: bool) -> list[Outcome]
     return list(rows.values())
 
 
-def main() -> None:
-    options = arguments()
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
-    sources = [importlib.import_module(f"exported.{name}_cases") for name in options.source]
-    found = []
+def outcomes(sources: list, options: argparse.Namespace) -> Iterator[Outcome]:
     with contextlib.ExitStack() as stack:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for source in sources:
@@ -109,29 +113,34 @@ def main() -> None:
                 if not any(text in name for text in options.only):
                     continue
                 folder = keep / source.SOURCE / name
-                one = in_child(source, name, folder, options.times, options.limit)
-                found.append(one)
+                yield in_child(source, name, folder, options.times, options.limit)
                 if not options.keep:
                     for file in folder.iterdir():
                         file.unlink()
-                said = f"{one.source} {one.name}: {one.result} {one.reason} {one.ratio}"
-                print(said.rstrip(), file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    options = arguments()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    sources = [importlib.import_module(f"exported.{name}_cases") for name in options.source]
+    found, other = [], 0
+    known = {(one.source, one.name): one.result for one in read_rows(options.page)}
+    for one in outcomes(sources, options):
+        found.append(one)
+        said = f"{one.source} {one.name}: {one.result} {one.reason} {one.ratio}".rstrip()
+        if options.short and one.result != (expected := known.get((one.source, one.name))):
+            other += 1
+            said += f"; the page says {expected}"
+        elif not options.short:
+            rows = merged(read_rows(options.page), [one], options.times)
+            options.page.write_text(page_of(rows, *facts(sources, options)))
+        print(said, file=sys.stderr, flush=True)
     agree, counted = counts_of(found)
     print(f"{agree} of {counted} agree", file=sys.stderr)
     for reason, times in reasons_of(found).most_common():
         print(f"{times:4} {reason}", file=sys.stderr)
-    old = read_rows(options.page)
-    if options.short:
-        known = {(one.source, one.name): one.result for one in old}
-        for one in found:
-            said = known.get((one.source, one.name), "nothing")
-            if one.result != said:
-                print(f"{one.source} {one.name} {one.result}; the page says {said}")
-        raise SystemExit(any(one.result != known.get((one.source, one.name)) for one in found))
-    versions = sorted({f"{source.SOURCE} {source.VERSION.split('+')[0]}" for source in sources})
-    today = datetime.date.today().isoformat()
-    rows = merged(old, found, options.times)
-    options.page.write_text(page_of(rows, ", ".join(versions), today))
+    raise SystemExit(bool(other))
 
 
 if __name__ == "__main__":

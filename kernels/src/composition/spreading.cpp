@@ -33,9 +33,10 @@ Tensors mesh(const char* op, const Tensors& tensors) {
   DimVector sizes;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].dim() > 1 || tensors[i].dtype() != tensors[0].dtype()) {
-      refuse(ErrorKind::BadShape, {op, ": tensors[", i, "] is ", tensors[i],
-                                   "; at most one dimension, and the dtype of tensors[0], which is ",
-                                   tensors[0], ", are accepted"});
+      refuse(ErrorKind::BadShape,
+             {op, ": tensors[", i, "] is ", tensors[i],
+              "; at most one dimension, and the dtype of tensors[0], which is ", tensors[0],
+              ", are accepted"});
     }
     sizes.push_back(tensors[i].numel());
   }
@@ -73,9 +74,10 @@ Tensors broadcast_tensors(const Tensors& tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::optional<DimVector> joined = find_broadcast(sizes, tensors[i].sizes());
     if (!joined) {
-      const ClashingPair pair = find_clashing_pair(tensors.size(), [&](std::size_t a, std::size_t b) {
-        return find_clash<std::int64_t>(tensors[a].sizes(), tensors[b].sizes());
-      });
+      const ClashingPair pair =
+          find_clashing_pair(tensors.size(), [&](std::size_t a, std::size_t b) {
+            return find_clash<std::int64_t>(tensors[a].sizes(), tensors[b].sizes());
+          });
       refuse_broadcast(kOp, {item_name(pair.first), tensors[pair.first]},
                        {item_name(pair.second), tensors[pair.second]}, pair.clash);
     }

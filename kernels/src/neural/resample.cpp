@@ -104,10 +104,14 @@ enum class Way : std::uint8_t { Nearest, NearestExact, Linear, Cubic };
 Tensor resampled_along(const Tensor& self, Way way, std::int64_t dim, std::int64_t size,
                        MaybeDouble scale, bool align_corners) {
   switch (way) {
-    case Way::Linear: return resample_linear(self, dim, size, scale, align_corners);
-    case Way::Cubic: return resample_cubic(self, dim, size, scale, align_corners);
-    case Way::NearestExact: return nearest(self, dim, size, scale, 0.5);
-    default: return nearest(self, dim, size, scale, 0);
+    case Way::Linear:
+      return resample_linear(self, dim, size, scale, align_corners);
+    case Way::Cubic:
+      return resample_cubic(self, dim, size, scale, align_corners);
+    case Way::NearestExact:
+      return nearest(self, dim, size, scale, 0.5);
+    default:
+      return nearest(self, dim, size, scale, 0);
   }
 }
 
@@ -247,16 +251,16 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("upsample_linear1d", Kernel::with_symbolic<&linear1d, &symbolic_output_size>());
   m.impl("upsample_bilinear2d", Kernel::with_symbolic<&bilinear2d, &symbolic_output_size>());
   m.impl("upsample_trilinear3d", Kernel::with_symbolic<&trilinear3d, &symbolic_output_size>());
-  for (const char* name : {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
-                           "_upsample_nearest_exact1d", "_upsample_nearest_exact2d",
-                           "_upsample_nearest_exact3d"}) {
+  for (const char* name :
+       {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
+        "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d"}) {
     define(m,
            std::string(name) +
                ".vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
            Tagged::Overlapping);
   }
-  for (const char* name : {"upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d",
-                           "upsample_trilinear3d"}) {
+  for (const char* name :
+       {"upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d", "upsample_trilinear3d"}) {
     define(m,
            std::string(name) +
                ".vec(Tensor input, SymInt[]? output_size, bool align_corners, "

@@ -7,7 +7,6 @@ and torchvision are installed, and have to be there in the suite citizens.
 
 import importlib
 import os
-import re
 import subprocess
 import sys
 
@@ -39,9 +38,7 @@ def test_programs_have_the_results_that_the_page_says(source):
 def test_the_page_is_what_its_rows_come_to(monkeypatch):
     page = page_module(monkeypatch)
     text, rows = PAGE.read_text(), page.read_rows(PAGE)
-    versions = re.search(r"are exported by (.*), saved by `torch", text).group(1)
-    date = re.search(r"least of three, on ([\d-]+);", text).group(1)
-    assert page.page_of(rows, versions, date) == text, "tools/models writes it"
+    assert page.page_of(rows, *page.read_facts(PAGE)) == text, "tools/models writes it"
     agree, counted = page.counts_of(rows)
     assert counted > 300 and agree >= 0.95 * counted
     assert all(one.reason for one in rows if one.result != "agrees")

@@ -1,5 +1,5 @@
-"""Protects models that were quantised by pt2e: operators of quantized_decomposed beside NumPy, and a
-model of them that is saved and loaded as a stranger's.
+"""Protects models that were quantised by pt2e: operators of quantized_decomposed beside NumPy, and
+a model of them that is saved and loaded as a stranger's.
 
 Suspect kernels/operators/quantized.ops for values, models/src/files/own_namespaces.h for a refusal.
 """
@@ -95,9 +95,7 @@ def test_scales_are_chosen_by_the_extremes():
             "axis is 2, and input has 2 dimensions",
         ),
         (
-            lambda: ops.dequantize_per_channel(
-                tensor(X, np.int8), tensor([1, 2]), None, 1, *INT8
-            ),
+            lambda: ops.dequantize_per_channel(tensor(X, np.int8), tensor([1, 2]), None, 1, *INT8),
             "scales needs an element for each index of dimension 1",
         ),
         (
@@ -115,13 +113,13 @@ def test_a_stranger_may_call_them(tmp_path):
     graph = jit.parse_ir(
         """graph(%x : Tensor):
   %scale : float = prim::Constant[value=0.5]()
-  %point : int = prim::Constant[value=1]()
-  %least : int = prim::Constant[value=-128]()
-  %most : int = prim::Constant[value=127]()
+  %p : int = prim::Constant[value=1]()
+  %low : int = prim::Constant[value=-128]()
+  %high : int = prim::Constant[value=127]()
   %int8 : int = prim::Constant[value=1]()
-  %none : NoneType = prim::Constant()
-  %q : Tensor = quantized_decomposed::quantize_per_tensor(%x, %scale, %point, %least, %most, %int8)
-  %y : Tensor = quantized_decomposed::dequantize_per_tensor(%q, %scale, %point, %least, %most, %int8, %none)
+  %no : NoneType = prim::Constant()
+  %q : Tensor = quantized_decomposed::quantize_per_tensor(%x, %scale, %p, %low, %high, %int8)
+  %y : Tensor = quantized_decomposed::dequantize_per_tensor(%q, %scale, %p, %low, %high, %int8, %no)
   return (%y)
 """
     )

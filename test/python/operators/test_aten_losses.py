@@ -113,9 +113,7 @@ def test_losses_are_numpys_and_have_gradients(row, reduction):
 def test_values_are_numpys_and_gradients_right(row):
     function, inputs, wanted = row
     made = function(*inputs)
-    np.testing.assert_allclose(
-        made.numpy(), wanted(*(each.numpy() for each in inputs)), rtol=1e-12
-    )
+    np.testing.assert_allclose(made.numpy(), wanted(*(each.numpy() for each in inputs)), rtol=1e-12)
     assert autograd.gradcheck(function, [each.clone().requires_grad_() for each in inputs])
     meta = function(*(each.to(device="meta") for each in inputs))
     assert (meta.shape, meta.dtype) == (made.shape, made.dtype)

@@ -67,7 +67,9 @@ def derived_size() -> Case:
 def automatic_sizes() -> Case:
     sizes = ((({0: Dim.AUTO}, {0: Dim.AUTO})),)
     function = Function(lambda x, y: torch.cat([x @ y.T, x.sum(1, keepdim=True)], 1))
-    return Case(function, (given(3, 4), given(5, 4)), {}, sizes, (((given(7, 4), given(2, 4)), {}),))
+    return Case(
+        function, (given(3, 4), given(5, 4)), {}, sizes, (((given(7, 4), given(2, 4)), {}),)
+    )
 
 
 def size_arithmetic() -> Case:

@@ -49,9 +49,7 @@ def needs_of(program: torch.export.ExportedProgram) -> str:
             if node.op == "call_function":
                 called.add(node.target)
     overloads = {one for one in called if isinstance(one, torch._ops.OpOverload)}
-    writes = any(
-        one._schema.is_mutable and one.name() != "aten::detach_" for one in overloads
-    )
+    writes = any(one._schema.is_mutable and one.name() != "aten::detach_" for one in overloads)
     flow = {one.name() for one in called if isinstance(one, torch._ops.HigherOrderOperator)}
     flow -= {"wrap_with_set_grad_enabled", "wrap_with_autocast"}
     found = [f"{len(overloads)} operators"]
@@ -68,9 +66,7 @@ def needs_of(program: torch.export.ExportedProgram) -> str:
 
 
 def as_copy(value: object) -> object:
-    return pytree.tree_map(
-        lambda one: one.clone() if isinstance(one, torch.Tensor) else one, value
-    )
+    return pytree.tree_map(lambda one: one.clone() if isinstance(one, torch.Tensor) else one, value)
 
 
 def run_calls(run, calls: tuple[Call, ...]) -> list:

@@ -1,5 +1,6 @@
 """The page of the table of exported models: written from outcomes, and read again."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,19 +40,27 @@ def read_rows(path: Path) -> list[Outcome]:
     return found
 
 
+def read_facts(path: Path) -> tuple[dict[str, str], str]:
+    """The versions and the day that a page says; nothing of a file that is not there."""
+    text = path.read_text() if path.exists() else ""
+    versions = re.findall(r"^\| ([\w.]+) \| ([\w.]+) \| \d+ \|", text.partition(TITLES)[0], re.M)
+    timed_on = re.search(r"least of three, on ([\d-]+);", text)
+    return dict(versions), timed_on.group(1) if timed_on else ""
+
+
 def counts_of(rows: list[Outcome]) -> tuple[int, int]:
     """How many run and agree, and how many PyTorch exports."""
     counted = [one for one in rows if one.result not in NOT_COUNTED]
     return sum(one.result == "agrees" for one in counted), len(counted)
 
 
-def page_of(rows: list[Outcome], versions: str, timed_on: str) -> str:
+def page_of(rows: list[Outcome], versions: dict[str, str], timed_on: str) -> str:
     agree, counted = counts_of(rows)
     lines = [
         "# Exported models",
         "",
-        f"Made by `tools/models`: models with random weights are exported by {versions}, saved by "
-        "`torch.export.save()` as it does by default, loaded by `opyard.jit.load()`, run, and "
+        "Made by `tools/models`: models with random weights are exported by `torch.export`, saved "
+        "by `torch.export.save()` as it does by default, loaded by `opyard.jit.load()`, run, and "
         "compared with PyTorch's eager mode.",
         "",
         f"Of {counted} models that PyTorch exports, {agree} run and agree, "
@@ -59,15 +68,15 @@ def page_of(rows: list[Outcome], versions: str, timed_on: str) -> str:
         "of halves and int8 within a step of theirs. Where sizes vary or state is written, several "
         "calls are compared.",
         "",
-        "| source | models | agree | refused or wrong | PyTorch does not export |",
-        "| --- | --- | --- | --- | --- |",
+        "| source | version | models | agree | refused or wrong | PyTorch does not export |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for source in sorted({one.source for one in rows}):
         of_source = [one for one in rows if one.source == source]
-        known = counts_of(of_source)
+        agree_of, counted_of = counts_of(of_source)
         lines.append(
-            f"| {source} | {len(of_source)} | {known[0]} | {known[1] - known[0]} "
-            f"| {len(of_source) - known[1]} |"
+            f"| {source} | {versions[source]} | {len(of_source)} | {agree_of} "
+            f"| {counted_of - agree_of} | {len(of_source) - counted_of} |"
         )
     lines += [
         "",

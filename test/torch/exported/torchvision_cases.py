@@ -15,6 +15,19 @@ except RuntimeError:  # its library is for another build of PyTorch; architectur
     for module_name in [one for one in sys.modules if one.startswith("torchvision")]:
         del sys.modules[module_name]
     import torchvision
+    from torchvision.ops import boxes
+
+    def kept_boxes(dets, scores, iou_threshold):
+        """nms(), for the calls that show whether a model runs at all."""
+        left, kept = scores.argsort(descending=True, stable=True), []
+        while left.numel() > 0:
+            kept.append(left[:1])
+            shared = boxes.box_iou(dets[left[:1]], dets[left[1:]])[0]
+            left = left[1:][shared <= iou_threshold]
+        return torch.cat(kept) if kept else left
+
+    DEFINED.impl("nms", kept_boxes, "CPU")
+    boxes._assert_has_ops = lambda: None
 
 SOURCE = "torchvision"
 VERSION = torchvision.__version__

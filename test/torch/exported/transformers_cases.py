@@ -72,18 +72,19 @@ bart blenderbot fsmt led m2m_100 marian mbart mt5 mvp pegasus pegasus_x plbart p
 """.split()
 PICTURES = """
 beit bit convnext convnextv2 cvt deit dinov2 dinov2_with_registers dinov3_vit dpt efficientnet
-focalnet glpn hiera ijepa levit mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2 poolformer pvt pvt_v2
-regnet resnet segformer swiftformer swin swin2sr swinv2 vit vit_mae vit_msn yolos
+focalnet glpn hiera ijepa levit mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2 poolformer pvt
+pvt_v2 regnet resnet segformer swiftformer swin swin2sr swinv2 vit vit_mae vit_msn yolos
 """.split()
 SOUNDS = "data2vec-audio hubert sew unispeech wav2vec2 wavlm".split()
 BOTH = "blip chinese_clip clip clipseg siglip vilt".split()
 OVERRIDES: dict[str, dict] = {
     "codegen": {"rotary_dim": 4},
     "deepseek_v3": {"qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8}
-    | {"kv_lora_rank": 16, "q_lora_rank": 16, "n_group": 1, "topk_group": 1, "head_dim": 8},
+    | {"kv_lora_rank": 16, "q_lora_rank": 16, "n_group": 1, "topk_group": 1, "head_dim": 8}
+    | {"num_key_value_heads": 4},
     "efficientnet": {"hidden_dim": 2560, "image_size": 64},
-    "esm": {"vocab_size": 99, "mask_token_id": 4},
-    "funnel": {"block_sizes": [1, 1, 1]},
+    "esm": {"vocab_size": 99, "mask_token_id": 4, "pad_token_id": 1},
+    "funnel": {"block_sizes": [1, 1, 1], "block_repeats": [1, 1, 1]},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "gptj": {"rotary_dim": 4},
     "mamba2": {"head_dim": 16, "n_groups": 1, "state_size": 16},
