@@ -123,6 +123,8 @@ def main() -> None:
     options = arguments()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
+    if not {*options.source} <= {"features", "database", "quantised"}:
+        importlib.import_module("exported.torchvision_cases")  # mends what the others import
     sources = [importlib.import_module(f"exported.{name}_cases") for name in options.source]
     found, other = [], 0
     known = {(one.source, one.name): one.result for one in read_rows(options.page)}

@@ -68,8 +68,8 @@ Tensor resample_linear(const Tensor& self, std::int64_t dim, std::int64_t out, M
   return index_select(self, dim, low) * (Scalar(1) - upper) + index_select(self, dim, high) * upper;
 }
 
-// By four neighbours, those beyond an edge being the one on it. Their weights are Keys' cubics, whose
-// slope at the first neighbour is -0.75.
+// By four neighbours, those beyond an edge being the one on it. Their weights are Keys' cubics,
+// whose slope at the first neighbour is -0.75.
 double cubic_weight(double far) {
   constexpr double kSlope = -0.75;
   if (far <= 1) return ((kSlope + 2) * far - (kSlope + 3)) * far * far + 1;

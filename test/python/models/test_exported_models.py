@@ -40,5 +40,5 @@ def test_the_page_is_what_its_rows_come_to(monkeypatch):
     text, rows = PAGE.read_text(), page.read_rows(PAGE)
     assert page.page_of(rows, *page.read_facts(PAGE)) == text, "tools/models writes it"
     agree, counted = page.counts_of(rows)
-    assert counted > 300 and agree >= 0.95 * counted
+    assert counted > 250 and agree >= 0.95 * counted
     assert all(one.reason for one in rows if one.result != "agrees")

@@ -144,6 +144,13 @@ def test_dropout_of_planes_takes_whole_ones():
     assert abs((made == 0).mean() - 0.25) < 0.05
 
 
+@pytest.mark.parametrize("name", ["feature_dropout_", "alpha_dropout_"])
+def test_dropout_in_place_writes_its_argument(name):
+    x = opyard.ones(20, 30, 4)
+    assert getattr(aten, name)(x, 0.5, False) is x and x.min().item() == 1
+    assert getattr(aten, name)(x, 0.5, True) is x and len(np.unique(x.numpy())) == 2
+
+
 def test_dropout_of_selu_keeps_mean_and_deviation():
     opyard.manual_seed(1)
     x = aten.randn([200, 200])

@@ -2,7 +2,6 @@
 
 import diffusers
 import torch
-from exported import torchvision_cases  # noqa: F401 (diffusers imports torchvision)
 from exported.case import Case
 
 SOURCE = "diffusers"

@@ -406,6 +406,19 @@ def autocast() -> Case:
     return Case(Cast(), (given(3, 8),), tolerance=3e-2)
 
 
+def autocast_off() -> Case:
+    class Plain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = two_layers()
+
+        def forward(self, x):
+            with torch.autocast("cpu", enabled=False):
+                return self.body(x) * 2
+
+    return Case(Plain(), (given(3, 8),))
+
+
 def no_grad() -> Case:
     def partly(x):
         with torch.no_grad():

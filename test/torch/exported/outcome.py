@@ -12,7 +12,7 @@ from exported.comparison import as_tensor, difference, flat
 from exported.page import Outcome
 from torch.utils import _pytree as pytree
 
-ROUNDS = 3  # of runs that are timed, the least of which counts
+ROUNDS = 5  # of runs that are timed, the least of which counts
 
 
 def first_line(error: BaseException | str) -> str:
@@ -121,13 +121,15 @@ def export(source, name: str, folder: Path, outcome: Outcome) -> None:
 # ---- ours
 
 
-def least(run) -> float:
-    best = float("inf")
+def ratio_of(ours, theirs) -> float:
+    """The least time of one over the least of the other, which take turns."""
+    least = [float("inf")] * 2
     for _ in range(ROUNDS):
-        began = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - began)
-    return best
+        for at, run in enumerate((ours, theirs)):
+            began = time.perf_counter()
+            run()
+            least[at] = min(least[at], time.perf_counter() - began)
+    return least[0] / least[1]
 
 
 def run_here(source, name: str, folder: Path, outcome: Outcome, timed: bool) -> None:
@@ -158,8 +160,8 @@ def run_here(source, name: str, folder: Path, outcome: Outcome, timed: bool) -> 
         args, kwargs = as_copy(known["calls"][0])
         case = made(source, name)
         with torch.no_grad():
-            one = least(lambda: model(*args, **kwargs))
-            outcome.ratio = f"{one / least(lambda: case.module(*args, **kwargs)):.2f}"
+            ratio = ratio_of(lambda: model(*args, **kwargs), lambda: case.module(*args, **kwargs))
+            outcome.ratio = f"{ratio:.2f}"
 
 
 def outcome_of(source, name: str, folder: Path, timed: bool) -> Outcome:

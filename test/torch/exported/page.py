@@ -44,7 +44,7 @@ def read_facts(path: Path) -> tuple[dict[str, str], str]:
     """The versions and the day that a page says; nothing of a file that is not there."""
     text = path.read_text() if path.exists() else ""
     versions = re.findall(r"^\| ([\w.]+) \| ([\w.]+) \| \d+ \|", text.partition(TITLES)[0], re.M)
-    timed_on = re.search(r"least of three, on ([\d-]+);", text)
+    timed_on = re.search(r"was measured, on ([\d-]+);", text)
     return dict(versions), timed_on.group(1) if timed_on else ""
 
 
@@ -82,8 +82,8 @@ def page_of(rows: list[Outcome], versions: dict[str, str], timed_on: str) -> str
         "",
         "*needs* counts the overloads that a program calls, and names what else is in it. The last "
         "column is the time of a run over that of PyTorch's eager mode, both on one thread, the "
-        f"least of three, on {timed_on}; below 1 is faster. It changes from run to run, and is "
-        "not checked.",
+        f"least of five in turns, where it was measured, on {timed_on}; below 1 is faster. It "
+        "changes from run to run, and is not checked.",
         "",
         TITLES,
         "| --- | --- | --- | --- | --- |",

@@ -2,7 +2,6 @@
 
 import segmentation_models_pytorch as segmentation
 import torch
-from exported import torchvision_cases  # noqa: F401 (it imports torchvision)
 from exported.case import Case
 
 SOURCE = "segmentation_models"
@@ -17,4 +16,4 @@ def names() -> list[str]:
 
 def make(name: str) -> Case:
     net = getattr(segmentation, name)("resnet18", encoder_weights=None, classes=3)
-    return Case(net.eval(), (torch.randn(1, 3, 64, 64),))
+    return Case(net.eval(), (torch.randn(1, 3, 128, 128),))

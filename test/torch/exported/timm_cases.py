@@ -2,9 +2,6 @@
 
 import timm
 import torch
-from exported import (
-    torchvision_cases,  # noqa: F401 (timm imports torchvision, which may need mending)
-)
 from exported.case import Case
 
 SOURCE = "timm"

@@ -2,7 +2,6 @@
 
 import torch
 import transformers
-from exported import torchvision_cases  # noqa: F401 (transformers imports torchvision)
 from exported.case import Case
 
 SOURCE = "transformers"
