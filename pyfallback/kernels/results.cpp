@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "objects/convert/convert.h"
+#include "operators/missing_results.h"
 #include "runtime/errors.h"
 
 namespace opyard::python {
@@ -35,11 +36,13 @@ namespace {
                    op.declaration()));
 }
 
-// None for the only result, a Tensor: a function without `return`.
-// Where there are several results, None is one that was not wanted, such as a gradient.
-bool is_forgotten(const Returner& returner, const Argument& result, PyObject* object) {
+// None for a Tensor: a function without `return`, or one of several results that was not made. See
+// operators/missing_results.h, [Left out].
+bool is_forgotten(const Returner& returner, const Schema& schema, std::size_t position,
+                  PyObject* object) {
+  const Argument& result = schema.results[position];
   return object == Py_None && result.type->kind() == TypeKind::Tensor &&
-         !(returner.returns_arguments && result.is_write());
+         !(returner.returns_arguments && result.is_write()) && !may_leave_out_results(schema);
 }
 
 }  // namespace
@@ -48,6 +51,12 @@ void push_results(Runtime& runtime, const Returner& returner, const Operator& op
                   Stack& stack) {
   const std::vector<Argument>& results = op.schema().results;
   const auto push = [&](std::size_t position, PyObject* item) {
+    if (is_forgotten(returner, op.schema(), position, item)) {
+      refuse_result(returner, op, position, item,
+                    results.size() == 1 ? " (is a return statement missing? A result that may be "
+                                          "None is a 'Tensor?')"
+                                        : " (a result that may be None is a 'Tensor?')");
+    }
     Value value;
     try {
       if (!to_value(runtime, *results[position].type, item, value)) {
@@ -67,13 +76,7 @@ void push_results(Runtime& runtime, const Returner& returner, const Operator& op
     }
     stack.push(std::move(value));
   };
-  if (results.size() == 1) {
-    if (is_forgotten(returner, results[0], object)) {
-      refuse_result(returner, op, 0, object,
-                    " (is a return statement missing? A result that may be None is a 'Tensor?')");
-    }
-    return push(0, object);
-  }
+  if (results.size() == 1) return push(0, object);
   if (results.empty() && object == Py_None) return;
   const bool is_sequence = PyTuple_Check(object) || PyList_Check(object);
   if (results.empty() || !is_sequence ||

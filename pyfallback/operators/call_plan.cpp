@@ -7,6 +7,7 @@
 #include "objects/convert/convert.h"
 #include "objects/convert/foreign_results.h"
 #include "objects/tensor/tensor.h"
+#include "operators/missing_results.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -18,7 +19,11 @@ PyObject* take_results(Runtime&, const Operator& op, Stack& stack, const Convert
   const std::vector<Argument>& results = op.schema().results;
   if (results.empty()) Py_RETURN_NONE;
   const std::span<Value> values = stack.top(results.size());
-  const auto convert = [&](std::size_t i) { return convert_result(*results[i].type, values[i]); };
+  const auto convert = [&](std::size_t i) {
+    Owned object = convert_result(*results[i].type, values[i]);
+    if (__builtin_expect(object.get() == Py_None, 0)) require_result(op.schema(), i);
+    return object;
+  };
   Owned object;
   if (results.size() == 1) {
     object = convert(0);

@@ -17,6 +17,7 @@
 #include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
+#include "operators/missing_results.h"
 #include "opyard/value/scalar.h"
 #include "runtime/runtime.h"
 #include "runtime/types.h"
@@ -91,8 +92,10 @@ PyObject* call_spread(std::index_sequence<I...>, Runtime& runtime, const Schema&
     return nullptr;
   }
   using Typed = Tensor (*)(A..., void*, DispatchKeySet);
-  return wrap_reference(
+  PyObject* const result = wrap_reference(
       runtime, reinterpret_cast<Typed>(function)(std::get<I>(unpacked).get()..., context, keys));
+  if (__builtin_expect(result == Py_None, 0)) require_result(schema, 0);
+  return result;
 }
 
 template <typename... A>
@@ -168,18 +171,22 @@ bool read_argument(Ready ready, PyObject* object, void* to) {
   return false;
 }
 
-Owned result_to_object(Runtime& runtime, const Argument& result, Value& value) {
-  if (value.is_tensor()) return wrap(runtime, value.take_tensor());
-  return to_python(runtime, *result.type, value);
+Owned result_to_object(Runtime& runtime, const Schema& schema, std::size_t i, Value& value) {
+  const Type& type = *schema.results[i].type;
+  Owned object =
+      value.is_tensor() ? wrap(runtime, value.take_tensor()) : to_python(runtime, type, value);
+  if (__builtin_expect(object.get() == Py_None, 0)) require_result(schema, i);
+  return object;
 }
 
-PyObject* to_objects(Runtime& runtime, const std::vector<Argument>& results, Value* values) {
+PyObject* to_objects(Runtime& runtime, const Schema& schema, Value* values) {
+  const std::vector<Argument>& results = schema.results;
   if (results.empty()) Py_RETURN_NONE;
-  if (results.size() == 1) return result_to_object(runtime, results[0], values[0]).release();
+  if (results.size() == 1) return result_to_object(runtime, schema, 0, values[0]).release();
   Owned all = checked(PyTuple_New(Py_ssize_t(results.size())));
   for (std::size_t i = 0; i < results.size(); ++i) {
     PyTuple_SET_ITEM(all.get(), Py_ssize_t(i),
-                     result_to_object(runtime, results[i], values[i]).release());
+                     result_to_object(runtime, schema, i, values[i]).release());
   }
   return all.release();
 }
@@ -206,7 +213,7 @@ PyObject* run_from_registers(Runtime& runtime, const CppCallSite& site, PyObject
   Value values[kMostResults];
   Value* const results[kMostResults] = {&values[0], &values[1], &values[2], &values[3]};
   site.from_registers(function, context, keys, {arguments, results});
-  return to_objects(runtime, site.schema.results, values);
+  return to_objects(runtime, site.schema, values);
 }
 
 }  // namespace

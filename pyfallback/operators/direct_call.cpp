@@ -563,18 +563,15 @@ PyObject* DirectCall::with_arguments(const Runtime& runtime, Owned answer, PyObj
 
 [[gnu::aligned(64)]] bool DirectCall::result_is_ready(const Runtime& runtime,
                                                       PyObject* result) const {
-  const auto fits = [&](Ready ready, PyObject* object) {
-    if (!is_for_tensors(ready)) return is_ready(ready, object);
-    return is_tensor(runtime, object) || object == Py_None;
-  };
-  // None alone for a Tensor is looked at; see kernels/results.cpp.
+  // None for a Tensor is looked at; see kernels/results.cpp.
   if (results_.size() == 1) return is_ready_result(runtime, results_[0], result);
   if (results_.empty()) return result == Py_None;
   if (!PyTuple_CheckExact(result) || std::size_t(PyTuple_GET_SIZE(result)) != results_.size()) {
     return false;
   }
   for (std::size_t i = 0; i < results_.size(); ++i) {
-    if (!fits(results_[i], PyTuple_GET_ITEM(result, Py_ssize_t(i)))) return false;
+    PyObject* const item = PyTuple_GET_ITEM(result, Py_ssize_t(i));
+    if (!is_ready_result(runtime, results_[i], item)) return false;
   }
   return true;
 }

@@ -196,6 +196,12 @@ void throw_foreign(const std::string& what) {
 
 Tensor same(const Tensor& x) { return x; }
 
+// Results that are not made.
+Tensor forget(const Tensor&) { return Tensor(); }
+std::tuple<Tensor, Tensor> forget_second(const Tensor& x) { return {x, Tensor()}; }
+std::tuple<Tensor, Tensor> leave_second(const Tensor& x, bool /*both*/) { return {x, Tensor()}; }
+std::tuple<Tensor, std::optional<Tensor>> give_one(const Tensor& x) { return {x, std::nullopt}; }
+
 // A list that contains itself, and a dict that contains that list; broken up by break_loops().
 opyard::List<opyard::Value> loop;
 
@@ -436,6 +442,10 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("throw_foreign(str what) -> ()", &throw_foreign);
   m.def("same(Tensor x) -> Tensor");
   m.impl("same", opyard::DispatchKey::CPU, &same);
+  m.def("forget(Tensor x) -> Tensor", &forget);
+  m.def("forget_second(Tensor x) -> (Tensor, Tensor)", &forget_second);
+  m.def("leave_second(Tensor x, bool both) -> (Tensor, Tensor)", &leave_second);
+  m.def("give_one(Tensor x) -> (Tensor, Tensor?)", &give_one);
   m.def("unchanged(Tensor x) -> Tensor");
   m.impl("unchanged", opyard::DispatchKey::CPU, &same);
   m.def("loop_list() -> Any", &loop_list);
