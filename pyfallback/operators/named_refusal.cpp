@@ -3,7 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <typeinfo>
 
 #include "objects/arrays/foreign_array.h"
 #include "objects/tensor/tensor.h"
@@ -140,6 +146,14 @@ bool names_a_function(std::string_view text, std::string_view called) {
   return text.substr(0, end) != called.substr(called.rfind(':') + 1);
 }
 
+// "std::out_of_range"
+std::string class_of(const std::exception& error) {
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &failed), &std::free);
+  return name == nullptr ? "a C++ exception" : name.get();
+}
+
 [[noreturn]] void refuse_elements(Runtime& runtime, const Operator& op, const Error& error,
                                   const GivenArguments& given) {
   const std::string_view text = error.what();
@@ -169,6 +183,15 @@ void rethrow_with_caller(std::string_view called, const Error& error) {
   if (!inner.empty()) fail(error.kind(), fmt::format("{}: in {}", called, error.what()));
   if (!names_a_function(error.what(), called)) throw;
   fail(error.kind(), fmt::format("{}: {}", called, error.what()));
+}
+
+void rethrow_foreign(std::string_view called, const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
+  const std::string_view text = error.what();
+  if (operator_in(text) == called) throw;
+  set_exception(PyExc_RuntimeError,
+                fmt::format("{}: the kernel threw {}: {}", called, class_of(error), text));
+  throw PythonErrorSet();
 }
 
 void rethrow_named(const Operator& op, const Error& error, const GivenArguments& given) {

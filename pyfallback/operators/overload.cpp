@@ -49,6 +49,8 @@ Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime
       return call_through_stack(runtime, plan, args, count, names);
     } catch (const Error& error) {
       name_refusal(plan.op(), error, args, count, names);
+    } catch (const std::exception& error) {
+      rethrow_foreign(plan.op().name().name, error);
     }
   });
 }

@@ -190,6 +190,8 @@ PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, 
       return call_packet_through_stack(self, args, PyVectorcall_NARGS(flags), names);
     } catch (const Error& error) {
       refuse_named(self, error, args, PyVectorcall_NARGS(flags), names);
+    } catch (const std::exception& error) {
+      rethrow_foreign(*packet_of(self).name, error);
     }
   });
 }
