@@ -1,7 +1,8 @@
 // operators/kernel_notes.h: notes on exceptions of kernels and handlers in Python.
 //
 // [Own recursion] A RecursionError that comes out of one kernel again and again gets a note that
-// it calls its own operator, and what to call in its place.
+// it calls its own operator, and what to call in its place; one that comes out of two by turns,
+// that they call each other.
 // [Wrong call] A TypeError of a function that was not entered, because it does not take what it
 // was called with, gets a note of the operator, and of the defaults that its parameters need.
 //

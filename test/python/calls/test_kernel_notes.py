@@ -75,17 +75,42 @@ def test_kernels_with_rules_and_key_sets_are_told_as_well(library, ns, x):
     assert len(notes_of(lambda: custom(x))) == 1
 
 
-def test_other_recursions_are_not_called_so(define, x):
+def test_two_kernels_that_call_each_other_are_told_of_both(define, x):
     first = define("first(Tensor x) -> Tensor", CPU=lambda x: second(x))
     second = define("second(Tensor x) -> Tensor", CPU=lambda x: first(x))
+    [note] = notes_of(lambda: first(x))
+    names = sorted(note.count(f"{op.default.name()}") for op in (first, second))
+    assert names == [1, 1]
+    assert note.count(f"registered at {__file__}:") + note.count("conftest.py:") == 2
+    assert " call each other without end; registered with with_next=True one of them gets" in note
 
+
+def test_a_kernel_and_a_handler_that_call_each_other_are_told_of_both(define, x):
+    class Calling(opyard.Tensor):
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+            return second(x)
+
+    first = define("first(Tensor x) -> Tensor")
+    second = define("second(Tensor x) -> Tensor", CPU=lambda x: first(wrapped))
+    wrapped = opyard.tensor([1.0]).as_subclass(Calling)
+    [note] = notes_of(lambda: first(wrapped))
+    assert "__opyard_dispatch__ of" in note and "Calling" in note
+    assert first.default.name() in note and second.default.name() in note
+    assert "call each other without end" in note
+
+
+def test_other_recursions_are_not_called_so(define, x):
     def deep(x):
         return deep(x)
 
     own = define("own(Tensor x) -> Tensor", CPU=deep)
-    assert notes_of(lambda: first(x)) == []
     assert notes_of(lambda: own(x)) == []
     assert notes_of(lambda: own(x)) == []
+    third = define("third(Tensor x) -> Tensor", CPU=lambda x: fourth(x))
+    fourth = define("fourth(Tensor x) -> Tensor", CPU=lambda x: fifth(x))
+    fifth = define("fifth(Tensor x) -> Tensor", CPU=lambda x: third(x))
+    assert notes_of(lambda: third(x)) == []
 
 
 def test_one_exception_that_is_raised_again_is_not_called_so(define, x):
