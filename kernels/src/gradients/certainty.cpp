@@ -5,9 +5,13 @@
 // wrong answer has a finite loss. Its slope (p - t) / (p (1 - p)) is divided by 1e-12 at the least,
 // as PyTorch does: a certain and right answer has the slope 0, and a certain and wrong one a large
 // one.
+//
+// What is outside of 0 and 1 is refused: its logarithm would be NaN, or cut like that of 0.
 #include <opyard/library.h>
 
+#include "common/check.h"
 #include "common/ops.h"
+#include "common/symbolic.h"
 
 namespace opyard::kernels {
 namespace {
@@ -16,7 +20,24 @@ using namespace ops;
 
 constexpr double kLeast = 1e-12;
 
+// Raises BadValue for an element that is no probability, such as a logit or NaN.
+void require_probabilities(const char* argument, const Tensor& given) {
+  if (is_meta(given) || has_symbolic_sizes(given) || is_complex(given.dtype())) return;
+  if (given.numel() == 0) return;
+  static constinit FoundOperator<Tensor(const Tensor&)> least("aten::min"), most("aten::max");
+  static constinit FoundOperator<Scalar(const Tensor&)> number("aten::_local_scalar_dense");
+  const double low = number.call(least.call(given)).to_double();
+  const double high = number.call(most.call(given)).to_double();
+  if (low >= 0 && high <= 1) return;
+  refuse(ErrorKind::BadValue,
+         {"aten::binary_cross_entropy: ", argument, " has the element ", low >= 0 ? high : low,
+          "; accepted are probabilities, from 0 to 1, which sigmoid() makes of logits; "
+          "binary_cross_entropy_with_logits takes these as they are"});
+}
+
 Tensor certainty_losses(const Tensor& self, const Tensor& target) {
+  require_probabilities("self", self);
+  require_probabilities("target", target);
   const Tensor yes = clamp(log(self), -100, std::nullopt);
   const Tensor no = clamp(log1p(-self), -100, std::nullopt);
   return (target - Scalar(1)) * no - target * yes;

@@ -114,6 +114,7 @@ class BCELoss(Loss):
     """The cross-entropy of probabilities x and a target between 0 and 1, times weight.
 
     Logarithms are taken as -100 at least. BCEWithLogitsLoss takes what comes before sigmoid.
+    Raises ValueError for an element of x or of the target that is not between 0 and 1.
     """
 
     def __init__(self, weight: "_C.Tensor | None" = None, *, reduction: str = "mean") -> None:
