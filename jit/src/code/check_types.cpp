@@ -10,6 +10,7 @@
 #include "code/code_data.h"
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
+#include "opyard/detail/jit/load_operator.h"
 #include "opyard/jit/constant.h"
 #include "opyard/schema/relations.h"
 
@@ -321,6 +322,13 @@ class Check {
                     "takes something out of a module, of which a graph knows nothing; freeze the "
                     "module before it is printed (torch.jit.freeze), so that its weights are "
                     "constants");
+      }
+      const std::string_view name = node->kind().qual_string();
+      if (!is_known_operator(name)) {
+        refuse_node(*node, fmt::format("has an attribute '{}', and there is no kind of node or "
+                                       "operator '{}'{}",
+                                       node->attributes().front().name.name(), name,
+                                       detail::where_it_may_be(name)));
       }
       refuse_node(*node,
                   fmt::format("has an attribute '{}', and calls an operator, which takes its "

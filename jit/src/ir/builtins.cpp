@@ -69,6 +69,12 @@ std::span<const Builtin* const> find_builtins(std::string_view name) {
   return found->second;
 }
 
+std::vector<std::string_view> builtin_names() {
+  std::vector<std::string_view> found;
+  for (const auto& [name, builtins] : names().by_name) found.push_back(name);
+  return found;
+}
+
 bool has_effects(const Builtin& builtin) noexcept {
   constexpr BuiltinFunction kWithEffects[] = {&print_values, &warn_of_text, &is_cuda_autocast,
                                               &is_cpu_autocast};

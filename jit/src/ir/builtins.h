@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "opyard/jit/resolve.h"
 
@@ -32,6 +33,8 @@ bool has_effects(const Builtin& builtin) noexcept;
 
 // Those of a name such as "aten::add", in order; none for an unknown one.
 std::span<const Builtin* const> find_builtins(std::string_view name);
+// Their names, each once.
+std::vector<std::string_view> builtin_names();
 
 #define OPYARD_UNARY(schema, A, expression)
 #define OPYARD_BINARY(schema, A, B, expression)
