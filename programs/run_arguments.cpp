@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "opyard/base/error.h"
+#include "opyard/detail/text/near_names.h"
 
 namespace opyard {
 namespace {
@@ -29,7 +31,13 @@ const jit::RunOption& require_option(const std::string& name) {
   const jit::RunOption* const found =
       name.starts_with("--") ? jit::find_run_option(name.substr(2)) : nullptr;
   if (found != nullptr) return *found;
-  fail(ErrorKind::BadArgument, "there is no option " + name + "; see --help");
+  std::vector<std::string_view> known = {"help"};
+  for (const jit::RunOption& option : jit::run_options()) known.emplace_back(option.name);
+  const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
+  const std::string_view meant = detail::near_name(std::string_view(name).substr(begin), known);
+  fail(ErrorKind::BadArgument,
+       "there is no option " + name +
+           (meant.empty() ? "" : "; '--" + std::string(meant) + "' may be meant") + "; see --help");
 }
 
 }  // namespace
@@ -45,6 +53,11 @@ std::string run_help() {
     append_option(help, value.empty() ? option.name : option.name + (' ' + value), option.help);
   }
   append_option(help, "help", "print this");
+  help += "\nexamples:\n";
+  for (const jit::RunExample& example : jit::run_examples()) {
+    help.append("  opyard-run ").append(example.arguments);
+    help.append("\n      ").append(example.help).push_back('\n');
+  }
   return help;
 }
 
@@ -62,8 +75,14 @@ ParsedArguments parse_run_arguments(std::span<const char* const> arguments) {
       parsed.request.model = name;
       continue;
     }
-    const jit::RunOption& option = require_option(name);
+    const std::size_t equals = std::min(name.find('='), name.size());
+    const jit::RunOption& option = require_option(name.substr(0, equals));
     const bool has_value = *option.value != '\0';
+    if (equals < name.size()) {  // --input=x.npy
+      if (!has_value) fail(ErrorKind::BadArgument, name.substr(0, equals) + " takes no value");
+      jit::take_run_option(option, name.substr(equals + 1), parsed);
+      continue;
+    }
     if (has_value && ++i == arguments.size()) fail(ErrorKind::BadArgument, name + " takes a value");
     jit::take_run_option(option, has_value ? arguments[i] : "", parsed);
   }

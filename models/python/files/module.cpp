@@ -165,6 +165,15 @@ py::list run_options() {
   return options;
 }
 
+// Arguments and help of each.
+py::list run_examples() {
+  py::list examples;
+  for (const jit::RunExample& each : jit::run_examples()) {
+    examples.append(py::make_tuple(each.arguments, each.help));
+  }
+  return examples;
+}
+
 void add_model(py::module_& module) {
   py::class_<SharedModel> model(module, "Model");
   model
@@ -193,6 +202,7 @@ void add_model(py::module_& module) {
              py::arg("mapped"), py::arg("exact"), py::arg("without"));
   module.def("run_files", &run_files, py::arg("model"), py::arg("options"), py::arg("progress"));
   module.def("run_options", &run_options);
+  module.def("run_examples", &run_examples);
   module.def("model_of", &model_of, py::arg("graph"));
 }
 

@@ -15,12 +15,25 @@ from ._core import ops as _ops
 from ._files.onnx_files import looks_like_onnx
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Keeps the lines of the examples."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("examples:"):
+            return text
+        return super()._fill_text(text, width, indent)
+
+
 def _parser() -> argparse.ArgumentParser:
     from ._core.options import OptionParser
 
+    prog = "python -m opyard run"
+    examples = [f"  {prog} {given}\n      {what}" for given, what in _models.run_examples()]
     parser = OptionParser(
-        prog="python -m opyard run",
-        description="Runs a model of torch.export.save(), opyard.jit.save() or ONNX.",
+        prog=prog,
+        description="Runs a model that torch.export.save() or opyard.jit.save() wrote.",
+        epilog="\n".join(["examples:", *examples]),
+        formatter_class=_Formatter,
     )
     parser.add_argument("model", help="a .pt2 or .onnx file, or one of opyard.jit.save()")
     for name, value, repeats, what in _models.run_options():

@@ -34,8 +34,18 @@ constexpr RunOption kOptions[] = {
 #define OPYARD_RUN_OPTION(name, member, value, commands, help) \
   {#name, value, is_list<decltype(RunArguments().member)>,     \
    Commands::commands == Commands::Program, help},
+#define OPYARD_RUN_EXAMPLE(...)
 #include "opyard/detail/models/run_options.def"
 #undef OPYARD_RUN_OPTION
+#undef OPYARD_RUN_EXAMPLE
+};
+
+constexpr RunExample kExamples[] = {
+#define OPYARD_RUN_OPTION(...)
+#define OPYARD_RUN_EXAMPLE(arguments, help) {arguments, help},
+#include "opyard/detail/models/run_options.def"
+#undef OPYARD_RUN_OPTION
+#undef OPYARD_RUN_EXAMPLE
 };
 
 // Of each option, in the same order.
@@ -45,13 +55,16 @@ constexpr Take kTakes[] = {
   [](RunArguments& arguments, const std::string& value) { \
     take_value(#name, arguments.member, value);           \
   },
+#define OPYARD_RUN_EXAMPLE(...)
 #include "opyard/detail/models/run_options.def"
 #undef OPYARD_RUN_OPTION
+#undef OPYARD_RUN_EXAMPLE
 };
 
 }  // namespace
 
 std::span<const RunOption> run_options() { return kOptions; }
+std::span<const RunExample> run_examples() { return kExamples; }
 
 const RunOption* find_run_option(const std::string& name) {
   for (const RunOption& each : kOptions) {

@@ -203,6 +203,33 @@ def test_X32_the_guide_and_both_commands_have_one_list_of_options():
     assert re.findall(r"^  --(\w+)", shown, re.M) == [name for name, *_ in _models.run_options()]
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples_whose_options_are_there(name):
+    shown = run(name, "--help").stdout
+    lines = shown.partition("examples:\n")[2].splitlines()
+    commands = [line.strip() for line in lines if line.startswith(f"  {name} ")]
+    assert len(commands) == len(_models.run_examples()) > 2
+    options = {f"--{option}" for option, *_ in _models.run_options()}
+    for each in commands:
+        assert set(re.findall(r"--\w+", each)) <= options, each
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_misspelt_option_is_refused_with_the_one_that_is_meant(name, files):
+    done = run(name, MODEL, "--inptu", files / "x.npy")
+    assert done.returncode == 2
+    assert "--inptu" in done.stderr and "'--input' may be meant" in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_value_may_be_behind_an_equals_sign(name, files):
+    given = ["--input", files / "x.npy", f"--input={files / 'scale.npy'}"]
+    done = run(name, MODEL, *given, f"--check={files / 'scores.npy'}", "--tolerance=1e-4")
+    assert done.returncode == 0, done.stderr
+    assert run(name, MODEL, *given, "--exact=1").returncode == 2
+    assert run(name, MODEL, *given, "--nothing=1").returncode == 2
+
+
 def test_X32_opyard_run_has_no_python():
     program = build_folder() / "programs" / "opyard-run"
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)

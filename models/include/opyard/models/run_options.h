@@ -30,7 +30,14 @@ struct RunOption {
   const char* help;
 };
 
+struct RunExample {
+  const char* arguments;  // behind the command
+  const char* help;
+};
+
+// In the order of --help.
 OPYARD_API std::span<const RunOption> run_options();
+OPYARD_API std::span<const RunExample> run_examples();
 // The one of this name, without dashes; null if there is none.
 OPYARD_API const RunOption* find_run_option(const std::string& name);
 // Stores a value of it, which is empty if it takes none. Raises BadArgument.
