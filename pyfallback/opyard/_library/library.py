@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _C
 from .._core import ops as _ops
 from .._core.keywords import methods_name_keywords
-from . import refusals
+from . import kernels_alone, refusals
 from .kernel_signature import require_fit
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _take_back(
     text = ""
     try:
         if alone:
-            text = refusals.kernels_alone(label, ", since no one has it any more", alone)
+            text = kernels_alone.said(label, ", since no one has it any more", alone)
             alone.clear()
     finally:
         for part in reversed(parts):
@@ -428,9 +428,7 @@ class Library:
         if (name, key) not in self._implemented:
             self._implemented.add((name, key))
             if self._warns and name != "*":
-                base, _, overload = name.partition(".")
-                if overload not in _C.overloads(base):
-                    self._alone.add((name, key))
+                kernels_alone.note(self, name, key)
             if target is not self._library:
                 _ops.note(functools.partial(self._implemented.discard, (name, key)))
 
@@ -568,7 +566,7 @@ class Library:
 
     def _warn_of_kernels_alone(self) -> None:
         """Kernels that no call could reach, since their operators are not defined."""
-        text = refusals.kernels_alone(repr(self), "", self._alone & self._implemented)
+        text = kernels_alone.said(repr(self), "", self._alone & self._implemented)
         self._alone.clear()
         if text:
             import warnings

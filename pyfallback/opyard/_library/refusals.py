@@ -3,7 +3,7 @@
 C++ refuses the same, and speaks of its macros.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from .._core.near_names import hint
 
@@ -110,22 +110,3 @@ def require_formulas(name: object, formulas: object) -> "list[tuple[str, str]]":
                 "for opyard.library.register_autograd()"
             )
     return list(formulas.items())
-
-
-def kernels_alone(label: str, why: str, implemented: "Iterable[tuple[str, str]]") -> str:
-    """What to say of a library that ends: which kernels no call could reach, since their operators
-    were never defined; else "". `implemented` is (operator, key) of those to look at."""
-    from .. import _bind
-    from .._dispatch.history import was_defined
-
-    alone: dict[str, list[str]] = {}
-    for name, key in sorted(implemented):
-        if name in _bind.dangling_overloads(name.partition(".")[0]) and not was_defined(name):
-            alone.setdefault(name, []).append(key)
-    if not alone:
-        return ""
-    what = "; ".join(f"{name} at {', '.join(keys)}" for name, keys in alone.items())
-    return (
-        f"{label} ends{why}, and no call could reach its kernels of {what}: no such operator is "
-        "defined. Is a define() missing, or the library that has it?"
-    )
