@@ -270,19 +270,22 @@ def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":
     `op` is an operator, a packet, or "ns::name". Raises what the call would raise for arguments
     that do not fit; a call that finds no kernel is explained as well.
     """
-    from ._dispatch.explanation import Explanation
+    from ._dispatch.explanation import Explanation, with_tensors
 
     if isinstance(op, str):
         op = _ops.overload_of(op) if "." in op else _ops.require_packet(op)
     if isinstance(op, _C.OpCaller):
         op = op.op
     if isinstance(op, _C.OpOverloadPacket):
-        op = op._resolve(*args, **kwargs)
+        overloads = [getattr(op, name) for name in _ops.overload_names(op)]
+        args, kwargs = with_tensors(overloads, args, kwargs)
+        op = _C.OpOverloadPacket._resolve(op, *args, **kwargs)
     if not isinstance(op, _C.OpOverload):
         raise TypeError(
             "explain() takes an operator, as a name or as an object of opyard.ops, not "
             f"{type(op).__name__}"
         )
+    args, kwargs = with_tensors([op], args, kwargs)
     return Explanation.of(op, args, kwargs)
 
 

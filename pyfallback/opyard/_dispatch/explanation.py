@@ -1,8 +1,9 @@
 """The result of opyard.dispatch.explain(): the route of one call, as data and as text."""
 
 import inspect
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -121,6 +122,54 @@ class Explanation:
             asked.insert(0, "  at Python it would ask:")
         parts["text"] = "\n".join([*lines[: where + 1], *asked, *lines[where + 1 :], ""])
         return cls(**parts)
+
+
+def with_tensors(
+    ops: "Sequence[_C.OpOverload]", args: tuple, kwargs: "dict[str, Any]"
+) -> "tuple[tuple, dict[str, Any]]":
+    """The arguments, and for arrays of other libraries the tensors that a call takes them for: an
+    explanation looks at arguments several times, and reads each array once. Those that may be
+    meant for anything but a tensor stay, and so do those that the call refuses.
+    """
+    schemas = [op._schema.arguments for op in ops]
+    by_place = [
+        {_kind(arguments[i].type) if i < len(arguments) else "" for arguments in schemas}
+        for i in range(len(args))
+    ]
+    by_name = {
+        name: {_kind(each.type) for arguments in schemas for each in arguments if each.name == name}
+        for name in kwargs
+    }
+    return (
+        tuple(map(_with_tensor, args, by_place)),
+        {name: _with_tensor(value, by_name[name]) for name, value in kwargs.items()},
+    )
+
+
+def _kind(kind: Any) -> str:
+    """ "Tensor" also for `Tensor?` and `Tensor[]`."""
+    while kind.kind in ("Optional", "List"):
+        [kind] = kind.elements
+    return kind.kind
+
+
+def _with_tensor(value: Any, kinds: "set[str]") -> Any:
+    if isinstance(value, (list, tuple)) and kinds == {"Tensor"}:
+        items = [_with_tensor(each, kinds) for each in value]
+        return items if any(map(operator.is_not, items, value)) else value
+    may_be_number = not kinds or kinds - {"Tensor"}
+    if isinstance(value, _C.Tensor) or (may_be_number and not _has_dimensions(value, kinds)):
+        return value
+    try:
+        tensor = _C.tensor_for(value)
+    except Exception:  # the call says why
+        return value
+    return value if tensor is None else tensor
+
+
+def _has_dimensions(value: Any, kinds: "set[str]") -> bool:
+    """Whether it is an array that cannot stand for a number, where a tensor or one may be given."""
+    return kinds == {"Tensor", "Scalar"} and getattr(value, "ndim", 0) > 0
 
 
 def _given(op: "_C.OpOverload", args: tuple, kwargs: "dict[str, Any]") -> Iterator[tuple[str, Any]]:

@@ -164,3 +164,25 @@ def test_X48_who_cannot_show_itself_is_named_as_an_object(op, library, x):
         (asked,) = explain(op, x, []).asked
         assert f"Hostile object at {hex(id(asked.receiver))}" in str(asked)
     assert asked.rule == rule.__qualname__
+
+
+@pytest.mark.parametrize("op", ["aten::relu", "aten::add.Tensor", "aten::add", "aten::cat"])
+def test_an_array_is_read_once(op):
+    """It may be a large one on a device, or count who reads it."""
+    numpy = pytest.importorskip("numpy")
+    reads = []
+
+    class Array:
+        ndim = 1
+
+        def __dlpack__(self, **options):
+            reads.append(options)
+            return numpy.ones(3).__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    x = opyard.tensor([1.0, 2.0, 3.0])
+    given = {"aten::relu": (Array(),), "aten::cat": ([x, Array()],)}.get(op, (x, Array()))
+    explanation = explain(op, *given)
+    assert explanation.key.name == "CPU" and len(reads) == 1
