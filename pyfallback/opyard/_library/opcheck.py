@@ -9,6 +9,7 @@ What counts as a write or an alias is in _library/declared.py.
 
 import copy
 import ctypes
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -271,6 +272,26 @@ def _test_faketensor(call: _Call) -> None:
         raise OpCheckError(_list(faults))
 
 
+def _is_in_cpp(call: _Call) -> bool:
+    """Whether the kernel of the call was registered from C++, so that advice is for that."""
+    from .._dispatch.explanation import Explanation
+
+    try:
+        kernel = Explanation.of(call.op, call.args, call.kwargs).kernel
+    except Exception:  # the call says why
+        return False
+    return re.search(r"\.(c|cc|cpp|cu|cxx|h|hpp):\d+$", kernel) is not None
+
+
+def _advice_for_meta(call: _Call, error: Exception) -> str:
+    """What to do about an operator that has nothing to run without elements; else "". A kernel in
+    C++ is run, and says itself what to do."""
+    if not isinstance(error, NotImplementedError) or "\n  -> Meta " not in str(error):
+        return ""
+    register = f'opyard.library.register_fake("{call.op.name()}", fake)'
+    return f" Register one by {register}: fake makes the results, of which no one reads elements."
+
+
 # test_autograd_registration ------------------------------------------------------------------
 
 
@@ -299,10 +320,13 @@ def _test_autograd_registration(call: _Call) -> None:
         if tensor.requires_grad and not any(tensor is given for given in copies.values())
     ]
     if faults:
+        formula = (
+            "m.derivative()" if _is_in_cpp(call) else "Library.derivative() or register_autograd()"
+        )
         raise OpCheckError(
             f"{_list(faults)}: the kernel tapes calls itself, where they are lost as soon as "
-            "the call is taped. Give the operator a formula, with derivative() or "
-            "register_autograd(), or register this kernel at the Autograd key"
+            f"the call is taped. Give the operator a formula, with {formula}, or register this "
+            "kernel at the Autograd key"
         )
 
 
@@ -341,7 +365,7 @@ def _test_aot_dispatch_dynamic(call: _Call) -> None:
         said = ", ".join(f"{symbol} = {_hint(symbol)}" for symbol in symbols) or "none"
         raise OpCheckError(
             f"called without elements and with symbols for sizes ({said}), it raised "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}{_advice_for_meta(call, error)}"
         ) from error
     outputs = outputs_with(dict(zip(map(id, originals), copies(), strict=True)))
     for number, (real, fake) in enumerate(zip(outputs, fakes, strict=True)):
@@ -452,7 +476,7 @@ def opcheck(
             if call.kwargs:
                 again += f", {_shown(call.kwargs)}"
             what = str(error) if isinstance(error, OpCheckError) else (
-                f"the call raised {type(error).__name__}: {error}"
+                f"the call raised {type(error).__name__}: {error}{_advice_for_meta(call, error)}"
             )  # fmt: skip
             failure = OpCheckError(
                 f"{operator.name()}: {name} failed: {what}\n"

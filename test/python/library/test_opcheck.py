@@ -449,15 +449,37 @@ def test_F32_strided_arguments_keep_their_strides_in_the_fake_call(define):
     assert seen == [((3, 2), (1, 3), "meta")]
 
 
-def test_formulas_are_checked_before_aten_was_ever_used(run_program):
+@pytest.mark.parametrize(
+    "check",
+    [
+        "opyard.library.opcheck('checked::negated', (opyard.tensor([1.0]),),"
+        " test_utils='test_autograd_registration')",
+        "opyard.autograd.check_formulas('checked::negated')",
+    ],
+)
+def test_formulas_are_checked_before_aten_was_ever_used(run_program, check):
     done = run_program(
         "import opyard\n"
         "lib = opyard.library.Library('checked', 'DEF')\n"
         "lib.define('negated(Tensor x) -> Tensor')\n"
         "lib.impl('negated', lambda x: opyard.ops.aten.neg(x), 'CPU')\n"
         "lib.derivative('negated', {'x': '-grad'})\n"
-        "opyard.library.opcheck('checked::negated', (opyard.tensor([1.0]),),"
-        " test_utils='test_autograd_registration')\n"
+        f"{check}\n"
         "print('checked')\n"
     )
     assert done.stdout == "checked\n", done.stderr
+
+
+def test_a_missing_fake_kernel_is_answered_with_how_to_register_one(define, plugin, x):
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: opyard.tensor(x.tolist()))
+    with pytest.raises(OpCheckError) as caught:
+        opcheck(f.default, (x,), test_utils="test_faketensor")
+    advice = f'Register one by opyard.library.register_fake("{f.default.name()}", fake)'
+    assert advice in str(caught.value)
+    with pytest.raises(OpCheckError) as caught:  # a kernel in C++
+        opcheck(
+            "test_plugin::first_of_all", ([x.double()], x.double()), test_utils="test_faketensor"
+        )
+    assert "if opyard::is_meta(x), or the operator gets a kernel of its own at Meta" in str(
+        caught.value
+    )

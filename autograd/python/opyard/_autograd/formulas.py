@@ -9,6 +9,7 @@ def check_formulas(op: "str | _C.OpOverload | _C.OpOverloadPacket") -> None:
 
     Raises ValueError for a fault in one, with its place, and LookupError if there are none.
     """
+    _ops.load_aten()  # formulas name operators of aten
     if not isinstance(op, _C.OpOverloadPacket):
         return _gradients.check_formulas(_ops.operator_of(op))
     found, missing = False, None
