@@ -87,7 +87,11 @@ bool CallPlan::push_converted(PythonCall& call, std::size_t position, PyObject* 
     mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
     mismatch.set_details(lost.what());
   } catch (const NamesNothing& error) {
-    if (only_candidate) throw;
+    if (only_candidate && error.carried()) throw;
+    if (only_candidate) {
+      fail(error.kind(), fmt::format("{}: argument '{}': {}", to_string(op_.name()),
+                                     parameter.argument->name, error.what()));
+    }
     mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
     mismatch.set_details(error.what());
   }

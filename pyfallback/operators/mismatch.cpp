@@ -166,6 +166,11 @@ std::string CallPlan::advice_for_count(std::ptrdiff_t given) const {
     return fmt::format("\nGive '{}' as a list of ints, or int by int.",
                        parameters_[std::size_t(positional_ - 1)].argument->name);
   }
+  const Parameter* const last =
+      positional_ > 0 ? &parameters_[std::size_t(positional_ - 1)] : nullptr;
+  if (last != nullptr && last->argument->type->kind() == TypeKind::List) {
+    return fmt::format("\nGive '{}' as one list, as in [a, b].", last->argument->name);
+  }
   std::string named;
   for (std::size_t i = std::size_t(positional_); i < parameters_.size(); ++i) {
     named += (named.empty() ? "" : ", ") + parameters_[i].argument->name;

@@ -50,6 +50,7 @@
 
 namespace opyard {
 
+// Of the table that a module is compiled with.
 inline constexpr std::uint32_t kPythonTableVersion = 2;
 
 // What a call from Python runs that is no operator, such as a graph: see PythonTable::call_run.

@@ -8,20 +8,37 @@
 #include "objects/arrays/dlpack_source.h"
 #include "objects/arrays/exported_array.h"
 #include "objects/arrays/foreign_kind.h"
+#include "opyard/detail/python/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
 
+// What to do about an array of elements that no dtype is for, such as objects of Python; else "".
+std::string advice_for_elements(Runtime& runtime, PyObject* array) {
+  const Owned dtype = Owned::steal(PyObject_GetAttrString(array, "dtype"));
+  const Owned text = Owned::steal(dtype ? PyObject_Str(dtype.get()) : nullptr);
+  if (!text) {
+    if (!clear_if(PyExc_Exception)) throw_python_error(runtime);
+    return "";
+  }
+  const std::string name(require_text(text.get(), "a dtype"));
+  if (find_dtype(name).has_value()) return "";
+  return " Its dtype is " + name +
+         ", for which there is none here; convert it first, as array.astype(float) does";
+}
+
 // The exception that a producer raised, as what prevents a conversion: a BufferError
 // says that. Any other leaves as itself.
-[[noreturn]] OPYARD_COLD void refuse_by_exception(Runtime& runtime, const char* whose) {
+[[noreturn]] OPYARD_COLD void refuse_by_exception(Runtime& runtime, const char* whose,
+                                                  PyObject* array) {
   if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw_python_error(runtime);
   const Owned exception = Owned::steal(take_exception());
   const Owned text = require(runtime, PyObject_Str(exception.get()));
   throw RefusedArray(
       Error(ErrorKind::BadValue, std::string(whose) + " raised BufferError: " +
-                                     std::string(require_text(text.get(), "a message"))));
+                                     std::string(require_text(text.get(), "a message")) +
+                                     advice_for_elements(runtime, array)));
 }
 
 }  // namespace
@@ -32,7 +49,7 @@ ExportedOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObje
     if (taken.exported == nullptr) taken.tensor = require_forwards(std::move(taken.tensor), "");
     return taken;
   } catch (const PythonErrorSet&) {
-    refuse_by_exception(runtime, name_of(kind.way));
+    refuse_by_exception(runtime, name_of(kind.way), object);
   } catch (const RefusedArray&) {
     throw;
   } catch (const Error& error) {

@@ -32,6 +32,12 @@ constexpr Duration kSlice = std::chrono::milliseconds(50);  // see [Signals]
 std::optional<Duration> to_timeout(PyObject* given) {
   if (given == Py_None) return std::nullopt;
   require_stack();
+  if (PyNumber_Check(given) == 0) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("Future.wait: timeout must be a number of seconds, or None to wait for ever, "
+                     "not an object of {}",
+                     Py_TYPE(given)->tp_name));
+  }
   const double seconds = PyFloat_AsDouble(given);
   if (seconds == -1.0 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
   OPYARD_CHECK(!std::isnan(seconds), BadValue,

@@ -1,6 +1,8 @@
 // objects/convert/names.cpp: conversion to texts, devices and dtypes.
 #include "objects/convert/conversions.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "objects/values/dtype.h"
@@ -45,6 +47,15 @@ OPYARD_COLD bool to_dtype_by_name(Runtime& runtime, PyObject* object, Value& val
   return true;
 }
 
+// The name of a dtype as a text, which NumPy takes for one.
+OPYARD_COLD void refuse_name_of_dtype(PyObject* object) {
+  const char* const text = PyUnicode_AsUTF8(object);
+  if (text == nullptr) clear_or_report(PyExc_UnicodeEncodeError);
+  if (text == nullptr || !find_dtype(text).has_value()) return;
+  throw NamesNothing(
+      Error(ErrorKind::BadArgument, fmt::format("'{0}' is a text; write opyard.{0}", text)));
+}
+
 }  // namespace
 
 bool to_string(Runtime& runtime, PyObject* object, Value& value) {
@@ -84,6 +95,7 @@ bool to_dtype(Runtime& runtime, PyObject* object, Value& value) {
   if (PyType_Check(object) || name.starts_with("numpy.") || name == "torch.dtype") {
     return to_dtype_by_name(runtime, object, value);
   }
+  if (PyUnicode_Check(object)) refuse_name_of_dtype(object);
   if (!PyLong_Check(object) || PyBool_Check(object)) return false;
   const std::int64_t number = int_of(object);
   value = std::int64_t(found([&] { return require_dtype(number); }));

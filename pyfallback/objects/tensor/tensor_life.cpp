@@ -225,21 +225,23 @@ void track_attributes(PyObject* self) noexcept {
   }
 }
 
-// `data` of PyTorch's tensors exchanges the memory. Here it would be an attribute like any other,
-// and the memory as it was. Raises what reading it raises, unless the class has one of its own.
-int refuse_data(PyObject* self, PyObject* name) {
-  if (lookup_on_type(Py_TYPE(self), name) != nullptr) return 0;
-  return enter_from_python(-1, [&] {
-    const Owned missing = checked(PyObject_CallFunctionObjArgs(
-        require_hook(runtime_of_tensor(self), hook::missing_attribute), self, name, nullptr));
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(missing.get())), missing.get());
-    return -1;
-  });
+// Whether it would keep an attribute that a program written for PyTorch means to be the memory.
+// A class that handles operators, or defines it, may have one of that name.
+bool is_assigned_data(PyObject* self, PyObject* name, PyObject* value) noexcept {
+  if (value == nullptr || !PyUnicode_Check(name)) return false;
+  if (PyUnicode_CompareWithASCIIString(name, "data") != 0) return false;
+  const Tensor& tensor = wrapper_of(self).tensor;
+  if (tensor.defined() && tensor.impl()->keys().has(DispatchKey::Python)) return false;
+  return _PyType_Lookup(Py_TYPE(self), name) == nullptr;
 }
 
 int set_tensor_attribute(PyObject* self, PyObject* name, PyObject* value) {
-  if (value != nullptr && PyUnicode_Check(name) &&
-      PyUnicode_CompareWithASCIIString(name, "data") == 0 && refuse_data(self, name) < 0) {
+  if (__builtin_expect(is_assigned_data(self, name, value), 0)) {
+    PyErr_Format(PyExc_AttributeError,
+                 "%s: data cannot be assigned, and an object of %s came; x.copy_(other) writes the "
+                 "elements of another tensor into this one, under opyard.no_grad() if it requires "
+                 "a gradient",
+                 Py_TYPE(self)->tp_name, Py_TYPE(value)->tp_name);
     return -1;
   }
   const int failed = PyObject_GenericSetAttr(self, name, value);

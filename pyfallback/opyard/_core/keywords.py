@@ -60,6 +60,8 @@ def names_keywords(function: "_Function") -> "_Function":
         if kwargs and not accepted.issuperset(kwargs):
             unknown = next(each for each in kwargs if each not in accepted)
             name = function.__qualname__.removesuffix(".__init__").removesuffix(".__new__")
+            if name.startswith("_") and function.__name__ == "__init__":
+                name = type(args[0]).__name__  # users know no private class above it
             shown = [each for each in known if each not in ("self", "cls")]
             raise refuse_keyword(name, unknown, shown)
         return function(*args, **kwargs)

@@ -12,6 +12,8 @@ def require(named: Any) -> "_C.dtype":
     """The dtype that is meant, which is named otherwise. Raises TypeError if there is none."""
     found = find(named)
     if found is None:
+        if isinstance(named, str) and _named(named) is not None:
+            raise TypeError(f"dtype is {named!r}, a text; write opyard.{named}")
         raise TypeError(
             f"dtype is {named!r}; accepted are dtypes such as opyard.float32, those of NumPy in "
             "the byte order of this machine and of PyTorch, the classes float, int, bool and "

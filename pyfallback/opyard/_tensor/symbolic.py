@@ -12,8 +12,13 @@ Arithmetic and comparison decide nothing; `int(n)`, `float(x)`, `bool(b)` and `i
 import sys
 
 from .. import _C
+from .._core.keywords import names_keywords
 
 __all__ = ["SymBool", "SymFloat", "SymInt"]
+
+
+# What may be given by mistake in place of a node.
+_PLAIN = frozenset({type(None), bool, int, float, str})
 
 
 class _Symbolic:
@@ -21,7 +26,14 @@ class _Symbolic:
 
     __slots__ = ("__weakref__", "node")
 
+    @names_keywords
     def __init__(self, node: object) -> None:
+        if type(node) in _PLAIN:
+            raise TypeError(
+                f"{type(self).__name__}: node must be an object that computes with symbols, not "
+                f"{node!r}; operators take plain numbers as they are, and give one of these for "
+                "the size of a tensor whose sizes are symbols"
+            )
         self.node = node
 
     def __repr__(self) -> str:

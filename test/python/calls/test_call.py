@@ -237,7 +237,7 @@ REFUSED = [
     ("Scalar", "1"),
     ("Scalar", None),
     ("Device", 0),
-    ("ScalarType", "float32"),
+    ("ScalarType", "float33"),
     ("Tensor", 1.0),
     ("Tensor", [1.0]),
     ("Tensor[]", lambda: opyard.tensor([1.0])),
@@ -262,8 +262,14 @@ def test_C29g_refused(define, type_, given):
 def test_C29g_none_is_the_undefined_tensor(define):
     op = define("op(Tensor x) -> Tensor?", CompositeExplicitAutograd=lambda x: x)
     assert op(None) is None
-    two = define("two(Tensor x) -> (Tensor, Tensor)", CompositeExplicitAutograd=lambda x: (x, x))
+    two = define("two(Tensor x) -> (Tensor?, Tensor?)", CompositeExplicitAutograd=lambda x: (x, x))
     assert two(None) == (None, None)
+
+
+def test_the_name_of_a_dtype_as_a_text_is_refused_with_the_dtype(define):
+    op = define("op(ScalarType a) -> ()", CompositeExplicitAutograd=lambda a: None)
+    text = message_of(TypeError, op, "float32")
+    assert text.endswith("::op: argument 'a': 'float32' is a text; write opyard.float32")
 
 
 INT_RANGE = "-9223372036854775808 to 9223372036854775807"

@@ -201,7 +201,7 @@ def test_operators_take_dtypes_by_other_names(named, dtype):
     assert aten.zeros([2], dtype=named).dtype is dtype
 
 
-@pytest.mark.parametrize("named", [dict, np.dtype("S3"), np.dtype(">f4"), "float64"])
+@pytest.mark.parametrize("named", [dict, np.dtype("S3"), np.dtype(">f4"), "flaot64"])
 def test_what_names_no_dtype_is_refused(named):
     with pytest.raises(TypeError, match="'ScalarType.?' for argument 'dtype'"):
         aten.zeros([2], dtype=named)

@@ -4,6 +4,7 @@ Each row is a line of a program, the kind of the error and its whole message. Su
 that the line calls, and _core/keywords.py, _core/allowed.py.
 """
 
+import numpy
 import pytest
 
 import opyard
@@ -20,6 +21,142 @@ def check(line, kind, message):
     with pytest.raises(kind) as caught:
         line()
     assert (type(caught.value).__name__, str(caught.value)) == (kind.__name__, message)
+
+
+def assign_data(tensor):
+    tensor.data = x
+
+
+OBJECTS = numpy.array([None, 1], dtype=object)
+PROBABILITIES = (
+    "; accepted are probabilities, from 0 to 1, which sigmoid() makes of logits; "
+    "binary_cross_entropy_with_logits takes these as they are"
+)
+VALUES = [
+    (
+        lambda: assign_data(opyard.zeros(1)),
+        AttributeError,
+        "opyard.Tensor: data cannot be assigned, and an object of opyard.Tensor came; "
+        "x.copy_(other) writes the elements of another tensor into this one, under "
+        "opyard.no_grad() if it requires a gradient",
+    ),
+    (
+        lambda: assign_data(nn.Parameter(opyard.zeros(1))),
+        AttributeError,
+        "Parameter: data cannot be assigned, and an object of opyard.Tensor came; x.copy_(other) "
+        "writes the elements of another tensor into this one, under opyard.no_grad() if it "
+        "requires a gradient",
+    ),
+    (
+        lambda: nn.Parameter(opyard.zeros(1)).data,
+        AttributeError,
+        "'Parameter' object has no attribute 'data'; write x.detach() to read it, x.copy_(other) "
+        "to change it",
+    ),
+    (
+        lambda: futures.Future().wait(timeout="a"),
+        TypeError,
+        "Future.wait: timeout must be a number of seconds, or None to wait for ever, not an object "
+        "of str",
+    ),
+    (
+        lambda: x.sum(dtype="float64"),
+        TypeError,
+        "aten::sum() cannot take what was given for argument 'dtype', a value of type 'str': "
+        "'float64' is a text; write opyard.float64.\n"
+        "Declaration: aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor\n"
+        "Overloaded operator invoked from Python failed to match any schema; the other is "
+        "dim_IntList.",
+    ),
+    (
+        lambda: opyard.zeros(2, dtype="float64"),
+        TypeError,
+        "dtype is 'float64', a text; write opyard.float64",
+    ),
+    (
+        lambda: ops.aten.relu(OBJECTS),
+        ValueError,
+        "aten::relu() cannot take what was given for argument 'self', a value of type "
+        "'numpy.ndarray': its __dlpack__ raised BufferError: DLPack only supports signed/unsigned "
+        "integers, float and complex dtypes. Its dtype is object, for which there is none here; "
+        "convert it first, as array.astype(float) does.\n"
+        "Position: 0\nDeclaration: aten::relu(Tensor self) -> Tensor",
+    ),
+    (
+        lambda: opyard.tensor(OBJECTS),
+        ValueError,
+        "tensor: the elements have the format 'O'; accepted are bool, int8 to int64, uint8 to "
+        "uint64, float16 to float64 and complex numbers, so convert them first, as array.astype "
+        "does",
+    ),
+    (
+        lambda: ops.aten.einsum("...", x, x),
+        TypeError,
+        "aten::einsum() takes 2 positional argument(s) but 3 was/were given.  Declaration: "
+        "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor\n"
+        "Give 'tensors' as one list, as in [a, b].",
+    ),
+    (
+        lambda: ops.aten.einsum("...", [x, x]),
+        TypeError,
+        "aten::einsum: equation is '...', which names 1 tensor, and 2 are given",
+    ),
+    (
+        lambda: nn.BCELoss()(x, x / 4),
+        ValueError,
+        f"aten::binary_cross_entropy: self has the element 4.{PROBABILITIES}",
+    ),
+    (
+        lambda: nn.BCELoss()(x / 4, -x),
+        ValueError,
+        f"aten::binary_cross_entropy: target has the element -4.{PROBABILITIES}",
+    ),
+    (
+        lambda: nn.BCELoss()(x * float("nan"), x / 4),
+        ValueError,
+        f"aten::binary_cross_entropy: self has the element nan{PROBABILITIES}",
+    ),
+    (
+        lambda: opyard.SymInt(a=1),
+        TypeError,
+        "SymInt() has no argument 'a'. Its arguments are: node",
+    ),
+    (
+        lambda: opyard.SymFloat(3.0),
+        TypeError,
+        "SymFloat: node must be an object that computes with symbols, not 3.0; operators take "
+        "plain numbers as they are, and give one of these for the size of a tensor whose sizes "
+        "are symbols",
+    ),
+    (
+        lambda: jit.compile(jit.parse_ir(MISSPELT)),
+        ValueError,
+        "%1 = prim::Constnt (stage 0, <graph>:2:3) has an attribute 'value', and there is no kind "
+        "of node or operator 'prim::Constnt'; 'prim::Constant' may be meant",
+    ),
+    (
+        lambda: jit.compile(jit.parse_ir(MISSPELT.replace("Constnt[value=1]", "ListConstrct"))),
+        ValueError,
+        "%1 = prim::ListConstrct (stage 0, <graph>:2:3): there is no operator "
+        "'prim::ListConstrct'; 'prim::ListConstruct' may be meant",
+    ),
+]
+MISSPELT = "graph(%x : Tensor):\n  %1 : int = prim::Constnt[value=1]()\n  return (%1)\n"
+
+
+@pytest.mark.parametrize(("line", "kind", "message"), VALUES)
+def test_values_that_fit_nothing_are_refused_with_what_to_write(line, kind, message):
+    check(line, kind, message)
+
+
+def test_classes_of_users_may_have_data_of_their_own():
+    class Defining(opyard.Tensor):
+        data = None
+
+    for cls in (Defining, Own):
+        own = opyard.Tensor.make_subclass(cls, opyard.zeros(1))
+        own.data = x
+        assert own.data is x
 
 
 SIZED = ["zeros", "ones", "empty", "rand", "randn"]

@@ -322,9 +322,9 @@ LOOK_UPS = [
     (
         lambda: opyard.zeros(3, device="gpu"),
         ValueError,
-        "'gpu' names no device; write a backend and an index where it needs one, as in 'cpu' "
-        "or 'cuda:1'. The backends are cpu, cuda, xla, meta, lazy and those that no plugin "
-        "has named",
+        "aten::zeros: argument 'device': 'gpu' names no device; write a backend and an index where "
+        "it needs one, as in 'cpu' or 'cuda:1'. The backends are cpu, cuda, xla, meta, lazy and "
+        "those that no plugin has named",
     ),
     (
         lambda: override("aten::relu", "AutogradCPP", len).remove(),
