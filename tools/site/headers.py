@@ -69,6 +69,59 @@ def trailing_comment(line: str) -> "tuple[str, int, str] | None":
     return found[1], line.index("// ", len(found[1])), found[2]
 
 
+# Macros, the list that is read with them, a file or a macro, and their end.
+LIST = re.compile(
+    r"(?:^ *#define OPYARD_\w+\((?:.*\\\n)*.*\n)+"
+    r"(?:^ *#include \"\S+\.def\"\n|^ *OPYARD_\w+\(OPYARD_\w+\)\n)+"
+    r"(?:^ *#undef \w+\n)*",
+    re.MULTILINE,
+)
+# A macro whose rows have a meaning in words: a value of an enum, or a declaration.
+MEANT = re.compile(
+    r"^( *#define \w+\([^)]*\b(meaning|words)\b[^)]*\) +(?:\w+(?: = \w+)?,|[^{}\n]*;))$",
+    re.MULTILINE,
+)
+
+
+def expanded(text: str) -> str:
+    """A header with the rows of its lists in their place, as the compiler reads them: values of
+    enums, each with its meaning, functions, tables. The lines keep their numbers.
+    """
+    macros = "".join(re.findall(r'^#include "\S+/keys\.def"\n', text, re.MULTILINE))
+    return LIST.sub(lambda found: rows_of(macros, found.group()), text)
+
+
+def meaning_of(literals: str, is_sentence: bool) -> str:
+    """Doxygen's comment of a row, from adjacent literals."""
+    said = "".join(re.findall(r'"([^"]*)"', literals))
+    if is_sentence:
+        said = f"{said[0].upper()}{said[1:]}."
+    return f" /*!< \\verbatim {said} \\endverbatim */"
+
+
+def rows_of(macros: str, region: str) -> str:
+    folders = [f"-I{ROOT / layer / 'include'}" for layer in LAYERS]
+    done = subprocess.run(
+        ["c++", "-E", "-P", "-x", "c++", *folders, "-"],
+        input=macros + MEANT.sub(r"\1 OPYARD_MEANT(\2)", region),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = re.sub(
+        r'([,;]) OPYARD_MEANT\(((?:"[^"]*" ?)+)\)',
+        lambda row: row[1] + meaning_of(row[2], row[1] == ";"),
+        " ".join(done.stdout.split()),
+    )
+    if "OPYARD_" in rows.replace("OPYARD_API", "").replace("OPYARD_ERROR_", "").replace(
+        "OPYARD_KIND_", ""
+    ):
+        return region  # a row calls macros of another list
+    if re.search(r"\btemplate <>|\bnamespace\b|\bstatic_assert\b", rows):
+        rows = ""  # a constant or a class for each row, which no one looks for by its name
+    return rows + "\n" * region.count("\n")
+
+
 def marked(text: str) -> str:
     """A header with its comments as Doxygen's. The lines keep their numbers."""
     lines = text.split("\n")
@@ -379,6 +432,9 @@ class Reference:
                 for value in member.findall("enumvalue"):
                     if lines := comment_in(value):
                         said.append(f"- `{text_of(value.find('name'))}`: {' '.join(lines)}")
+            pointer = re.search(r"CountedPtr<\s*(.+?)\s*>$", text_of(member.find("type")))
+            if member.get("kind") == "typedef" and pointer and not comment:
+                said.append(f"A counted pointer to `{pointer[1]}`.")
             said.extend(comment)
             location = member.find("location")
             last = int(location.get("bodyend") or line)  # type: ignore[union-attr]
@@ -392,7 +448,7 @@ def read(output: Path) -> Reference:
     for path in public_headers():
         copy = source / include_path(path)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(marked(path.read_text("utf-8")), "utf-8")
+        copy.write_text(marked(expanded(path.read_text("utf-8"))), "utf-8")
     settings = DOXYGEN.format(source=source, output=output)
     subprocess.run(["doxygen", "-"], input=settings, text=True, check=True, cwd=output)
     return Reference(output / "xml")
@@ -415,15 +471,26 @@ def section(reference: Reference, path: Path, level: int = 2) -> str:
         group.clear()
         names.clear()
 
+    # Macros that end in the header, and parts of others.
+    text = path.read_text("utf-8")
+    hidden = {*re.findall(r"^#undef (\w+)", text, re.MULTILINE), "OPYARD_LIBRARY_BLOCK"}
+    hidden |= {"OPYARD_JOIN", "OPYARD_JOIN_2"}
     last = -9
     for line, element in reference.names(include):
         if element.tag == "compounddef":
+            special = re.match(
+                r"(?:opyard::)*(?:ValueCast|ArgumentOf)<", text_of(element.find("compoundname"))
+            )
+            if special and not comment_in(element):
+                continue  # what a template does for one type; the template says it
             flush()
             out.extend(reference.entry(element, level + 1))
             last = -9
             continue
         name = text_of(element.find("name"))
-        if (element.get("kind") == "define" and name.startswith("OPYARD_DETAIL")) or not name:
+        if name in hidden or "OPYARD_VALUE_CAST" in text_of(element.find("argsstring")):
+            continue
+        if not name or name.startswith("OPYARD_DETAIL"):
             continue
         if re.fullmatch(
             rf"typedef (struct|union|enum) {name} {name}", text_of(element.find("definition"))

@@ -265,3 +265,28 @@ def test_a_comment_and_its_declaration_stay_together(of_headers):
     assert found and rest.startswith("\nbool dispatch_log()\n```")
     [after] = re.findall(r"void fallback\(Kernel kernel\)\n```\n\n(.*)", page)
     assert after.startswith("A kernel for every operator at the library's key.")
+
+
+def test_the_rows_of_a_list_are_in_its_place(of_headers):
+    """Without them an enum of error_kinds.def would have no value."""
+    base = of_headers["reference/cpp/base.md"]
+    assert "enum class ErrorKind { Internal, OutOfMemory, NoKernel, " in base
+    assert "- `BadShape`: shapes do not fit each other\n" in base
+    passes = of_headers["reference/cpp/jit.md"].partition("### eliminate\\_dead\\_code\n")[2]
+    assert "Takes away what no output, effect or visible write needs" in passes[:400]
+    for page in of_headers.values():
+        assert not re.search(r"^### .*\bOPYARD\\_[XY]\b", page, re.MULTILINE)
+
+
+def test_every_name_of_the_headers_has_a_text(of_headers):
+    """Its own, that of a field, or that of a name beside it."""
+    bare = set()
+    for name, page in of_headers.items():
+        if name.endswith("c_dlpack.md"):
+            continue  # DLPack's own names
+        parts = re.split(r"^(#{2,6} .*)$", page, flags=re.MULTILINE)
+        for heading, body in zip(parts[1::2], parts[2::2], strict=True):
+            text = re.sub(r"```.*?```", "", body, flags=re.DOTALL).strip()
+            if not text and "//" not in body:
+                bare.add(f"{name}: {heading}")
+    assert {each for each in bare if not each.endswith(("# to", "kMarkInfo"))} == set()
