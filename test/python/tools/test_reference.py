@@ -185,3 +185,23 @@ def test_no_other_page_names_a_variable_that_nothing_reads():
     for path in (ROOT / "docs").rglob("*.md"):
         for name in re.findall(r"`(OPYARD_\w+)=", path.read_text("utf-8")):
             assert name in known, f"{path.name} names {name}"
+
+
+# The change log.
+
+
+def test_the_figures_of_the_change_log_are_near_what_is_there():
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    operators, overloads = map(
+        int, re.search(r"some (\d+) operators with (\d+) over", text).groups()
+    )
+    assert opyard.ops.aten.add  # the first look loads them
+    names = [name for name in opyard._bind.operator_names() if name.startswith("aten::")]
+    assert len(names) == pytest.approx(overloads, rel=0.05)
+    assert len({name.partition(".")[0] for name in names}) == pytest.approx(operators, rel=0.05)
+    layers = [each for each in vars(opyard.nn).values() if isinstance(each, type)]
+    modules = [each for each in layers if issubclass(each, opyard.nn.Module)]
+    assert len(modules) == int(re.search(r"`nn` has (\d+) of", text)[1])
+    optimizers = [getattr(opyard.optim, name) for name in opyard.optim.__all__]
+    of_users = [each for each in optimizers if isinstance(each, type)]
+    assert len(of_users) - 1 == int(re.search(r"`optim` has (\d+) optim", text)[1])
