@@ -50,6 +50,7 @@ OPYARD_API bool remove_hook(const Tensor& tensor, std::uint64_t number);
 // Takes away all that were added to the tensor. What retains its gradient stays.
 OPYARD_API void reset_hooks(const Tensor& tensor);
 
+// Of backward() and grad().
 struct BackwardOptions {
   bool keep_graph = false;
   bool create_graph = false;
@@ -67,10 +68,12 @@ OPYARD_API Gradients grad(std::span<const Tensor> roots, std::span<const Tensor>
                           std::span<const Tensor> gradients = {},
                           const BackwardOptions& options = {});
 
+// Nothing is taped on this thread while it lives.
 class NoGradGuard {
  private:
   const GradientModeGuard guard_{GradientMode::NoGradients};
 };
+// Calls are taped on this thread while it lives.
 class EnableGradGuard {
  private:
   const GradientModeGuard guard_{GradientMode::Gradients};

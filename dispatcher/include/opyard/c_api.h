@@ -57,6 +57,7 @@ OPYARD_API int opyard_version(opyard_version_info* info);
 
 // ---- Counted objects
 
+// What a tensor and an error are is known to the library alone.
 typedef struct opyard_tensor opyard_tensor;
 typedef struct opyard_error opyard_error;
 
@@ -172,6 +173,7 @@ OPYARD_API int opyard_push_bool(opyard_stack* stack, bool value);
 OPYARD_API int opyard_push_int(opyard_stack* stack, int64_t value);
 OPYARD_API int opyard_push_double(opyard_stack* stack, double value);
 OPYARD_API int opyard_push_complex(opyard_stack* stack, double real, double imaginary);
+// The text is copied.
 OPYARD_API int opyard_push_string(opyard_stack* stack, const char* text, size_t bytes);
 // "cpu", "cuda:1". BadValue.
 OPYARD_API int opyard_push_device(opyard_stack* stack, const char* device);

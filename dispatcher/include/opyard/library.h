@@ -28,6 +28,7 @@
       __LINE__);                                                                            \
   static void OPYARD_JOIN(opyard_block_, unique)([[maybe_unused]] ::opyard::Library & m)
 
+// Blocks: operators of a namespace, more operators of one, kernels at one key.
 #define OPYARD_LIBRARY(ns, m) OPYARD_LIBRARY_BLOCK(Def, ns, std::nullopt, m, __COUNTER__)
 #define OPYARD_LIBRARY_FRAGMENT(ns, m) \
   OPYARD_LIBRARY_BLOCK(Fragment, ns, std::nullopt, m, __COUNTER__)

@@ -7,6 +7,7 @@
 // Depends on: nothing else of ours.
 #pragma once
 
+// Of the headers that a program is compiled with.
 #define OPYARD_VERSION_MAJOR 0
 #define OPYARD_VERSION_MINOR 1
 #define OPYARD_VERSION_PATCH 0

@@ -12,10 +12,12 @@
 
 namespace opyard::autograd {
 
+// Whether backward() says which call made a gradient that fails, and looks for NaN in each.
 struct Anomaly {
   bool on = false;
   bool check_nan = true;
 };
+// Of this thread.
 OPYARD_API Anomaly anomaly() noexcept;
 OPYARD_API void set_anomaly(Anomaly mode) noexcept;
 // Says where a call is being made, as a backtrace of the language that the caller speaks; null: of

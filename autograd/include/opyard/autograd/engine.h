@@ -24,6 +24,7 @@
 
 namespace opyard::autograd {
 
+// Where a backward pass begins, and the gradient that is given there.
 struct Root {
   Edge edge;
   Tensor gradient;

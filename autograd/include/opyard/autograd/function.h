@@ -43,6 +43,7 @@ using FunctionPtr = CountedPtr<Function>;
 // One for each input or edge; undefined if there is none.
 using Gradients = Few<Tensor, 2>;
 
+// A function that a gradient goes to, and for which of its inputs; false if there is none.
 struct Edge {
   FunctionPtr function;
   std::uint32_t input = 0;
@@ -61,6 +62,7 @@ struct Expected {
       : sizes(tensor.sizes()), dtype(tensor.dtype()), device(tensor.device()) {}
 };
 
+// The number of functions of leaves: larger than that of any call.
 inline constexpr std::uint64_t kLastSequence = ~std::uint64_t{0};
 
 // Told what a function owns beside its edges: see Function::show_saved().

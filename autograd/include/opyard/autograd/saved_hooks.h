@@ -76,6 +76,7 @@ OPYARD_API std::size_t saved_hooks_in_use() noexcept;
 OPYARD_API ThreadSavedHooks copy_saved_hooks();
 OPYARD_API ThreadSavedHooks exchange_saved_hooks(ThreadSavedHooks hooks);
 
+// These hooks pack and unpack what calls save, on this thread, while the scope lives.
 class SavedHooksScope {
  public:
   explicit SavedHooksScope(SavedHooksPtr hooks) : hooks_(std::move(hooks)) {

@@ -35,6 +35,7 @@ struct AllocationCount {
   std::size_t bytes;
   std::size_t blocks;
 };
+// What was allocated through this file and lives now.
 OPYARD_API AllocationCount live_allocations() noexcept;
 
 }  // namespace opyard

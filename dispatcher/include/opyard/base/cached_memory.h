@@ -23,6 +23,7 @@ struct CachedMemory {
   std::size_t hits;    // tensors that were given memory that had waited
   std::size_t misses;  // tensors for which none of their size was waiting
 };
+// What is kept now of memory that was freed.
 OPYARD_API CachedMemory cached_memory() noexcept;
 
 // Gives the blocks of all threads back to the system; says how many bytes that were.

@@ -155,6 +155,7 @@ class CountedPtr {
   T* object_ = nullptr;
 };
 
+// A new object with one owner. Raises what its constructor does, and std::bad_alloc.
 template <std::derived_from<Counted> T, typename... Args>
 CountedPtr<T> make_counted(Args&&... args) {
   return CountedPtr<T>::steal(new T(std::forward<Args>(args)...));

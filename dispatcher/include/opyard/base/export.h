@@ -6,6 +6,7 @@
 // Depends on: nothing.
 #pragma once
 
+// Names that a shared library exports, and names that it keeps to itself.
 #define OPYARD_API __attribute__((visibility("default")))
 #define OPYARD_HIDDEN __attribute__((visibility("hidden")))
 // For a call of a function through another type than its own, if that is meant.

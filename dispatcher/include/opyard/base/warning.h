@@ -37,6 +37,7 @@ struct Warning {
   bool at_once;  // the caller can undo what was done
 };
 
+// Is told each warning, on the thread that warns.
 using WarningHandler = void (*)(const Warning& warning);
 
 // Puts a handler in and returns the former one; null is the standard error stream.
@@ -70,6 +71,7 @@ inline bool has_turn(std::atomic<bool>& said) noexcept {
 }  // namespace detail
 }  // namespace opyard
 
+// Warns from this line, each time or once a process. Raises what a handler makes of it.
 #define OPYARD_WARN(kind, message) \
   ::opyard::detail::warn_from(::opyard::WarningKind::kind, message, __FILE__, __LINE__)
 

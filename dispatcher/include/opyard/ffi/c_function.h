@@ -187,6 +187,7 @@ class OPYARD_API CFunction {
   bool owned_ = true;
 };
 
+// A C function of an operator, in the standard form or another one.
 inline CFunction c_function(const Operator& op, CForm form = CForm::Standard) {
   return CFunction(op, form);
 }

@@ -16,6 +16,7 @@
 
 namespace opyard {
 
+// The keys of one argument that can carry some.
 struct ArgumentKeys {
   std::size_t position;
   std::string name;

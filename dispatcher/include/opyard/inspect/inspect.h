@@ -68,11 +68,13 @@ struct RegisteredKernel {
   std::string provenance;
   bool active;  // what calls of this interpreter find at the key
 };
+// What is registered for an operator now.
 struct Registered {
   std::string definition;
   AliasAnalysis alias_analysis = AliasAnalysis::FromSchema;
   std::vector<RegisteredKernel> kernels;
 };
+// Nothing but empty fields for a name that no one has registered.
 OPYARD_API Registered registered(const OperatorName& name);
 // "FROM_SCHEMA", "CONSERVATIVE", "PURE_FUNCTION".
 OPYARD_API const char* name_of(AliasAnalysis kind) noexcept;
@@ -95,6 +97,7 @@ struct Resolution {
   const char* rule;
   std::string provenance;
 };
+// Which kernel serves calls at a key, and how that was found.
 OPYARD_API Resolution resolve(const Operator& op, DispatchKey key);
 // The runtime keys of the operator that have a kernel, fallbacks not among them.
 OPYARD_API std::vector<DispatchKey> keys_with_kernel(const Operator& op);

@@ -38,6 +38,7 @@ class Interpreter;
 #define OPYARD_SLOT_PARAMETERS(...) __VA_ARGS__
 #define OPYARD_FUNCTION_MORE(...) __VA_OPT__(, ) __VA_ARGS__
 
+// What the plugin of an interpreter does for the core: the rows of interpreter_functions.def.
 struct InterpreterVTable {
 #define OPYARD_INTERPRETER_FUNCTION(name, result, parameters, arguments, disarmed) \
   result (*name)(Interpreter & interpreter OPYARD_FUNCTION_MORE parameters);

@@ -83,6 +83,7 @@ class InterpreterObject {
   InterpreterHandle handle_;
 };
 
+// The same for the objects of one C type.
 template <typename T>
 class InterpreterObjectOf {
  public:

@@ -26,6 +26,7 @@
 
 namespace opyard {
 
+// How many backends, layers and layers for each backend there may be.
 inline constexpr int kBackendCount = 16;
 inline constexpr int kLayerCount = 48;
 inline constexpr int kPerBackendLayerCount = 5;
@@ -111,6 +112,7 @@ constexpr int per_backend_index(int position) {
 
 }  // namespace detail
 
+// Whether it stands for several keys.
 constexpr bool is_alias(DispatchKey key) { return int(key) >= detail::kFirstAlias; }
 
 // A per-backend layer on one backend, such as CPU or AutogradCUDA.

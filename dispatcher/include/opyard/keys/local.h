@@ -22,12 +22,14 @@
 
 namespace opyard {
 
+// What a thread adds to the keys of each call, and what it takes out.
 struct LocalKeys {
   DispatchKeySet include;
   DispatchKeySet exclude;
   bool operator==(const LocalKeys&) const = default;
 };
 
+// Those of a thread that has set none.
 inline constexpr LocalKeys kDefaultLocalKeys{
     {DispatchKey::BackendSelect, DispatchKey::ADInplaceOrView},
     {DispatchKey::AutocastCPU, DispatchKey::AutocastCUDA}};

@@ -13,6 +13,7 @@
 
 namespace opyard {
 
+// Whether this thread adds the key to calls, or takes it out.
 inline bool is_dispatch_key_included(DispatchKey key) noexcept {
   return local_keys().include.has(key);
 }

@@ -84,6 +84,7 @@ inline void tell_listener(const char* what, Backend backend, std::uintptr_t firs
 
 }  // namespace detail
 
+// Tells an event to the interpreters and the native listener that want events of the backend.
 template <typename... Words>
 void trace_gpu(void (Interpreter::*function)(Backend, Words...), Backend backend,
                std::type_identity_t<Words>... words) {

@@ -24,6 +24,7 @@
 
 namespace opyard {
 
+// Does the part of the work from begin to end.
 using RangeFunction = void (*)(void* context, std::int64_t begin, std::int64_t end);
 
 // Raises BadValue for a grain below 1.

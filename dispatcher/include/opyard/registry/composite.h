@@ -26,6 +26,7 @@
 
 namespace opyard {
 
+// A kernel whose calls are those of a text, which raises BadGraph when it is read; see above.
 OPYARD_API Kernel composite(std::string body);
 // The same of a body that was checked when its library was built: it is read at its first call, so
 // that a library which has many loads as fast as one that has none.

@@ -17,6 +17,7 @@
 
 namespace opyard {
 
+// Whether each call is written to standard error, with its keys.
 OPYARD_API void set_dispatch_log(bool on);
 OPYARD_API bool dispatch_log();
 

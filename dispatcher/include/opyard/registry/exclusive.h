@@ -16,8 +16,11 @@
 
 namespace opyard {
 
+// What becomes of a kernel that would cover another owner's: a warning, an error, or an error
+// without registering anything if there is none.
 enum class Exclusive : unsigned char { No, Yes, OnlyAsked };
 
+// Is in effect on this thread while it lives.
 class OPYARD_API ExclusiveKernels {
  public:
   explicit ExclusiveKernels(Exclusive how = Exclusive::Yes) noexcept;

@@ -21,6 +21,7 @@
 
 namespace opyard {
 
+// An operator by its name and C++ signature, looked up at the first call.
 template <typename Signature>
 class FoundOperator;
 

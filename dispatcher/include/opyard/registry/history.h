@@ -17,12 +17,14 @@
 
 namespace opyard {
 
+// How many events are kept, and how many bytes of the text of each.
 inline constexpr std::size_t kHistoryLength = 1024;
 inline constexpr std::size_t kHistoryText = 112;
 
 // What can be registered.
 enum class RegistryThing : std::uint8_t { Definition, Kernel, Fallback, Namespace };
 
+// One registration, or the end of one.
 struct RegistryEvent {
   std::uint64_t number = 0;
   std::chrono::system_clock::time_point time;

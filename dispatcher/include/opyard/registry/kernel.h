@@ -51,6 +51,7 @@
 
 namespace opyard {
 
+// Functions on a stack of values, with the operator and the keys of the call, or without.
 using BoxedKernel = void (*)(const Operator&, DispatchKeySet, Stack&);
 using PlainBoxedKernel = void (*)(const Operator&, Stack&);
 

@@ -20,6 +20,7 @@
 
 namespace opyard {
 
+// Whether a library defines operators of a namespace, adds to one, or registers kernels only.
 enum class LibraryKind { Def, Fragment, Impl };
 
 // A batch of registrations with one lifetime: its end unregisters all of them. Used by one

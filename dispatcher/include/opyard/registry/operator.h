@@ -35,6 +35,7 @@
 
 namespace opyard {
 
+// An operator with its C++ signature, whose calls box nothing: Operator::typed() gives one.
 template <typename Signature>
 class TypedOperator;
 

@@ -19,6 +19,7 @@
 
 namespace opyard {
 
+// An argument that is given by name.
 struct NamedValue {
   std::string_view name;
   Value value;

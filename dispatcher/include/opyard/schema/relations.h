@@ -15,6 +15,7 @@
 
 namespace opyard {
 
+// Which side of a schema a type is on.
 enum class Side { Argument, Result };
 
 // One argument or result of a schema, by position.

@@ -37,6 +37,7 @@ decltype(auto) run_for_dtype(DType dtype, const char* op, std::span<const DType>
 
 }  // namespace detail
 
+// Runs the body for the C++ type of the dtype, which is one of T; see above. Raises Unsupported.
 template <typename... T, typename Body>
 decltype(auto) dispatch_dtypes(DType dtype, const char* op, Body&& body) {
   static_assert(sizeof...(T) > 0, "name the element types: dispatch_dtypes<float, double>(…)");

@@ -37,6 +37,7 @@ inline constexpr std::uint32_t kMinorVersion = 0;
 // More dimensions than this are refused: no library makes them, and a wrong pointer does.
 inline constexpr std::int32_t kMaxDims = 64;
 
+// As dlpack.h of DLPack has it.
 struct DLDevice {
   std::int32_t device_type;
   std::int32_t device_id;
@@ -48,6 +49,7 @@ struct DLDataType {
   std::uint16_t lanes;  // elements in one vector; 1 for all of ours
 };
 
+// As dlpack.h of DLPack has it.
 struct DLTensor {
   void* data;
   DLDevice device;
@@ -64,6 +66,7 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor* self);  // may be null: nothing is to be given back
 };
 
+// As dlpack.h of DLPack has it.
 struct DLPackVersion {
   std::uint32_t major;
   std::uint32_t minor;

@@ -17,6 +17,7 @@
 
 namespace opyard {
 
+// With the numbers that PyTorch has for them.
 enum class DType : std::uint8_t {
 #define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) name = code,
 #include "opyard/tensor/dtypes.def"
@@ -77,6 +78,7 @@ struct DTypeOf;
   };
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
+// The dtype whose elements are of a C++ type.
 template <typename T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 

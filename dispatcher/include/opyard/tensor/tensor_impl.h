@@ -44,6 +44,7 @@
 
 namespace opyard {
 
+// Sizes and strides, borrowed and owned.
 using IntSpan = std::span<const std::int64_t>;
 using DimVector = SmallVector<std::int64_t, 5>;
 

@@ -10,6 +10,7 @@
 
 namespace opyard {
 
+// Modulo 2 to the 64, where the plain operation would overflow.
 inline std::int64_t wrapped_product(std::int64_t stride, std::int64_t factor) noexcept {
   return std::int64_t(std::uint64_t(stride) * std::uint64_t(factor));
 }

@@ -31,6 +31,7 @@ namespace opyard {
 // Where a mode is, outermost first.
 enum class ModePlace : std::uint8_t { Fake, Proxy, Functional, User };
 
+// An object of another language that is asked for each call of a thread.
 class OPYARD_API Mode final : public Counted {
  public:
   Mode(InterpreterObject handler, ModePlace place) noexcept

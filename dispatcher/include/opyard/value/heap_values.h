@@ -79,12 +79,14 @@ class OPYARD_API CapsuleObject final : public Counted {
   Deleter deleter_ = nullptr;
 };
 
+// A stream of a device, as a value has it.
 class OPYARD_API StreamObject final : public Counted {
  public:
   explicit StreamObject(Stream stream) noexcept : stream(stream) {}
   const Stream stream;
 };
 
+// A value of an enum, as a value has it.
 class OPYARD_API EnumObject final : public Counted {
  public:
   explicit EnumObject(EnumValue value) noexcept : value(value) {}

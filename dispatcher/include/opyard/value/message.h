@@ -51,6 +51,7 @@ class OPYARD_API Piece {
   const void* object_ = nullptr;
 };
 
+// The pieces one after the other, without a space between them.
 OPYARD_API std::string text_of(std::initializer_list<Piece> pieces);
 
 // Throws an Error with the sentence.

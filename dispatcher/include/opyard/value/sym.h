@@ -200,6 +200,7 @@ OPYARD_API SymInt operator%(const SymInt& a, const SymInt& b);
 OPYARD_API SymInt min(const SymInt& a, const SymInt& b);
 OPYARD_API SymInt max(const SymInt& a, const SymInt& b);
 
+// As of plain numbers; what is not known stays an expression, and nothing is decided.
 OPYARD_API SymFloat operator+(const SymFloat& a, const SymFloat& b);
 OPYARD_API SymFloat operator-(const SymFloat& a, const SymFloat& b);
 OPYARD_API SymFloat operator*(const SymFloat& a, const SymFloat& b);
@@ -207,8 +208,10 @@ OPYARD_API SymFloat operator/(const SymFloat& a, const SymFloat& b);
 OPYARD_API SymFloat min(const SymFloat& a, const SymFloat& b);
 OPYARD_API SymFloat max(const SymFloat& a, const SymFloat& b);
 
+// Of both, without deciding either.
 OPYARD_API SymBool sym_and(const SymBool& a, const SymBool& b);
 OPYARD_API SymBool sym_or(const SymBool& a, const SymBool& b);
+// Whether it is false.
 OPYARD_API SymBool sym_not(const SymBool& a);
 
 // Comparisons that decide nothing.
@@ -240,6 +243,7 @@ OPYARD_SYM_GUARD(>, sym_gt)
 OPYARD_SYM_GUARD(>=, sym_ge)
 #undef OPYARD_SYM_GUARD
 
+// Sizes and strides that may be symbolic, borrowed.
 using SymIntSpan = std::span<const SymInt>;
 
 // The same words, not copied. Raises BadValue for one below -2^62, which is no plain word.

@@ -17,6 +17,7 @@
 
 namespace opyard {
 
+// As plain numbers if they are known. Raises BadValue for the undefined tensor.
 OPYARD_API SymIntSpan sym_sizes(const Tensor& tensor);
 OPYARD_API SymIntSpan sym_strides(const Tensor& tensor);
 OPYARD_API SymInt sym_numel(const Tensor& tensor);

@@ -43,6 +43,7 @@ namespace opyard {
 class DictObject;
 class FutureObject;
 
+// Its tag in a value; those from 32 on are counted objects.
 enum class Kind : std::uint8_t {
 #define OPYARD_VALUE_KIND(tag, name, printed) name = tag,
 #include "opyard/value/kinds.def"

@@ -33,6 +33,7 @@ using AttributeValue =
                  std::string, std::vector<std::string>, Tensor, std::vector<Tensor>, GraphPtr,
                  std::vector<GraphPtr>, TypePtr, std::vector<TypePtr>, opyard::Value>;
 
+// One attribute of a node: a constant by its name.
 struct Attribute {
   Symbol name;
   AttributeValue value;

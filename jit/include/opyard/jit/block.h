@@ -20,6 +20,7 @@ namespace opyard::jit {
 // iterator has moved on before.
 class NodeList {
  public:
+  // From node to node. The node that it is at may be removed when it has left it.
   class Iterator {
    public:
     using value_type = Node*;

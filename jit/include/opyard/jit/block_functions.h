@@ -38,6 +38,7 @@
 
 namespace opyard::jit {
 
+// The operator whose call gives the functions of the build for this processor.
 inline constexpr const char* kBlockFunctionsOperator = "opyard_fusion::block_functions";
 
 // Operand i begins at data[i], the written one first, and its next element is steps[i] bytes
@@ -79,6 +80,7 @@ struct ChainInstruction {
   std::uint64_t code;  // chain_code(), or kChainEnd behind the last one
   std::byte* at;       // the operand
 };
+// The number of an instruction in a chain, and of its end.
 constexpr std::uint64_t chain_code(ChainOperation operation, ChainOperand operand) {
   return std::uint64_t(operation) * std::uint64_t(ChainOperand::count_) + std::uint64_t(operand);
 }
@@ -179,6 +181,7 @@ struct BlockFunctions {
   const BlockTail* tails;
 };
 
+// Another number for each layout of the structs here.
 inline constexpr std::uint64_t kBlockFunctionsBytes =
     (sizeof(BlockTail) * 1024 + sizeof(BlockFunction)) * 1024 + sizeof(BlockFunctions);
 

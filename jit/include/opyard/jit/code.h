@@ -81,6 +81,7 @@ class OPYARD_API Code final : public Counted {
 };
 
 using CodePtr = CountedPtr<const Code>;
+// Flat code of a graph, which is not changed afterwards. Raises BadGraph.
 inline CodePtr compile(GraphPtr graph) { return make_counted<Code>(std::move(graph)); }
 
 }  // namespace opyard::jit

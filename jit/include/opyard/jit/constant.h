@@ -10,6 +10,7 @@
 
 namespace opyard::jit {
 
+// The value of a prim::Constant. Raises BadGraph for another node.
 OPYARD_API opyard::Value constant_value(const Node& node);
 // The type that a constant has by itself: that of the value, with its shape for a tensor.
 OPYARD_API TypePtr type_of_constant(const opyard::Value& value);

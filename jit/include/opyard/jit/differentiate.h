@@ -50,6 +50,7 @@ struct Differentiated {
   std::vector<std::size_t> outputs;
 };
 
+// Adds the gradients of the outputs as another stage; see above. Raises BadGraph, Unsupported.
 OPYARD_API Differentiated differentiate(Graph& graph, std::span<Value* const> wrt,
                                         bool allow_unused = false);
 

@@ -38,6 +38,7 @@
 
 namespace opyard::jit {
 
+// A name that an expression may use, and the type of its value.
 struct ExpressionInput {
   std::string name;
   TypePtr type;

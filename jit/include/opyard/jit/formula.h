@@ -27,6 +27,7 @@
 
 namespace opyard::jit {
 
+// The names that a formula may use, and what each means.
 struct FormulaNames {
   enum class Kind : std::uint8_t { Gradient, Argument, Result };
   struct Meaning {
@@ -36,6 +37,7 @@ struct FormulaNames {
   std::vector<ExpressionInput> inputs;
   std::vector<Meaning> meanings;  // by input
 };
+// The names that a formula of this operator may use, with what each means.
 OPYARD_API FormulaNames formula_names(const Schema& schema);
 
 struct ParsedFormula {

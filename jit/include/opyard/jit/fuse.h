@@ -43,6 +43,7 @@ struct FusionCounts {
   std::uint64_t plans;    // that were made
   std::uint64_t unfused;  // runs of a group that called its operators
 };
+// Of this process until now.
 OPYARD_API FusionCounts fusion_counts() noexcept;
 
 }  // namespace opyard::jit

@@ -148,6 +148,7 @@ class OPYARD_API Graph final : public Counted {
   std::unordered_map<std::string, std::uint64_t> suffixes_;  // the last one given out of each name
 };
 
+// A graph without inputs, nodes and outputs.
 inline GraphPtr make_graph() { return make_counted<Graph>(); }
 
 // Sets the insert point for a scope.

@@ -46,6 +46,7 @@ struct RunBudget {
   std::chrono::nanoseconds time = std::chrono::nanoseconds::max();
 };
 
+// How often an instruction ran, and how long in all.
 struct InstructionTime {
   std::uint64_t count = 0;
   std::uint64_t nanoseconds = 0;

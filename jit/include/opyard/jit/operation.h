@@ -40,6 +40,7 @@ class OPYARD_API Operation : public Counted {
   virtual std::string name() const = 0;
 };
 
+// A function of C++ as a node: from its inputs to its outputs, which it appends.
 using CppFunction =
     std::function<void(std::span<const opyard::Value>, std::vector<opyard::Value>&)>;
 OPYARD_API CountedPtr<Operation> cpp_operation(std::string name, CppFunction function);

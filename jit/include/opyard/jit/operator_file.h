@@ -58,11 +58,13 @@ struct OperatorBlock {
   CompiledLines compiled;
 };
 
+// What a file of operators says: its namespace, and a block for each operator.
 struct OperatorFile {
   std::string name_space;
   std::vector<OperatorBlock> blocks;
 };
 
+// Whether bodies are loaded into the registry, or compiled to C++.
 enum class OperatorFileUse { Loaded, Compiled };
 
 // `source` is what errors call the file. Raises BadGraph, with line and column.

@@ -33,6 +33,7 @@ struct TensorShape {
   bool operator==(const TensorShape&) const = default;
 };
 
+// The type of tensors of which dtype or sizes are known.
 class OPYARD_API ShapedTensor final : public Type {
  public:
   explicit ShapedTensor(TensorShape shape);

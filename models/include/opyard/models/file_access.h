@@ -12,6 +12,7 @@
 
 namespace opyard::jit {
 
+// Whether a file is read into memory, or mapped, so that processes share what is not written.
 enum class FileAccess : std::uint8_t { Read, Mapped };
 
 }  // namespace opyard::jit

@@ -32,6 +32,7 @@ struct RunRequest {
   std::function<void(const std::string&)> progress = {};
 };
 
+// What a run printed, where its time went, and whether outputs are as expected.
 struct RunReport {
   std::string text;
   std::string times;

@@ -23,6 +23,7 @@
 
 namespace opyard::jit {
 
+// A tensor of a file by its name.
 struct NamedTensor {
   std::string name;
   Tensor tensor;

@@ -49,6 +49,7 @@ struct StartStack {
   std::uint32_t lost_ends = 0;  // of the innermost: they have ended, and no event says when
 };
 
+// What a thread is called in a profile.
 struct ThreadName {
   std::uint64_t handle = 0;
   std::int64_t native_id = 0;

@@ -11,6 +11,7 @@
 
 namespace opyard::profiler {
 
+// Writes a timeline for Perfetto and chrome://tracing, piece by piece.
 OPYARD_API void write_chrome(const Profile& profile, const ExportOptions& options,
                              const Sink& sink);
 

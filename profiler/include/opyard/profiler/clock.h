@@ -21,6 +21,7 @@
 
 namespace opyard::profiler {
 
+// Of the system, the counter of the processor, or one that tests set.
 enum class ClockSource : std::uint8_t { System, Counter, Test };
 
 // A moment by the event clock, the system's monotonic clock and the calendar.
@@ -54,6 +55,7 @@ inline std::uint64_t now_ticks() noexcept {
 
 OPYARD_API ClockPair read_clock_pair() noexcept;
 OPYARD_API std::uint64_t unix_time_ns() noexcept;
+// What the clock of this process is called.
 OPYARD_API const char* clock_name() noexcept;
 // How many ticks a time takes. Waits for a fifth of a millisecond if the process is younger.
 OPYARD_API std::uint64_t ticks_of(std::uint64_t ns) noexcept;

@@ -44,10 +44,12 @@ constexpr EventKind exit_of(SpanKind span) { return EventKind(2 * int(span) + 1)
 constexpr EventKind event_of(MarkKind mark) { return EventKind(2 * kSpanKinds + int(mark)); }
 constexpr bool is_mark(EventKind kind) { return int(kind) >= 2 * kSpanKinds; }
 constexpr bool is_exit(EventKind kind) { return !is_mark(kind) && (int(kind) & 1) != 0; }
+// The kind of span, or of mark, that an event is of.
 constexpr SpanKind span_of(EventKind kind) { return SpanKind(int(kind) / 2); }
 constexpr MarkKind mark_of(EventKind kind) { return MarkKind(int(kind) - 2 * kSpanKinds); }
 static_assert(2 * kSpanKinds + kMarkKinds <= 256);
 
+// What is recorded: 16 bytes, in the order in which it happened on a thread.
 struct Event {
   std::uint64_t ticks;
   std::uint32_t key;
@@ -80,11 +82,13 @@ struct Payload {
 };
 static_assert(sizeof(Payload) == sizeof(Event));
 
+// What event_kinds.def says of a kind.
 struct KindInfo {
   const char* name;
   const char* category;
   const char* meaning;
 };
+// By the number of the kind.
 inline constexpr KindInfo kSpanInfo[] = {
 #define OPYARD_SPAN(name, category, meaning) {#name, category, meaning},
 #define OPYARD_MARK(name, category, meaning)
@@ -95,6 +99,7 @@ inline constexpr KindInfo kMarkInfo[] = {
 #define OPYARD_MARK(name, category, meaning) {#name, category, meaning},
 #include "opyard/profiler/event_kinds.def"
 };
+// Whether it is an operator or a kernel of one; and what event_kinds.def says of it.
 constexpr bool is_operator(SpanKind kind) {
   return kind == SpanKind::Operator || kind == SpanKind::Kernel;
 }

@@ -22,6 +22,7 @@ struct ExportOptions {
   std::int64_t process_id = 0;
 };
 
+// The number of the process of a track.
 inline std::int64_t process_of(const Profile& profile, const ExportOptions& options,
                                const Track& track) {
   return track.process == 0 ? options.process_id : profile.processes[track.process - 1].id;

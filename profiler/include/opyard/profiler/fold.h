@@ -30,6 +30,7 @@ struct FoldRules {
   std::vector<std::string> own;
 };
 
+// Whose code it is, by the rules of folding.
 OPYARD_API Origin origin_of(const Name& name, const FoldRules& rules);
 
 // Whether anything is left out. Throws std::bad_alloc.

@@ -43,6 +43,7 @@ struct Span {
 };
 static_assert(sizeof(Span) == 32);
 
+// A point in time on a track.
 struct Mark {
   std::int64_t time;
   std::uint32_t key;
@@ -100,6 +101,7 @@ struct Quality {
   OPYARD_API void add(const Quality& other);
 };
 
+// A process that a profile has tracks of.
 struct ProcessOfProfile {
   std::int64_t id = 0;
   std::int64_t parent = 0;
