@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     examples = [f"  {prog} {given}\n      {what}" for given, what in _models.run_examples()]
     parser = OptionParser(
         prog=prog,
-        description="Runs a model that torch.export.save() or opyard.jit.save() wrote.",
+        description="Runs a model of torch.export.save(), opyard.jit.save() or ONNX.",
         epilog="\n".join(["examples:", *examples]),
         formatter_class=_Formatter,
     )

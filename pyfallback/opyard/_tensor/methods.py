@@ -100,7 +100,6 @@ def missing(tensor: _C.Tensor, name: str) -> AttributeError:
 # What NumPy and PyTorch have as attributes of arrays, and how it is written here.
 _CALLED_HERE = {
     "astype": "x.to(dtype)",
-    "clip": "x.clamp(min, max)",
     "cuda": "x.to('cuda')",
     "data": "x.detach() to read it, x.copy_(other) to change it",
     "H": "x.mH",
