@@ -3,10 +3,11 @@
 from . import (  # noqa: F401
     control,
     convert_attention,
+    convert_casts,
     convert_neural,
-    convert_other,
     convert_pictures,
     convert_recurrent,
+    convert_resize,
     convert_shapes,
     convert_signals,
 )
