@@ -482,10 +482,11 @@ def optimized(name):
     if name == "Optimizer":
         fails(NotImplementedError, opyard.optim.Optimizer(layer.parameters(), {}).step)
         return
-    made = getattr(opyard.optim, name)(layer.parameters(), lr=0.1)
+    parameters = [layer.weight] if name == "Muon" else list(layer.parameters())  # matrices alone
+    made = getattr(opyard.optim, name)(parameters, lr=0.1)
     made.step(*([lambda: (layer(X) ** 2).sum()] if name == "LBFGS" else []))
     made.load_state_dict(made.state_dict()), made.zero_grad()
-    fails(ValueError, getattr(opyard.optim, name), layer.parameters(), lr=-1)
+    fails(ValueError, getattr(opyard.optim, name), parameters, lr=-1)
 
 
 def scheduled(name):
