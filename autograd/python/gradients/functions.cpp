@@ -363,6 +363,12 @@ void add_functions(py::module_& module) {
                              [](const SharedFunction& self) { return self.function->call_site(); })
       .def_property_readonly("backward", &backward_of)
       .def_property_readonly("metadata", &metadata_of)
+      .def_property(
+          "node",
+          [](const SharedFunction& self) -> py::object {
+            return self.node ? self.node : py::none();
+          },
+          [](SharedFunction& self, py::object node) { self.node = std::move(node); })
       .def("__call__", &call_function)
       .def("_register_prehook", &add_prehook)
       .def("_register_hook", &add_posthook, py::arg("hook"), py::arg("first") = false)

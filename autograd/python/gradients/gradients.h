@@ -64,6 +64,7 @@ struct SharedFunction {
   const autograd::FunctionPtr function;
   const void* const interpreter;
   bool is_shown = false;
+  py::object node;  // a weak reference to the Node that stands for it in Python, or null
   // States of tensors that own the object, and the function.
   std::atomic<std::uint32_t> states{0};
 

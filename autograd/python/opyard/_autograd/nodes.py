@@ -130,22 +130,21 @@ class Node:
         return f"<{self.name()} object of opyard.autograd>"
 
 
-# The nodes that are held, by the hashes of their functions: a function as a key would be kept.
-_nodes: "weakref.WeakValueDictionary[int, Node]" = weakref.WeakValueDictionary()
 _classes: "dict[str, type[Node]]" = {}
 
 
 def node_of(function: "_gradients.Function") -> Node:
     """The object that stands for a function: the same one as long as someone holds it."""
-    at = hash(function)
-    node = _nodes.get(at)
-    if node is None or node._function != function:
+    known = function.node
+    node = None if known is None else known()
+    if node is None:
         name = function.name()
         cls = _classes.get(name)
         if cls is None:
             made = type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
             cls = _classes.setdefault(name, made)
-        node = _nodes[at] = cls(function)
+        node = cls(function)
+        function.node = weakref.ref(node)
     return node
 
 
