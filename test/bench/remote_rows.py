@@ -31,17 +31,17 @@ from opyard._remote.pipe_socket import Channel
 BLOCK, SHARDS, WORK = 100, 64, 0.02
 BYTES = 10_000_000
 ROWS = [
-    Row("block_pipes", "13", "a block of 100 operators over pipes, over a bare message", RATIO, 1.5, "us"),
+    Row("block_pipes", "13", "100 operators over pipes, over a bare message", RATIO, 1.5, "us"),
     Row("call_pipes", "13", "  a call of a function that does nothing", RATIO, 1.5, "us"),
     Row("block_ray", "13", "  over Ray, over its own call of an actor", RATIO, 2.0, "us"),
     Row("block_dask", "13", "  over Dask, over its own call of an actor", RATIO, 2.0, "us"),
     Row("bytes_ray", "13", "10 MB over Ray, over its own reference", RATIO, 1.2, "ms"),
-    Row("map_pipes", "13", "64 shards of 20 ms over pipes, two workers over one", RATIO, 1 / 1.9, "ms"),
+    Row("map_pipes", "13", "64 shards of 20 ms, two workers over one", RATIO, 1 / 1.9, "ms"),
     Row("map_bare", "13", "  two workers, over two bare processes", RATIO, 2 / 1.9, "ms"),
     Row("wait_pipes", "13", "  shards that wait: two workers over one", RATIO, 1 / 1.9, "ms"),
     Row("map_ray", "13", "  over Ray, two workers over one", RATIO, 1 / 1.9, "ms"),
     Row("hand_ray", "13", "  over Ray by hand, one message a worker", RATIO, 1.03, "ms"),
-]  # fmt: skip
+]
 UNITS = {"us": 1e6, "ms": 1e3}
 # Ray's smallest store is 75 MiB.
 RAY = {"num_cpus": 8, "object_store_memory": 200 << 20, "include_dashboard": False}
@@ -185,9 +185,7 @@ def of_maps(rounds: int) -> dict[str, Measured]:
             return {
                 "map_pipes": in_turn(both, alone, rounds, 1),
                 "map_bare": in_turn(both, bare, rounds, 1),
-                "wait_pipes": in_turn(
-                    mapped(two, time.sleep), mapped(one, time.sleep), rounds, 1
-                ),
+                "wait_pipes": in_turn(mapped(two, time.sleep), mapped(one, time.sleep), rounds, 1),
             }
         finally:
             bare.close()

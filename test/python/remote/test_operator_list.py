@@ -1,9 +1,9 @@
-"""test_operator_list.py: every operator of aten and opyard on a worker, over pipes, beside this one.
+"""test_operator_list.py: every operator on a worker, over pipes, beside this process.
 
-Each call that operators/operator_calls.py finds runs on a worker as well: results have the same
-bits, and what is refused is refused in the same words. Suspect remote/python/opyard/_remote/
-pickling.py, worker.py and failures.py; pyfallback/opyard/_tensor/copying.py for how a tensor
-travels. Where other dtypes than float32 are tried, too, it is `tools/test --long remote`.
+Each call of aten and opyard that operators/operator_calls.py finds runs on a worker as well:
+results have the same bits, and what is refused is refused in the same words. Suspect
+remote/python/opyard/_remote/pickling.py, worker.py and failures.py; pyfallback/opyard/_tensor/
+copying.py for how a tensor travels. `tools/test --long remote` tries more dtypes.
 """
 
 import random
@@ -18,7 +18,7 @@ import opyard
 import opyard.remote
 
 sys.path.append(str(ROOT / "test/python/operators"))
-from operator_calls import Call, call_of, numbers, overloads  # noqa: E402
+from operator_calls import Call, call_of, numbers, overloads
 
 pytestmark = pytest.mark.once
 

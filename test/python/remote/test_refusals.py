@@ -4,6 +4,7 @@ Suspect remote/python/opyard/_remote/pickling.py, calls.py and worker.py; pipe_s
 """
 
 import os
+import re
 import signal
 import threading
 import time
@@ -28,9 +29,7 @@ def twice(define):
 def test_an_operator_whose_kernel_is_of_this_process_says_where_to_define_it(pipes, twice):
     x = opyard.ones(2)
     name = twice.default.name()
-    graph = opyard.jit.parse_ir(
-        f"graph(%x : Tensor):\n  %2 : Tensor = {name}(%x)\n  return (%2)\n"
-    )
+    graph = opyard.jit.parse_ir(f"graph(%x : Tensor):\n  %2 : Tensor = {name}(%x)\n  return (%2)\n")
     for called in (twice, twice.default, graph):
         for _ in range(2):  # what a worker could not read is sent whole again
             with pytest.raises(LookupError, match=f"{name}.*{SETUP}"):
@@ -112,7 +111,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_graph_fails_the_graph():
         after = s.call_async(aten.sum, made, worker=1)
         time.sleep(0.3)
         os.kill(s._engine.process_ids()[0], signal.SIGKILL)
-        with pytest.raises(WorkerLost, match=r"worker 0 was killed by SIGKILL before .* Graph, whi"):
+        with pytest.raises(WorkerLost, match="worker 0 was killed by SIGKILL before .* Graph"):
             made.future().wait(30.0)
         with pytest.raises(WorkerLost, match="worker 0 has ended, and with it the value of"):
             after.wait(30.0)
@@ -145,8 +144,8 @@ def test_what_does_not_fit_into_shared_memory_says_so_and_the_session_goes_on():
     ended = run(program, limit=60.0)
     there, here, sizes = ended.stdout.splitlines()
     for line in (there, here):
-        assert line.startswith("a message of 3,14") and "bytes cannot be put into the memory" in line
-        assert line.endswith("send less at a time, or keep it on the workers with remote() and put()")
+        assert re.match(r"a message of 3,14\d,\d+ bytes cannot be put into the memory that", line)
+        assert line.endswith("or keep it on the workers with remote() and put()")
     assert sizes == "3145728 3145728"
 
 

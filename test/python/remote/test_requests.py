@@ -84,9 +84,7 @@ class World:
 
     def deliver(self, to_worker, frames):
         if to_worker:
-            self.worker.receive(
-                copied(frames), lambda made: self.to_driver.append(copied(made))
-            )
+            self.worker.receive(copied(frames), lambda made: self.to_driver.append(copied(made)))
             return
         for request, answer in self.connection.receive(copied(frames)):
             assert request not in self.answers
