@@ -3,8 +3,8 @@
 // [Which] A fallback at the dense key takes what has no kernel for all backends. Views have one,
 // CompositeExplicitAutograd, and run here, on sizes alone. Those that write, or make tensors, have
 // one too if they are defined so; they are recorded as one call each, by kernels at the key itself.
-// So is a composition that has a derivative, which the tape asks instead of its parts; any other one
-// runs as its parts, or its gradient would be lost.
+// So is a composition that has a derivative, which the tape asks instead of its parts; any other
+// one runs as its parts, or its gradient would be lost.
 #include <fmt/format.h>
 
 #include <algorithm>

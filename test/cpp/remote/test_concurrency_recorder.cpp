@@ -1,5 +1,6 @@
-// test/cpp/remote/test_concurrency_recorder.cpp: protects blocks of recorded calls: what closes one, which graph
-// it is, that threads record side by side, and that no value stays. Suspect remote/src/.
+// test/cpp/remote/test_concurrency_recorder.cpp: protects blocks of recorded calls: what closes
+// one, which graph it is, that threads record side by side, and that no value stays. Suspect
+// remote/src/.
 #include <atomic>
 #include <mutex>
 #include <thread>

@@ -1,14 +1,14 @@
 // opyard/remote/block.h: Block: recorded calls, which are a graph.
 //
 //   values    0     1     2     3              inputs first or in between, as they came
-//   inputs    %0    %1                         tensors of the worker, tensors of this process, numbers
+//   inputs    %0    %1                         tensors of the worker, those of here, numbers
 //   calls     aten::mul(%0, %1) -> %2
 //             aten::sum(%2) -> %3
 //   outputs   %3                               whose tensors still live when the block is closed
 //
 // Numbers (ints, floats, complex) are inputs, so that one graph serves all of them; texts, bools,
-// dtypes and lists of numbers are constants. key() has the operators, how they are connected and the
-// constants: blocks with equal keys have equal graphs, which is found out without making one.
+// dtypes and lists of numbers are constants. The key has the operators, how they are connected and
+// the constants: blocks with equal keys have equal graphs, which is found out without making one.
 //
 // Threads: an open block belongs to its recorder, and is guarded by its lock; a closed one is
 // constant.

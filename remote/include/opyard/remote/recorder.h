@@ -9,11 +9,11 @@
 // flush(), it is closed and waits to be sent. A closed block is a graph: see remote/block.h. What
 // sends it is a Sender, which knows of processes and of Python; nothing here does.
 //
-// [Memory] The storage of a remote tensor has no elements. Its address is no one that a processor
-// reads from, and says which Memory it is of; that knows the worker's value and has a meta tensor of
-// the same geometry. Views share the storage, as
-// everywhere, and cost nothing: where one is an argument, the block has an aten::as_strided of what
-// the worker keeps. So a write by way of a view is seen by all.
+// [Memory] The storage of a remote tensor has no elements. Its address is none that a processor
+// reads from, and says which Memory it is of; that knows the worker's value and has a meta tensor
+// of the same geometry. Views share the storage, as everywhere, and cost nothing: where one is an
+// argument, the block has an aten::as_strided of what the worker keeps. So a write by way of a view
+// is seen by all.
 //
 // [Ends] An operator without sizes (it has no kernel at Meta, or that needs elements) ends the
 // block: it is called on the worker by itself, behind the block, and the caller waits.

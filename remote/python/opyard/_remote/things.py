@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _graphs
+from .._core import ops
 from .._files.model import Model, load, save
 from .._jit.compiled import CompiledFunction
 from .._jit.tracing import TracedFunction
-from ..jit import parse_ir
 
 KINDS = (_graphs.Graph, _graphs.Code, Model, CompiledFunction, TracedFunction)
 
@@ -95,7 +95,7 @@ def build(kind: str, content: Any, loads: Callable[[Any], Any]) -> Any:
     if kind == "function":
         return loads(content)
     if kind == "block":
-        return _graphs.Code(parse_ir(str(content, "utf-8")))
+        return _graphs.Code(_block_of(str(content, "utf-8")))
     if kind == "compiled":
         return CompiledFunction(loads(content))
     if kind == "traced":
@@ -110,6 +110,14 @@ def build(kind: str, content: Any, loads: Callable[[Any], Any]) -> Any:
 def block(text: str) -> Thing:
     """The text of a graph without tensors, which is run as a code."""
     return _thing("block", text.encode())
+
+
+def _block_of(text: str) -> "_graphs.Graph":
+    """The graph of a block, with the plugins whose operators it calls."""
+    words = text.replace("(", " ").replace("[", " ").split()
+    for name in {each for each in words if "::" in each}:
+        ops.load_for(name)
+    return _graphs.parse_ir(text, "<block>", [], False, False, [])
 
 
 def function(content: bytes) -> Thing:
