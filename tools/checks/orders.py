@@ -23,6 +23,7 @@ PLACES = LAYERS + SLICES
 # What a layer may do without the ones between.
 NEEDS_ONLY = {
     "profiler": ["dispatcher"],
+    "remote": ["dispatcher", "jit"],
     "publish": ["dispatcher", "jit", "autograd"],
     "profiler/python": ["dispatcher", "profiler", "pyfallback"],
 }

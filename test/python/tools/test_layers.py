@@ -23,7 +23,17 @@ from checks.upward import check_doors
 
 pytestmark = pytest.mark.once
 
-LAYERS = ["dispatcher", "jit", "models", "autograd", "profiler", "kernels", "pyfallback", "publish"]
+LAYERS = [
+    "dispatcher",
+    "jit",
+    "models",
+    "autograd",
+    "profiler",
+    "remote",
+    "kernels",
+    "pyfallback",
+    "publish",
+]
 
 
 @pytest.fixture(scope="module")
