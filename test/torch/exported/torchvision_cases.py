@@ -33,7 +33,7 @@ SOURCE = "torchvision"
 VERSION = torchvision.__version__
 SIZES = {"inception_v3": 299, "vit_h_14": 224}
 HUGE = ("regnet_y_128gf", "vit_h_14")  # gigabytes of weights
-SHORT = ("alexnet", "mobilenet_v3_small", "shufflenet_v2_x0_5", "squeezenet1_1")
+SHORT = ("mobilenet_v3_small", "squeezenet1_1")
 
 
 def names() -> list[str]:
