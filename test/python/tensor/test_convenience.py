@@ -90,7 +90,7 @@ def test_factories_take_the_classes_of_numbers():
             assert made.dtype is dtype
     assert opyard.arange(2, dtype=float).dtype is opyard.float64
     assert opyard.zeros(2, 3, dtype=None).dtype is opyard.float32
-    for wrong in ("float32", str, [1]):
+    for wrong in ("flaot32", str, [1]):
         with pytest.raises(TypeError, match=r"^dtype is .*; accepted are .* bool and complex, and"):
             opyard.zeros(2, dtype=wrong)
 

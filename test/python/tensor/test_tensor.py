@@ -211,7 +211,9 @@ def test_what_is_no_number_is_refused(data, text):
 
 
 def test_a_dtype_must_be_one():
-    with pytest.raises(TypeError, match="dtype is 'float32'; accepted are dtypes such as"):
+    with pytest.raises(TypeError, match="dtype is 'flaot32'; accepted are dtypes such as"):
+        opyard.tensor([1], dtype="flaot32")
+    with pytest.raises(TypeError, match="^dtype is 'float32', a text; write opyard.float32$"):
         opyard.tensor([1], dtype="float32")
 
 
