@@ -27,7 +27,7 @@ void Hottest::start(Tracer& tracer, profiler::FoldRules rules) {
   rules_ = std::move(rules);
   found_.clear();
   all_found_ = 0;
-  ends_ = false;
+  has_state_ = ends_ = false;
   process_ = getpid();
   tracer_ = &tracer;
   try {
@@ -36,6 +36,9 @@ void Hottest::start(Tracer& tracer, profiler::FoldRules rules) {
     tracer_ = nullptr;
     throw;
   }
+  // Its state is in the interpreter's list from now on: who walks that under the GIL sees it whole.
+  std::unique_lock lock(mutex_);
+  woken_.wait(lock, [&] { return has_state_; });
 }
 
 void Hottest::stop() noexcept {
@@ -56,7 +59,12 @@ void Hottest::stop() noexcept {
 }
 
 void Hottest::run(PyInterpreterState* interpreter) {
-  PyThreadState* const state = PyThreadState_New(interpreter);
+  PyThreadState* const state = PyThreadState_New(interpreter);  // takes no GIL
+  {
+    const std::lock_guard lock(mutex_);
+    has_state_ = true;
+  }
+  woken_.notify_one();
   if (state == nullptr) return;  // nothing is found
   for (;;) {
     {

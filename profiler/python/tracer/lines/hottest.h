@@ -44,6 +44,7 @@ class Hottest {
   std::int64_t process_ = 0;
   std::mutex mutex_;  // around the next ones
   std::condition_variable woken_;
+  bool has_state_ = false;  // or will have none
   bool ends_ = false;
   // Of the thread's own.
   std::unordered_map<std::uint32_t, std::uint32_t> found_;  // how often, by key
