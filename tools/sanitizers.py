@@ -115,10 +115,18 @@ class ThreadSanitizer(Sanitizer):
         """CPython 3.13 leaves daemon threads that are over as they are, which is no leak of
         ours."""
         options = f"suppressions={SUPPRESSIONS}:report_thread_leaks=0:{NO_MEMORY_IS_NULL}"
+        options += f":log_path={logs / 'log'}"
         return {
             "TSAN_OPTIONS": f"{self.environment['TSAN_OPTIONS']}:{options}",
             "OPYARD_SANITIZER": "thread",
         }
+
+    def faults(self, logs: Path) -> list[str]:
+        """Each report ends its process, and a test that keeps what that said shows none of it."""
+        found = set()
+        for log in sorted(logs.glob("log*")):
+            found.update(re.findall(r"^SUMMARY: .*", log.read_text(errors="replace"), re.MULTILINE))
+        return sorted(found)
 
 
 # Every report ends the program, and leaks count.
