@@ -126,6 +126,9 @@ class Node:
     def __hash__(self) -> int:
         return hash(self._function)
 
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise TypeError(f"cannot pickle '{self.name()}' object: the history of a tensor stays here")
+
     def __repr__(self) -> str:
         return f"<{self.name()} object of opyard.autograd>"
 
