@@ -35,10 +35,11 @@ std::string advice_for_elements(Runtime& runtime, PyObject* array) {
   if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw_python_error(runtime);
   const Owned exception = Owned::steal(take_exception());
   const Owned text = require(runtime, PyObject_Str(exception.get()));
+  std::string said(require_text(text.get(), "a message"));
+  const std::string advice = advice_for_elements(runtime, array);
+  if (!advice.empty() && !said.ends_with('.')) said += '.';
   throw RefusedArray(
-      Error(ErrorKind::BadValue, std::string(whose) + " raised BufferError: " +
-                                     std::string(require_text(text.get(), "a message")) +
-                                     advice_for_elements(runtime, array)));
+      Error(ErrorKind::BadValue, std::string(whose) + " raised BufferError: " + said + advice));
 }
 
 }  // namespace
