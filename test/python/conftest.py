@@ -73,7 +73,12 @@ def threads_end():
 
     def new_threads():
         now = set(threading.enumerate()) - before
-        return {each for each in now if not each.name.startswith(KEPT)}
+        return {
+            each
+            for each in now
+            # One that C++ began is there by a name for good, once it has run Python.
+            if type(each) is not threading._DummyThread and not each.name.startswith(KEPT)
+        }
 
     while (left := new_threads()) and time.monotonic() < deadline:
         time.sleep(0.01)

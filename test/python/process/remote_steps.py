@@ -14,6 +14,11 @@ def workers():
     return _workers[0]
 
 
+def close_workers():
+    while _workers:
+        _workers.pop().close()
+
+
 def remote_calls():
     session = workers()
     assert session.call(abs, -3) == 3

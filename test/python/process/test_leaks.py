@@ -76,7 +76,7 @@ from leak_steps import (
     wrapper,
 )
 from processes import REPEAT, leaks
-from remote_steps import remote_calls, remote_values
+from remote_steps import close_workers, remote_calls, remote_values
 
 import opyard
 import opyard.dispatch as d
@@ -101,6 +101,7 @@ def library(plugin):
     made.define("symbolic(SymInt[] n) -> SymInt[]")
     made.impl("symbolic", lambda n: n)
     yield made
+    close_workers()
     made._destroy()
 
 
