@@ -140,7 +140,8 @@ def test_X48_a_call_that_python_or_its_parts_tape_says_who(define, library, x):
 def test_X48_the_table_shows_first_what_was_registered(define):
     op = define("f(Tensor x) -> Tensor", XLA=lambda x: x, AutogradMeta=lambda x: x)
     folded, whole = dump_table(op).splitlines(), dump_table(op, whole=True).splitlines()
-    assert [line.partition(":")[0] for line in folded[:2]] == ["XLA", "AutogradMeta"]
+    own = [line for line in folded if not line.startswith("remote:")]  # if that is loaded
+    assert [line.partition(":")[0] for line in own[:2]] == ["XLA", "AutogradMeta"]
     passing = [line for line in whole if ": fallthrough built in" in line]
     assert folded[-1] == f"{len(passing)} more: fallthrough, built in; whole=True names them"
     assert set(folded[:-1]) == set(whole) - set(passing)
