@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -53,8 +54,11 @@ const Facts& facts_of(const Operator& op, std::span<const Value> arguments) {
     const Operator* op = nullptr;
     const Facts* facts = nullptr;
   };
-  thread_local std::array<Recent, 64> recent;
-  Recent& own = recent[(reinterpret_cast<std::uintptr_t>(&op) >> 6) % recent.size()];
+  using Recents = std::array<Recent, 64>;
+  // Behind a pointer: a library that a program loads late has little memory of threads.
+  thread_local std::unique_ptr<Recents> recent;
+  if (!recent) recent = std::make_unique<Recents>();
+  Recent& own = (*recent)[(reinterpret_cast<std::uintptr_t>(&op) >> 6) % recent->size()];
   if (own.op == &op) return *own.facts;
   static std::mutex& mutex = *new std::mutex;
   static auto& all = *new std::unordered_map<const Operator*, Facts>;

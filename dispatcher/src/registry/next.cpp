@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "opyard/registry/registry.h"
 #include "registry/built_in_records.h"
 #include "registry/operator_entry.h"
@@ -28,7 +30,24 @@ struct Answer {
 };
 
 constexpr std::size_t kRemembered = 8;
-constinit thread_local Answer answers[kRemembered];
+
+// Behind a pointer: a library that a program loads late has little memory of threads.
+constinit thread_local Answer* answers = nullptr;
+constinit thread_local bool has_forgotten = false;  // the thread is ending
+
+// Null if this thread remembers nothing any more. Throws std::bad_alloc.
+OPYARD_COLD Answer* make_answers() {
+  struct Owner {
+    std::unique_ptr<Answer[]> memory = std::make_unique<Answer[]>(kRemembered);
+    ~Owner() {
+      answers = nullptr;
+      has_forgotten = true;
+    }
+  };
+  if (has_forgotten) return nullptr;
+  thread_local Owner owner;
+  return answers = owner.memory.get();
+}
 
 // The record that would serve this runtime key if a kernel at `at`, and those on top of it, were
 // not registered. Inside a CallDepth.
@@ -44,7 +63,9 @@ const Record& resolve_below(const Operator& op, DispatchKey key, DispatchKey at,
 // See [Remembered].
 const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key) {
   const std::uint64_t changes = table_changes.load(std::memory_order_acquire);
-  Answer& answer = answers[place.order % kRemembered];
+  Answer* const remembered = answers != nullptr ? answers : make_answers();
+  if (remembered == nullptr) [[unlikely]] return resolve_below(op, key, place.key, place.order);
+  Answer& answer = remembered[place.order % kRemembered];
   const Interpreter* const interpreter =
       several_interpreters.load(std::memory_order_relaxed) ? Interpreter::here() : nullptr;
   if (answer.changes != changes || answer.interpreter != interpreter || answer.op != &op ||
