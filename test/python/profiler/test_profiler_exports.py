@@ -455,7 +455,7 @@ def test_the_page_of_a_notebook_is_bounded():
             call(n)
     assert len(prof.events()) > 150_000
     frame = frame_of(prof._profile, {})
-    assert 200_000 < len(frame) <= 1 << 20
+    assert 50_000 < len(frame) <= 1 << 20  # times that differ little pack well
     assert "DecompressionStream" in page_in(frame)
 
 
