@@ -93,6 +93,7 @@ Ints sizes(const Tensor& self) {
 }
 std::int64_t storage_offset(const Tensor& self) { return self.storage_offset(); }
 std::int64_t storage_size(const Tensor& self) {
+  require_defined("opyard::storage_size", "self", self);
   return std::int64_t(self.impl()->storage()->bytes() / item_size(self.dtype()));
 }
 std::int64_t numel_of(const Tensor& self, std::optional<IntSpan> dim) {

@@ -273,6 +273,8 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
 Tensor replace_strided(const Tensor& row, const Tensor& values, IntSpan size, IntSpan stride,
                        std::int64_t offset) {
   constexpr const char* kOp = "opyard::replace_strided";
+  require_defined(kOp, "row", row);
+  require_defined(kOp, "values", values);
   const Tensor result = row_major_copy(kOp, row);
   copy_elements(kOp, part_of_row(kOp, result, size, stride, offset), values);
   return result;

@@ -277,3 +277,30 @@ def test_F48_compositions_are_seen_as_what_they_call():
             unseen.append(op.name())
     assert seen_by > 300
     assert not unseen, unseen
+
+
+# Undefined tensors ---------------------------------------------------------------------------
+
+
+def without_one(call):
+    """The call with None, an undefined tensor, in place of each tensor in turn."""
+    for at, _ in call.tensors():
+        if isinstance(at, str):
+            yield Call(call.op, call.args, {**call.kwargs, at: None})
+        else:
+            yield Call(call.op, [*call.args[:at], None, *call.args[at + 1 :]], call.kwargs)
+
+
+def test_an_undefined_tensor_is_refused_or_taken_and_never_followed():
+    """A crash ends the process: the last name that is printed is the operator's."""
+    tried = 0
+    for op in ALL:
+        call = call_of(op)
+        for other in without_one(call.changed(lambda x: x.clone())) if call is not None else ():
+            print(op.name())
+            tried += 1
+            try:
+                other()
+            except Exception as error:
+                assert str(error), op.name()
+    assert tried > 1000
