@@ -29,7 +29,7 @@ CALLS = [
     lambda: opyard.eye(2.5),
     lambda: opyard.stack([x], dim=0.5),
     lambda: x.nosuch(),
-    lambda: x.clip(0, 1),
+    lambda: x.astype(opyard.float64),
     lambda: opyard.nosuchname,
     lambda: opyard.nn.Lineer(2, 2),
     lambda: opyard.optim.Adm([x]),

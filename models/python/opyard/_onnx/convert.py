@@ -14,7 +14,7 @@
 import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .filling import fill
 from .nodes import Node, Unconverted, domain_of, with_attributes
@@ -33,13 +33,14 @@ _OTHER_FORMS = (
 )  # fmt: skip
 
 Converter = Callable[["Converting", "Node"], "Sequence[Known] | Known"]
+_Converter = TypeVar("_Converter", bound=Converter)
 CONVERTERS: dict[str, Converter] = {}
 
 
-def converts(*kinds: str) -> Callable[[Converter], Converter]:
+def converts(*kinds: str) -> Callable[[_Converter], _Converter]:
     """Registers a function that converts these operators of the default domain."""
 
-    def register(function: Converter) -> Converter:
+    def register(function: _Converter) -> _Converter:
         for kind in kinds:
             CONVERTERS[kind] = function
         return function
