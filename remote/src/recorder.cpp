@@ -433,7 +433,8 @@ bool Recorder::wait_for_pause() {
     return open_ != nullptr && !open_->calls.empty() && in_flight_ == 0;
   };
   for (;;) {
-    changed_.wait(lock, [&] { return is_closed() || may_send(); });
+    // By time: wait() without is of a libstdc++ that older systems lack.
+    while (!is_closed() && !may_send()) changed_.wait_for(lock, std::chrono::hours(1));
     if (is_closed()) return false;
     const std::uint64_t serial = open_->serial;
     const std::size_t calls = open_->calls.size();

@@ -61,7 +61,7 @@ def quick_collections():
 
 
 # Threads that a library keeps for the process, by the beginning of their names.
-KEPT = ("Dask-Offload",)
+KEPT = ("Dask-Offload", "ThreadPoolExecutor")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -38,7 +38,8 @@ void Hottest::start(Tracer& tracer, profiler::FoldRules rules) {
   }
   // Its state is in the interpreter's list from now on: who walks that under the GIL sees it whole.
   std::unique_lock lock(mutex_);
-  woken_.wait(lock, [&] { return has_state_; });
+  // By time: wait() without is of a libstdc++ that older systems lack.
+  while (!has_state_) woken_.wait_for(lock, std::chrono::hours(1));
 }
 
 void Hottest::stop() noexcept {
