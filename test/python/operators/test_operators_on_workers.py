@@ -22,7 +22,10 @@ DEVICE = "remote:0"
 REFUSED = {f"aten::{name}" for name in (
     "_cdist_forward", "_cdist_forward.out", "_embedding_bag_backward",
     "_embedding_bag_dense_backward", "_embedding_bag_per_sample_weights_backward",
-    "_native_multi_head_attention", "_pdist_forward", "_pdist_forward.out", "cdist", "combinations",
+    "_native_multi_head_attention", "_upsample_nearest_exact1d", "_upsample_nearest_exact1d.vec",
+    "_upsample_nearest_exact2d", "_upsample_nearest_exact2d.vec", "_upsample_nearest_exact3d",
+    "_upsample_nearest_exact3d.vec", "upsample_bicubic2d", "upsample_bicubic2d.vec",
+    "_pdist_forward", "_pdist_forward.out", "cdist", "combinations",
     "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "index_add", "index_add_",
     "index_fill.int_Scalar", "index_fill_.int_Scalar", "linspace", "logspace", "pdist",
     "randint.low_generator", "resize_", "resize_as_", "upsample_bilinear2d",
