@@ -64,7 +64,8 @@ const Record& resolve_below(const Operator& op, DispatchKey key, DispatchKey at,
 const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key) {
   const std::uint64_t changes = table_changes.load(std::memory_order_acquire);
   Answer* const remembered = answers != nullptr ? answers : make_answers();
-  if (remembered == nullptr) [[unlikely]] return resolve_below(op, key, place.key, place.order);
+  if (remembered == nullptr) [[unlikely]]
+    return resolve_below(op, key, place.key, place.order);
   Answer& answer = remembered[place.order % kRemembered];
   const Interpreter* const interpreter =
       several_interpreters.load(std::memory_order_relaxed) ? Interpreter::here() : nullptr;
