@@ -42,6 +42,7 @@ COPIED += [
     "kernels",
     "models",
     "profiler",
+    "remote",
     "programs",
     "packaging",
     "publish",

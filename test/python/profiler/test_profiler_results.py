@@ -445,7 +445,7 @@ def test_CPU_time_is_told_apart_from_waiting():
     if not CLOCKS_OF_OTHERS:  # all of its time counts
         assert rows["acquire"].thread_time_total == rows.pop("acquire").cpu_time_total
     cpu = sum(row.self_thread_time_total for row in rows.values()) / 1e6
-    assert cpu == pytest.approx(taken, rel=0.1, abs=0.003)
+    assert cpu == pytest.approx(taken, rel=0.2, abs=0.003)  # the waits are 150 % of it
     sleep, burning = rows["time.sleep"], rows["burn"]
     assert sleep.cpu_time_total >= 150_000 and sleep.thread_time_total < 0.1 * sleep.cpu_time_total
     assert sleep.self_waiting_time_total == pytest.approx(
