@@ -6,7 +6,7 @@
 #include "opyard/tensor/wrapped_stride.h"
 
 #include <array>
-#include <cstdlib>
+#include <cstdint>
 #include <utility>
 
 namespace opyard::kernels {
@@ -19,6 +19,12 @@ std::int64_t stride_along(const Laid& input, IntSpan sizes, std::size_t dim) {
   return expanded_stride(input.sizes[dim - missing], sizes[dim], input.strides[dim - missing]);
 }
 
+// Also of the lowest number, which no int64_t is the magnitude of.
+std::uint64_t magnitude(std::int64_t stride) {
+  const auto bits = std::uint64_t(stride);
+  return stride < 0 ? 0 - bits : bits;
+}
+
 // Whether dimension `inner` belongs outside of `outer`: 1 if so, -1 if not, 0 if no one says.
 int compare_strides(IntSpan sizes, std::span<const Laid> inputs, std::size_t inner,
                     std::size_t outer) {
@@ -26,7 +32,7 @@ int compare_strides(IntSpan sizes, std::span<const Laid> inputs, std::size_t inn
     const std::int64_t a = stride_along(input, sizes, inner);
     const std::int64_t b = stride_along(input, sizes, outer);
     if (a == 0 || b == 0) continue;
-    if (std::llabs(a) != std::llabs(b)) return std::llabs(a) < std::llabs(b) ? -1 : 1;
+    if (magnitude(a) != magnitude(b)) return magnitude(a) < magnitude(b) ? -1 : 1;
     if (sizes[inner] > sizes[outer]) return 1;
   }
   return 0;

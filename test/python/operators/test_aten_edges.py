@@ -189,6 +189,17 @@ def test_reductions_refuse_views_of_more_bytes_than_there_are(name, sizes):
             getattr(x, other)()
 
 
+@pytest.mark.parametrize("stride", [2**62, -(2**62), 2**63 - 1])
+def test_the_stride_of_one_element_may_be_any(stride):
+    """It leads nowhere; as that of pairs it is the lowest number of all."""
+    x = aten.as_strided(opyard.arange(12.0), [2, 1, 3], [3, stride, 1], 0)
+    assert (x * x).sum().item() == sum(n * n for n in range(6))
+    z = aten.as_strided(opyard.ones(12, dtype=opyard.complex64), [2, 1, 3], [3, stride, 1], 0)
+    if abs(stride) <= 2**62:
+        pairs = aten.view_as_real(z)
+        assert (pairs * pairs).sum().item() == 6.0
+
+
 def test_is_signed_is_false_for_each_unsigned_dtype():
     for name in ("uint8", "uint16", "uint32", "uint64", "bool"):
         assert aten.is_signed(opyard.zeros(1, dtype=getattr(opyard, name))) is False
