@@ -121,13 +121,6 @@ class ThreadSanitizer(Sanitizer):
             "OPYARD_SANITIZER": "thread",
         }
 
-    def faults(self, logs: Path) -> list[str]:
-        """Each report ends its process, and a test that keeps what that said shows none of it."""
-        found = set()
-        for log in sorted(logs.glob("log*")):
-            found.update(re.findall(r"^SUMMARY: .*", log.read_text(errors="replace"), re.MULTILINE))
-        return sorted(found)
-
 
 # Every report ends the program, and leaks count.
 ASAN = AddressSanitizer(
