@@ -101,7 +101,9 @@ void Registry::arm(const TapeFunctions& functions) {
     if (entry->gradient_slot == nullptr) entry->gradient_slot = std::make_unique<GradientSlot>();
     made.emplace_back(entry.get(), entry->gradient_slot->make(entry->op->schema()));
   }
-  tape_functions.store(new TapeFunctions(functions), std::memory_order_release);
+  // For as long as the process lives: calls may be in it when exchange_tape() has put others there.
+  static const TapeFunctions* const first = new TapeFunctions(functions);
+  tape_functions.store(first, std::memory_order_release);
   for (auto& [entry, records] : made) entry->gradient_slot->take(std::move(records));
   state_->common.armed = true;
   state_->publish_all();
