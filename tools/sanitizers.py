@@ -115,7 +115,6 @@ class ThreadSanitizer(Sanitizer):
         """CPython 3.13 leaves daemon threads that are over as they are, which is no leak of
         ours."""
         options = f"suppressions={SUPPRESSIONS}:report_thread_leaks=0:{NO_MEMORY_IS_NULL}"
-        options += f":log_path={logs / 'log'}"
         return {
             "TSAN_OPTIONS": f"{self.environment['TSAN_OPTIONS']}:{options}",
             "OPYARD_SANITIZER": "thread",

@@ -59,6 +59,7 @@ ONE_PIECE = {
     "models/exported",
     "autograd/tape",
     "profiler/capture",
+    "remote/",
     "pyfallback/runtime",
     "pyfallback/objects/arrays",
     "pyfallback/objects/tensor",
