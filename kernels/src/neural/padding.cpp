@@ -120,6 +120,14 @@ std::int64_t require_paddable(const char* op, Edge edge, const Tensor& self, Int
 Tensor padded(const char* op, Edge edge, const Tensor& self, IntSpan padding,
               std::size_t count = 0) {
   const std::int64_t dims = require_paddable(op, edge, self, padding, count);
+  if (is_meta(self) && !has_symbolic_sizes(self)) {  // no list of where elements come from
+    DimVector sizes(self.sizes());
+    for (std::int64_t i = 0; i < dims; ++i) {
+      std::int64_t& size = sizes[sizes.size() - 1 - std::size_t(i)];
+      size = padded_size(size, padding[std::size_t(2 * i)], padding[std::size_t(2 * i + 1)]);
+    }
+    return empty_beside(self, sizes, self.dtype());
+  }
   Tensor result = self;
   for (std::int64_t i = 0; i < dims; ++i) {
     const std::int64_t before = padding[std::size_t(2 * i)];
