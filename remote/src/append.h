@@ -1,4 +1,4 @@
-// remote/append.h: what is appended to a block: inputs, arguments, calls. Not public.
+// remote/append.h: appending of inputs, arguments and calls to a block. Not public.
 //
 // Everything that tells one graph from another goes into the block's key as well. A number as an
 // argument is an input, whose value does not.

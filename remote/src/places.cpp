@@ -1,4 +1,4 @@
-// remote/places.cpp: which tensors a call on a worker takes, and what its kernel at Meta is given.
+// remote/places.cpp: devices of the arguments of a call, and the arguments at Meta.
 #include "places.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// remote/places.h: where tensors among arguments are, and what they are at Meta. Not public.
+// remote/places.h: devices of arguments, and the arguments at Meta. Not public.
 //
 // Depends on: remote/recorder.h.
 #pragma once

@@ -200,7 +200,7 @@ py::object tail_argument(const Block& block, const Arg& arg, const py::object& o
 }
 
 // None, the number of an output, or (operator, arguments, keyword arguments, number of the first
-// result). `output` makes the placeholder of an output.
+// result). `output` gives what an output is written as.
 py::object tail_of(const SharedBlock& self, const py::object& output) {
   const Block& block = *self.block;
   switch (block.tail.kind) {

@@ -10,7 +10,7 @@ import pytest
 
 import opyard
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.memory]
 
 aten = opyard.ops.aten
 

@@ -112,7 +112,7 @@ constexpr int per_backend_index(int position) {
 
 }  // namespace detail
 
-// Whether it stands for several keys.
+// True for a key that is an alias of several.
 constexpr bool is_alias(DispatchKey key) { return int(key) >= detail::kFirstAlias; }
 
 // A per-backend layer on one backend, such as CPU or AutogradCUDA.

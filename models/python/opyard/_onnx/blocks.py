@@ -1,4 +1,4 @@
-"""Blocks: what an operator of ONNX computes, as a text over operators of aten.
+"""Blocks: texts of ONNX operators over operators of aten.
 
     pointwise Div(Tensor a, Tensor b) {
       if a_floats { a / b } else { a.div(b, rounding_mode="trunc") }

@@ -24,7 +24,7 @@ UNFOLDED = {"Expand", "Tile", "Range", "Pad", "Resize", "OneHot", "EyeLike", "Co
             "Reshape", "Identity", "Bernoulli", "Dropout"}  # fmt: skip
 
 
-# What stands for a number that is left out, where `has_` is False.
+# The number in place of one that is left out, where `has_` is False.
 _ABSENT = {"int": 0, "float": 0.0, "bool": False, "str": ""}
 
 

@@ -1,4 +1,4 @@
-"""Types of less than a byte and floats of eight bits: how they are held here, and their values.
+"""Types narrower than a byte and floats of eight bits: storage, and rounding of values.
 
 ONNX has numbers of two and four bits, and floats of four and eight, which no processor computes
 with. Here their values are held in the least type that has them all: whole numbers in int8 or
