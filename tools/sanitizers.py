@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from suites import ROOT
@@ -36,10 +37,13 @@ def without_randomised_addresses() -> list[str]:
     return wrapper if allowed else []
 
 
+@lru_cache(maxsize=None)
 def is_of_ours(frame: str) -> bool:
-    """A source is named from the build folder, or from the root if it is in a unit of several."""
-    is_named = "../../" in frame or (f"{ROOT}/" in frame and f"{ROOT}/build/" not in frame)
-    return is_named and "/gcc/" not in frame and "libsanitizer" not in frame
+    """Whether its source is one of this tree. Objects from a compiler's cache name the folder in
+    which they were made, so only the end of a path says it."""
+    parts = re.sub(r"[:(].*", "", frame.rpartition(" ")[2]).strip("/").split("/")
+    ends = (parts[n:] for n in range(len(parts) - 1))
+    return any(end[0] != "build" and (ROOT / Path(*end)).is_file() for end in ends)
 
 
 def leaks_of_ours(logs: Path) -> dict[str, int]:
