@@ -10,7 +10,6 @@ import argparse
 import gzip
 import os
 import signal
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +31,14 @@ def load(seed):
 
 # What a worker does: one epoch on its part of each batch, from the weights that it is given.
 def train_epoch(task):
-    state, images, labels, order, rate = task
+    state, images, labels, order, rate, dies = task
     network = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
     network.load_state_dict(state)
     optimizer = opyard.optim.SGD(network.parameters(), lr=rate, momentum=0.9)
     rank, size, loss = remote.rank(), remote.size(), 0.0
     for start in range(0, len(order), BATCH):
+        if dies and start > len(order) / 2:
+            os.kill(os.getpid(), signal.SIGKILL)
         batch = order[start : start + BATCH]
         mine = batch[rank::size]
         scores = network(opyard.from_numpy(images[mine]))
@@ -54,18 +55,18 @@ def train_epoch(task):
 
 
 def train(session, state, images, labels, epochs, seed=0, kill_at=-1):
-    """The weights after so many epochs. An epoch in which a worker ends is begun again."""
+    """The weights after so many epochs. An epoch in which a worker ends is begun again. In the
+    epoch `kill_at` the last worker kills itself in the middle."""
     for epoch in range(epochs):
         order = np.random.default_rng((seed, epoch)).permutation(len(images))
         task = (state, images, labels, order, 0.1 * (1 - epoch / epochs))
-        if epoch == kill_at:
-            victim = session.call(os.getpid, worker=session.workers[-1])
-            threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
+        tasks = [(*task, False)] * (len(session.workers) - 1) + [(*task, epoch == kill_at)]
         while True:
             try:
-                found = session.each(train_epoch, [task] * len(session.workers))
+                found = session.each(train_epoch, tasks)
                 break
             except remote.WorkerLost as lost:
+                tasks = [(*task, False)] * len(session.workers)
                 ended = f"worker {lost.worker} {lost.how}"
                 print(f"epoch {epoch + 1}: {ended}; again on {session.workers}")
         state = found[0][0]
