@@ -146,12 +146,14 @@ bool names_a_function(std::string_view text, std::string_view called) {
   return text.substr(0, end) != called.substr(called.rfind(':') + 1);
 }
 
-// "std::out_of_range"
-std::string class_of(const std::exception& error) {
+// The class of the exception that is being handled: "std::out_of_range", "int".
+std::string class_of_current() {
+  const std::type_info* const type = abi::__cxa_current_exception_type();
+  if (type == nullptr) return "an exception of another language";
   int failed = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &failed), &std::free);
-  return name == nullptr ? "a C++ exception" : name.get();
+      abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed), &std::free);
+  return name == nullptr ? type->name() : name.get();
 }
 
 [[noreturn]] void refuse_elements(Runtime& runtime, const Operator& op, const Error& error,
@@ -185,12 +187,19 @@ void rethrow_with_caller(std::string_view called, const Error& error) {
   fail(error.kind(), fmt::format("{}: {}", called, error.what()));
 }
 
-void rethrow_foreign(std::string_view called, const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
-  const std::string_view text = error.what();
-  if (operator_in(text) == called) throw;
-  set_exception(PyExc_RuntimeError,
-                fmt::format("{}: the kernel threw {}: {}", called, class_of(error), text));
+void rethrow_foreign(std::string_view called) {
+  std::string what;
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (operator_in(error.what()) == called) throw;
+    what = fmt::format("{}: {}", class_of_current(), error.what());
+  } catch (...) {
+    what = fmt::format("{}, which is no std::exception", class_of_current());
+  }
+  set_exception(PyExc_RuntimeError, fmt::format("{}: the kernel threw {}", called, what));
   throw PythonErrorSet();
 }
 

@@ -23,9 +23,9 @@ bool is_unnamed_refusal(const Error& error) noexcept;
 // kernel in C++ called, or a function that kernels call ("transform"), with the operator that was
 // called ("aten::mm") first.
 [[noreturn]] OPYARD_COLD void rethrow_with_caller(std::string_view called, const Error& error);
-// Throws what a kernel in C++ threw that is no Error, and which is being handled, as a RuntimeError
+// Throws what a kernel in C++ threw that is no Error, and is being handled, as a RuntimeError
 // with the operator that was called and the C++ class; one for which memory was missing as it is.
-[[noreturn]] OPYARD_COLD void rethrow_foreign(std::string_view called, const std::exception& error);
+[[noreturn]] OPYARD_COLD void rethrow_foreign(std::string_view called);
 // Throws the error of a call, which is being handled, again: with the operator and the argument if
 // it is one of these.
 [[noreturn]] OPYARD_COLD void rethrow_named(const Operator& op, const Error& error,

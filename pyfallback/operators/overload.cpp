@@ -1,6 +1,7 @@
 // operators/overload.cpp: calling one operator from Python.
 #include "operators/overload.h"
 
+#include <cxxabi.h>
 #include <structmember.h>
 
 #include "objects/values/key_set.h"
@@ -39,7 +40,7 @@ Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime
 // See operators/direct_call.cpp, [Places].
 [[gnu::aligned(64)]] PyObject* call_overload(PyObject* self, PyObject* const* args,
                                              std::size_t flags, PyObject* names) {
-  return enter_from_python([&] {
+  return enter_from_python([&]() OPYARD_CATCHES_FORCED_UNWIND {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
@@ -49,8 +50,12 @@ Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime
       return call_through_stack(runtime, plan, args, count, names);
     } catch (const Error& error) {
       name_refusal(plan.op(), error, args, count, names);
-    } catch (const std::exception& error) {
-      rethrow_foreign(plan.op().name().name, error);
+    } catch (abi::__forced_unwind&) {
+      throw;
+    } catch (const PythonErrorSet&) {
+      throw;
+    } catch (...) {
+      rethrow_foreign(plan.op().name().name);
     }
   });
 }

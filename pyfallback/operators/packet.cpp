@@ -2,6 +2,8 @@
 #include "operators/packet.h"
 
 #include <fmt/format.h>
+
+#include <cxxabi.h>
 #include <structmember.h>
 
 #include <optional>
@@ -183,15 +185,19 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
 }
 
 PyObject* call_packet(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
-  return enter_from_python([&] {
+  return enter_from_python([&]() OPYARD_CATCHES_FORCED_UNWIND {
     try {
       if (PyObject* const result = try_first(self, args, flags, names)) return result;
       if (PyObject* const result = try_behind_first(self, args, flags, names)) return result;
       return call_packet_through_stack(self, args, PyVectorcall_NARGS(flags), names);
     } catch (const Error& error) {
       refuse_named(self, error, args, PyVectorcall_NARGS(flags), names);
-    } catch (const std::exception& error) {
-      rethrow_foreign(*packet_of(self).name, error);
+    } catch (abi::__forced_unwind&) {
+      throw;
+    } catch (const PythonErrorSet&) {
+      throw;
+    } catch (...) {
+      rethrow_foreign(*packet_of(self).name);
     }
   });
 }

@@ -365,7 +365,7 @@ def test_J2_what_is_no_error_of_ours(plugin):
         "test_plugin::throw_foreign: the kernel threw std::out_of_range: a text of the C++ library"
     )
     assert message_of(RuntimeError, plugin.throw_foreign, "int") == (
-        "something was thrown that is no std::exception"
+        "test_plugin::throw_foreign: the kernel threw int, which is no std::exception"
     )
 
 
