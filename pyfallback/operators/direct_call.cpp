@@ -216,6 +216,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
       if (kernel.call_as != CallAs::Guarded && names == nullptr) return call_cpp(kernel, below);
       const detail::CallDepth depth;
       detail::end_reading(outer);
+      if (kernel.boxed == python_run_) return call_function(runtime, kernel, args, flags, names);
       return call_below_tape(runtime, below, overload, args, flags, names);
     }
     if (__builtin_expect(record.role == RecordRole::PerInterpreter, 0)) {
