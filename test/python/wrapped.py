@@ -18,7 +18,9 @@ class Wrapped(Tensor):
 
     @staticmethod
     def of(inner, requires_grad=False):
-        made = Tensor.make_wrapper_subclass(Wrapped, tuple(inner.shape), dtype=inner.dtype)
+        made = Tensor.make_wrapper_subclass(
+            Wrapped, tuple(inner.shape), strides=inner.stride(), dtype=inner.dtype
+        )
         made.inner = inner
         return made.requires_grad_() if requires_grad else made
 

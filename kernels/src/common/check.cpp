@@ -59,6 +59,11 @@ void require_computed(const char* op, const char* argument, const Tensor& tensor
 
 void require_index_dtype(const char* op, const char* argument, const Tensor& tensor) {
   require_cpu(op, argument, tensor);
+  require_int_dtype(op, argument, tensor);
+}
+
+void require_int_dtype(const char* op, const char* argument, const Tensor& tensor) {
+  require_defined(op, argument, tensor);
   if (tensor.dtype() != DType::Int64 && tensor.dtype() != DType::Int32) {
     refuse(ErrorKind::BadArgument,
            {op, ": ", argument, " is ", tensor, "; accepted are int64 and int32"});

@@ -35,6 +35,8 @@ void require_ordered(const char* op, const char* argument, const Tensor& tensor)
 void require_computed(const char* op, const char* argument, const Tensor& tensor);
 // The same, of int64 or int32. Raises BadArgument.
 void require_index_dtype(const char* op, const char* argument, const Tensor& tensor);
+// The same for a composition, of any device and class. Raises BadArgument.
+void require_int_dtype(const char* op, const char* argument, const Tensor& tensor);
 // The same, of exactly this dtype. Raises BadArgument.
 void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype);
 

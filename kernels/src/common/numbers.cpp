@@ -7,6 +7,11 @@ namespace opyard::kernels {
 
 void require_floats(const char* op, const char* argument, const Tensor& tensor) {
   require_cpu(op, argument, tensor);
+  require_float_dtype(op, argument, tensor);
+}
+
+void require_float_dtype(const char* op, const char* argument, const Tensor& tensor) {
+  require_defined(op, argument, tensor);
   if (!is_floating_point(tensor.dtype())) {
     refuse(ErrorKind::Unsupported,
            {op, ": ", argument, " is ", tensor,

@@ -9,6 +9,9 @@ namespace opyard::kernels {
 
 // A tensor of floats on the CPU or on meta. Raises Unsupported.
 void require_floats(const char* op, const char* argument, const Tensor& tensor);
+// The same for a composition, of any device and class: the operators that it calls are asked in
+// its place. Raises BadArgument, Unsupported.
+void require_float_dtype(const char* op, const char* argument, const Tensor& tensor);
 // The same, or of integers.
 void require_numbers(const char* op, const char* argument, const Tensor& tensor);
 // The elements in the dtype that carries theirs (loop.h [Carriers]): the tensor itself, or a copy.

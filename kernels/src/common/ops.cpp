@@ -338,6 +338,19 @@ Tensor full(const Tensor& like, IntSpan sizes, const Scalar& value, MaybeDType d
                  std::nullopt);
 }
 Tensor zeros(const Tensor& like, IntSpan sizes) { return full(like, sizes, false); }
+Tensor constant_like(const Tensor& like, const Scalar& value) {
+  using Full = Tensor(const Tensor&, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice,
+                      std::optional<bool>, MaybeFormat);
+  static constinit FoundOperator<Full> op("aten::full_like");
+  return op.call(like, value, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+}
+Tensor to_device_of(const Tensor& like, const Tensor& list) {
+  using Move = Tensor(const Tensor&, Device, DType, bool, bool, MaybeFormat);
+  static constinit FoundOperator<Move> op("aten::to.device");
+  if (like.device().is_cpu()) return list;
+  if (is_meta(like)) return empty_beside(like, list.sizes(), list.dtype());
+  return op.call(list, like.device(), list.dtype(), false, false, std::nullopt);
+}
 Tensor arange(const Tensor& like, std::int64_t count) {
   using Range = Tensor(const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, std::optional<bool>);
   static constinit FoundOperator<Range> op("aten::arange");

@@ -110,6 +110,10 @@ const Tensor& copy_into(const Tensor& written, const Tensor& from);
 Tensor full(const Tensor& like, IntSpan sizes, const Scalar& value,
             std::optional<DType> dtype = std::nullopt);
 Tensor zeros(const Tensor& like, IntSpan sizes);
+// Of the class of `like`, too.
+Tensor constant_like(const Tensor& like, const Scalar& value);
+// A list that a composition made on the CPU, where `like` is; on meta without its elements.
+Tensor to_device_of(const Tensor& like, const Tensor& list);
 // 0, 1, … count - 1 as int64.
 Tensor arange(const Tensor& like, std::int64_t count);
 

@@ -359,12 +359,12 @@ Tensor copy(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
 }
 Tensor fill(const Tensor& self, const Scalar& value) {
   require_defined("aten::fill.Scalar", "self", self);
-  return full(self, self.sizes(), value);
+  return constant_like(self, value);
 }
 Tensor fill_by_tensor(const Tensor& self, const Tensor& value) {
   static constinit FoundOperator<Tensor&(Tensor&, const Tensor&)> op("aten::fill_.Tensor");
   require_defined("aten::fill.Tensor", "self", self);
-  Tensor result = full(self, self.sizes(), false);
+  Tensor result = constant_like(self, 0);
   named("aten::fill.Tensor", "aten::fill_.Tensor", [&] { op.call(result, value); });
   return result;
 }

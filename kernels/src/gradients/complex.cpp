@@ -19,7 +19,7 @@ using namespace ops;
 
 // What of the gradient is along the direction changes the size alone.
 Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  if (!is_complex(self.dtype())) return zeros(grad, grad.sizes());
+  if (!is_complex(self.dtype())) return constant_like(grad, 0);
   const Tensor none = equals(detach(self), 0);
   const Tensor across = grad - result * real(conj(result) * grad);
   return masked(across / abs(masked(self, none, 1)), none, 0);
@@ -27,7 +27,7 @@ Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result
 
 // i z / |z|^2
 Tensor angle_backward(const Tensor& grad, const Tensor& self) {
-  if (!is_complex(self.dtype())) return zeros(grad, grad.sizes());
+  if (!is_complex(self.dtype())) return constant_like(grad, 0);
   const Tensor none = equals(detach(self), 0), size = abs(masked(self, none, 1));
   const Scalar i(std::complex<double>(0, 1));
   return masked((self * i) * (grad / (size * size)), none, 0);

@@ -97,7 +97,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 
 // An index of at most one dimension, of int64 or int32. Raises BadArgument, BadShape.
 void require_index_row(const char* op, const Tensor& index) {
-  require_index_dtype(op, "index", index);
+  require_int_dtype(op, "index", index);
   if (index.dim() > 1) {
     refuse(ErrorKind::BadShape, {op, ": index is ", index, "; at most one dimension is accepted"});
   }

@@ -126,8 +126,8 @@ Tensor as_one_batch(const Tensor& x) {
 
 Tensor distances(const char* op, const Tensor& x1, const Tensor& x2, double p,
                  std::optional<std::int64_t> compute_mode) {
-  require_floats(op, "x1", x1);
-  require_floats(op, "x2", x2);
+  require_float_dtype(op, "x1", x1);
+  require_float_dtype(op, "x2", x2);
   require_norm(op, p);
   const std::int64_t mode = compute_mode.value_or(0);
   if (mode < 0 || mode > 2) {
@@ -162,7 +162,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p,
 
 // Of each point to those behind it.
 Tensor pairs(const char* op, const Tensor& self, double p) {
-  require_floats(op, "self", self);
+  require_float_dtype(op, "self", self);
   require_norm(op, p);
   require_dims(op, "self", self, 2, 2);
   const std::int64_t count = self.size(0);
@@ -181,8 +181,7 @@ Tensor pairs(const char* op, const Tensor& self, double p) {
   });
   const Tensor points = floats_of(self);
   const auto rows = [&](const Tensor& places) {
-    const bool meta = is_meta(self);
-    return index_select(points, 0, meta ? empty_beside(self, sizes, DType::Int64) : places);
+    return index_select(points, 0, to_device_of(self, places));
   };
   return to(norms(rows(first) - rows(second), p), self.dtype());
 }

@@ -239,8 +239,10 @@ Tensor embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
                                     std::int64_t padding_idx) {
   constexpr const char* kOp = "aten::_embedding_bag_dense_backward";
   require_mode(kOp, mode, false);
-  require_number_row(kOp, "indices", indices);
-  require_number_row(kOp, "offset2bag", offset2bag);
+  require_int_dtype(kOp, "indices", indices);
+  require_dims(kOp, "indices", indices, 1, 1);
+  require_int_dtype(kOp, "offset2bag", offset2bag);
+  require_dims(kOp, "offset2bag", offset2bag, 1, 1);
   if (offset2bag.numel() != indices.numel()) {
     refuse(ErrorKind::BadShape, {kOp, ": offset2bag is ", offset2bag, " and indices is ", indices,
                                  "; a bag is needed for each index"});

@@ -149,8 +149,8 @@ Tensor sampled(const Tensor& input, const Tensor& grid, Between between, Outside
 }
 
 void require_grid(const char* op, const Tensor& input, const Tensor& grid, std::int64_t dims) {
-  require_floats(op, "input", input);
-  require_dtype(op, "grid", grid, input.dtype());
+  require_float_dtype(op, "input", input);
+  require_one_dtype(op, "input", input, "grid", grid);
   require_dims(op, "input", input, dims + 2, dims + 2);
   bool fits = grid.dim() == input.dim() && grid.size(-1) == dims && grid.size(0) == input.size(0);
   for (std::int64_t i = 2; i < input.dim(); ++i) fits = fits && input.size(i) > 0;

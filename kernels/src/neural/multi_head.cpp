@@ -19,7 +19,7 @@ struct Heads {
   std::int64_t batch, length, width, count;
 
   Heads(const Tensor& query, std::int64_t embed_dim, std::int64_t num_head) {
-    require_floats(kOp, "query", query);
+    require_float_dtype(kOp, "query", query);
     require_dims(kOp, "query", query, 3, 3);
     if (num_head < 1 || query.size(2) != embed_dim || embed_dim % num_head != 0) {
       refuse(ErrorKind::BadShape,
@@ -51,7 +51,7 @@ struct Heads {
 };
 
 void require_same_sizes(const char* argument, const Tensor& x, const Tensor& query) {
-  require_dtype(Heads::kOp, argument, x, query.dtype());
+  require_one_dtype(Heads::kOp, "query", query, argument, x);
   if (!std::ranges::equal(x.sizes(), query.sizes())) {
     refuse(ErrorKind::BadShape, {Heads::kOp, ": query is ", query, " and ", argument, " is ", x,
                                  "; query, key and value need one shape"});

@@ -10,8 +10,6 @@ namespace {
 
 PoolWindows begin(const char* op, const Tensor& self, std::int64_t dims) {
   require_defined(op, "self", self);
-  // On other devices only compositions come here, which ask for sizes alone.
-  if (self.device().is_cpu()) require_cpu(op, "self", self);
   require_dims(op, "self", self, dims + 1, dims + 2);
   PoolWindows windows;
   const std::size_t lead = std::size_t(self.dim() - dims);

@@ -34,7 +34,7 @@ Tensor listed(const Tensor& like, std::int64_t count, DType dtype, const Of& of)
   without_gil_for(count, [&] {
     for (std::int64_t i = 0; i < count; ++i) out[i] = T(of(i));
   });
-  return is_meta(like) ? Tensor::empty(sizes, dtype, like.device()) : list;
+  return to_device_of(like, list);
 }
 
 Tensor nearest(const Tensor& self, std::int64_t dim, std::int64_t out, MaybeDouble scale,
@@ -117,7 +117,7 @@ Tensor resampled_along(const Tensor& self, Way way, std::int64_t dim, std::int64
 
 Tensor resampled(const char* op, Way way, const Tensor& self, IntSpan output_size,
                  const std::vector<MaybeDouble>& scales, bool align_corners) {
-  require_floats(op, "self", self);
+  require_float_dtype(op, "self", self);
   const auto dims = std::int64_t(scales.size());
   require_dims(op, "self", self, dims + 2, dims + 2);
   bool fits = std::int64_t(output_size.size()) == dims;

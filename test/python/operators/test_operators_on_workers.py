@@ -20,18 +20,8 @@ DEVICE = "remote:0"
 # Compositions without a derivative that look at elements, or make tensors, by other means than
 # operators; and what changes sizes. They say so.
 REFUSED = {f"aten::{name}" for name in (
-    "_cdist_forward", "_cdist_forward.out", "_embedding_bag_backward",
-    "_embedding_bag_dense_backward", "_embedding_bag_per_sample_weights_backward",
-    "_native_multi_head_attention", "_upsample_nearest_exact1d", "_upsample_nearest_exact1d.vec",
-    "_upsample_nearest_exact2d", "_upsample_nearest_exact2d.vec", "_upsample_nearest_exact3d",
-    "_upsample_nearest_exact3d.vec", "upsample_bicubic2d", "upsample_bicubic2d.vec",
-    "_pdist_forward", "_pdist_forward.out", "cdist", "combinations",
-    "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "index_add", "index_add_",
-    "index_fill.int_Scalar", "index_fill_.int_Scalar", "linspace", "logspace", "pdist",
-    "randint.low_generator", "resize_", "resize_as_", "upsample_bilinear2d",
-    "upsample_bilinear2d.vec", "upsample_linear1d", "upsample_linear1d.vec", "upsample_nearest1d",
-    "upsample_nearest1d.vec", "upsample_nearest2d", "upsample_nearest2d.vec", "upsample_nearest3d",
-    "upsample_nearest3d.vec", "upsample_trilinear3d", "upsample_trilinear3d.vec",
+    "_embedding_bag_backward", "_embedding_bag_per_sample_weights_backward", "combinations",
+    "linspace", "logspace", "randint.low_generator", "resize_", "resize_as_",
 )} | {"opyard::prod_backward"}  # fmt: skip
 # They give memory as it was found.
 UNEQUAL = {"aten::empty_like", "aten::new_empty", "aten::new_empty_strided", "aten::empty_strided",
