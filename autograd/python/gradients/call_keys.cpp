@@ -323,7 +323,8 @@ class Description {
     }
     return true;
   }
-  // Functions and other descriptors of C are of the class's version.
+  // Functions and other descriptors of C are of the class's version, but for a function's code,
+  // which can be replaced.
   bool add_class_values(PyTypeObject* type, int depth) {
     const auto is_fixed = [](const PyTypeObject* kind) {
       return kind->tp_descr_get != nullptr && is_of_c(kind);
@@ -332,6 +333,7 @@ class Description {
     Py_ssize_t at = 0;
     PyObject *key = nullptr, *value = nullptr;
     while (PyDict_Next(attributes.ptr(), &at, &key, &value) != 0) {
+      if (PyFunction_Check(value)) add_raw(PyFunction_GET_CODE(value));
       if (is_fixed(Py_TYPE(value)) || !PyUnicode_Check(key) || !is_read(key)) continue;
       if (PyUnicode_CompareWithASCIIString(key, "_abc_impl") == 0) continue;
       const py::object item = py::reinterpret_borrow<py::object>(value);
@@ -498,6 +500,10 @@ class Description {
   }
 
  public:
+  // What is called: a function, or an object.
+  bool add_called(PyObject* object) {
+    return Py_TYPE(object) == &PyFunction_Type ? add_function(object, 0) : add_state(object, 0);
+  }
   // An object with attributes and slots.
   bool add_state(PyObject* object, int depth) {
     note_changeable(object);
@@ -545,7 +551,7 @@ PyObject* describe(const CallKeys& types, PyObject* const* given) {
   if (!thread_modes().empty()) {
     return PyUnicode_FromString("was called in a mode, which sees each operator");
   }
-  bool is_good = given[1] == Py_None || description.add_state(given[1], 0);
+  bool is_good = given[1] == Py_None || description.add_called(given[1]);
   const Py_ssize_t count = PyTuple_GET_SIZE(outer);
   description.bytes.add(&count, sizeof(count));
   for (Py_ssize_t i = 0; is_good && i < count; ++i) {

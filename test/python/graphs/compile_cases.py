@@ -1,10 +1,16 @@
 """Cases of test_compile_state.py: `CASES`, by name, and those of containers and of numbers."""
 
+import abc
+import builtins
 import collections
 import enum
 import functools
+import sys
+import types
 
 import numpy as np
+
+from opyard import nn
 
 CASES = {}
 
@@ -115,3 +121,125 @@ def a_text_of_a_class():
 
     held = [Held("")]
     return lambda x: x * len(held[0]), lambda value: put(held, 0)(Held("x" * int(value)))
+
+
+# ---- what Python lets a program put in the place of what is called
+
+
+def function_of(value):
+    """A function of a Tensor that has a number in its code."""
+    return eval(f"lambda x: x * {value}")
+
+
+@case
+def a_name_of_builtins():
+    builtins.compile_number = 1.0
+    return lambda x: x * compile_number, functools.partial(setattr, builtins, "compile_number")  # noqa: F821
+
+
+@case
+def a_function_of_builtins():
+    def change(value):
+        builtins.compile_function = lambda: value
+
+    change(1.0)
+    return lambda x: x * compile_function(), change  # noqa: F821
+
+
+@case
+def a_module_that_is_imported():
+    def change(value):
+        made = sys.modules["compile_imported"] = types.ModuleType("compile_imported")
+        made.number = value
+
+    def function(x):
+        import compile_imported
+
+        return x * compile_imported.number
+
+    change(1.0)
+    return function, change
+
+
+def registering(answers):
+    """A function that asks for a class, and a way to register that with a class."""
+
+    class Base(abc.ABC):  # noqa: B024
+        pass
+
+    class Held:
+        pass
+
+    return answers(Base, Held()), lambda value: value == 3 and Base.register(Held)
+
+
+@case
+def a_class_that_is_registered_with_another():
+    return registering(lambda base, held: lambda x: x * (3 if isinstance(held, base) else 1))
+
+
+@case
+def a_subclass_that_is_registered_with_another():
+    return registering(lambda base, held: lambda x: x * (3 if issubclass(type(held), base) else 1))
+
+
+@case
+def a_class_that_is_matched():
+    def answer(base, held):
+        def function(x):
+            match held:
+                case base():
+                    return x * 3
+                case _:
+                    return x * 1
+
+        return function
+
+    return registering(answer)
+
+
+@case
+def the_code_of_the_function():
+    def function(x):
+        return x * 1.0
+
+    def change(value):
+        function.__code__ = function_of(value).__code__
+
+    return function, change
+
+
+@case
+def the_code_of_a_function_that_it_calls():
+    def inner(x):
+        return x * 1.0
+
+    def change(value):
+        inner.__code__ = function_of(value).__code__
+
+    return lambda x: inner(x), change
+
+
+@case
+def the_code_of_a_method():
+    class Held:
+        def scaled(self, x):
+            return x * 1.0
+
+    def change(value):
+        Held.scaled.__code__ = eval(f"lambda self, x: x * {value}").__code__
+
+    held = Held()
+    return lambda x: held.scaled(x), change
+
+
+@case
+def the_code_of_the_forward_of_a_module():
+    class Held(nn.Module):
+        def forward(self, x):
+            return x * 1.0
+
+    def change(value):
+        Held.forward.__code__ = eval(f"lambda self, x: x * {value}").__code__
+
+    return Held(), change

@@ -76,7 +76,7 @@ class CompiledFunction:
         self._warned: set[str] = set()
         self._keys = _gradients.CallKeys(
             *(_C.Tensor, Parameter, Module),
-            (complex, bytes, range, _C.dtype, _C.device, type(...)),
+            (complex, bytes, range, _C.dtype, _C.device, type(...), type(NotImplemented)),
             CompiledFunction,
         )
 
@@ -309,8 +309,10 @@ def _refuse(item: object, path: str) -> _C.Tensor:
 
 
 def _owner_of(function: Callable) -> object:
-    """What a function has beside itself: the object of a method, or a callable object."""
-    if isinstance(function, types.FunctionType | types.BuiltinFunctionType):
+    """What is called: the function itself, the object of a method, or a callable object."""
+    if isinstance(function, types.FunctionType):
+        return function
+    if isinstance(function, types.BuiltinFunctionType):
         return None
     owner = function.__self__ if isinstance(function, types.MethodType) else function
     return owner if hasattr(owner, "__dict__") and not isinstance(owner, type) else None

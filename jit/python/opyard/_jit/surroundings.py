@@ -6,10 +6,13 @@ Modules. That is less than what it may do; what is found here is a reason, and w
 user's word.
 """
 
+import abc
 import builtins
 import dis
 import functools
 import importlib
+import operator
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -53,9 +56,12 @@ _NOT_CALLED = (
     *("__repr__", "__set_name__", "__setstate__", "__sizeof__", "__str__", "__subclasshook__"),
 )
 _CALLED: tuple[type, ...] = (type, types.FunctionType, types.BuiltinFunctionType)
+_BUILTINS = vars(builtins)
+_COMMON: tuple[type, ...] = (type, types.BuiltinFunctionType)  # what builtins has
 _PLAIN: tuple[type, ...] = (type(None), bool, int, float, complex, str, bytes)
 _LOADED: tuple[type, ...] = (types.ModuleType, *_CALLED)  # what a module mostly has
 _NOTHING = object()  # the value of a name that means nothing yet
+_ASKING_CLASSES = ("isinstance", "issubclass")
 
 
 class _Namespace:
@@ -89,12 +95,15 @@ class Surroundings:
     """
 
     def __init__(self, former: "Surroundings | None" = None) -> None:
-        # A namespace, a cell, or a function whose defaults are meant; and a name.
+        # A namespace, a cell, a function whose defaults are meant, or a module: builtins for the
+        # names that are looked for there, abc for its registered classes; and a name.
         self.places: list[tuple[Any, str]] = [] if former is None else list(former.places)
         self.reasons: list[str] = []
         # Names that the code has, among them those of attributes; None if it makes names up.
         self.names: set[str] = set() if former is None else set(former.names)
         self._attributes: set[str] | None = self.names
+        self._builtins: list[str] = [] if former is None else list(former._builtins)
+        self._take: Any = None if former is None else former._take
         self._note_names(())
         self._labels = [name for _, name in self.places]
         self._places = {(id(where), name) for where, name in self.places}
@@ -111,6 +120,13 @@ class Surroundings:
                 found.append(where.get(name, _NOTHING))
             elif type(where) is types.FunctionType:
                 found.append((where.__defaults__, where.__kwdefaults__))
+            elif where is builtins:
+                try:
+                    found.append(self._take(_BUILTINS))
+                except KeyError:  # deleted since
+                    found.append([_BUILTINS.get(one, _NOTHING) for one in self._builtins])
+            elif where is abc:
+                found.append(abc.get_cache_token())
             else:
                 try:
                     found.append(where.cell_contents)
@@ -121,7 +137,7 @@ class Surroundings:
     @property
     def extent(self) -> tuple[int, int]:
         """How much it sees: keys that were made with another extent are of another form."""
-        return len(self.places), len(self.names)
+        return len(self.places) + len(self._builtins), len(self.names)
 
     def names_of_modules(self) -> "list[_Namespace]":
         """What the Python modules have now that the code may reach, and those that it is of."""
@@ -189,9 +205,9 @@ class Surroundings:
             self._globals.append(function.__globals__)
         for code in _codes(function.__code__):
             self._note_names(code.co_names)
-            self._add_code(code, function.__globals__)
+            self._add_code(code, function)
 
-    def _add_code(self, code: types.CodeType, namespace: dict[str, Any]) -> None:
+    def _add_code(self, code: types.CodeType, function: types.FunctionType) -> None:
         for step in dis.get_instructions(code):
             name = step.argval
             if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
@@ -199,22 +215,39 @@ class Surroundings:
             elif step.opname in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
                 self._refuse(f"{code.co_name}() assigns {name}, which is a name outside of it")
             elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                self._add_global(code, namespace, name)
+                self._add_global(code, function, name)
+            elif step.opname == "MATCH_CLASS":
+                self._note_place(abc, "a class that is registered with another one")
             elif step.opname in ("LOAD_METHOD", "LOAD_ATTR") and name in _METHODS:
                 self._refuse(f"{code.co_name}() calls {name}()")
             elif step.opname == "IMPORT_NAME":
                 self._add_import(code, name)
 
-    def _add_global(self, code: types.CodeType, namespace: dict[str, Any], name: str) -> None:
+    def _add_global(self, code: types.CodeType, function: types.FunctionType, name: str) -> None:
+        namespace = function.__globals__
         if name not in namespace and name in _OUTSIDE and hasattr(builtins, name):
             self._refuse(f"{code.co_name}() calls {name}()")
         if name in _METHODS and _is_of_package(namespace.get(name)):
             self._refuse(f"{code.co_name}() calls {name}()")
         self._add_place(namespace, name, code)
+        if name not in namespace:
+            self._add_builtin(code, function.__builtins__, name)
+        if name in _ASKING_CLASSES:
+            self._note_place(abc, "a class that is registered with another one")
+
+    def _add_builtin(self, code: types.CodeType, space: dict[str, Any], name: str) -> None:
+        """All that are common are one place, since most functions have some and none changes."""
+        if space is not _BUILTINS or not isinstance(space.get(name), _COMMON):
+            self._add_place(space, name, code)
+        elif name not in self._builtins:
+            self._builtins.append(name)
+            self._take = operator.itemgetter(*self._builtins)
+            self._note_place(builtins, "a name of builtins")
 
     def _add_import(self, code: types.CodeType, name: str) -> None:
         try:
             module = importlib.import_module(name)
+            self._note_place(sys.modules, name)
         except (ImportError, TypeError, ValueError):  # relative, or not there: the call will say
             self._refuse(f"{code.co_name}() imports {name}")
         else:
