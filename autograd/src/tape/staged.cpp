@@ -38,6 +38,14 @@ void note_tensors(const Value& value, std::vector<Noted>& noted) {
   }
 }
 
+// An operator that goes by more than its arguments may give another dtype than in the trace.
+bool is_of_shape(const Tensor& tensor, const Type& type) {
+  const jit::TensorShape* const shape = jit::find_shape(type);
+  if (shape == nullptr) return true;
+  return (!shape->dtype || *shape->dtype == tensor.dtype()) &&
+         (!shape->sizes || std::ranges::equal(*shape->sizes, tensor.sizes()));
+}
+
 }  // namespace
 
 // What one run of the first stage left.
@@ -56,7 +64,11 @@ class StagedFunction final : public Function {
       : staged_(CountedPtr<const Staged>::share(&staged)) {}
 
   std::string name() const override { return staged_->name_ + "Backward"; }
-  void keep(CountedPtr<StagedRun> run) { run_ = std::move(run); }
+  // `is_as_traced`: the results have the dtypes and sizes that the second stage was made for.
+  void keep(CountedPtr<StagedRun> run, bool is_as_traced) {
+    run_ = std::move(run);
+    is_as_traced_ = is_as_traced;
+  }
   void release_saved() noexcept override {
     CountedPtr<StagedRun> dropped;
     const std::lock_guard lock(gradients_lock());
@@ -67,7 +79,7 @@ class StagedFunction final : public Function {
     const CountedPtr<StagedRun> run = saved();
     for (const Noted& noted : run->noted) check_unchanged(noted);
     gradients.resize(input_count());
-    bool all = true;
+    bool all = is_as_traced_;
     for (const Tensor& gradient : gradients) all = all && gradient.defined();
     return all && !gradients_enabled() ? run_stage(*run, gradients) : replay(*run, gradients);
   }
@@ -143,6 +155,7 @@ class StagedFunction final : public Function {
 
   const CountedPtr<const Staged> staged_;
   CountedPtr<StagedRun> run_;  // guarded by gradients_lock()
+  bool is_as_traced_ = true;   // written before others see the function
 };
 
 Staged::Staged(std::string name, jit::CodePtr forward, jit::CodePtr both,
@@ -198,12 +211,15 @@ void Staged::run(std::span<const Value> inputs, std::span<Value> results) const 
   for (const std::size_t position : wrt_) {
     function->add_edge(edge_of(inputs[position].tensor_unchecked()));
   }
+  bool is_as_traced = true;
   for (const std::size_t position : outputs_) {
+    const jit::Value* const traced = both_->graph().outputs()[position];
+    is_as_traced &= is_of_shape(given[position].tensor_unchecked(), *traced->type());
     const Tensor result = detached(given[position].tensor_unchecked());
     set_history(result, {function, function->add_input(result)});
     given[position] = Value(result);
   }
-  function->keep(run);
+  function->keep(run, is_as_traced);
   std::move(given.begin(), given.end(), results.begin());
 }
 

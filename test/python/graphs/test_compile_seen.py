@@ -216,3 +216,24 @@ def test_H47_what_asks_the_process_runs_as_it_is(name):
 def test_H47_constants_of_the_same_modules_do_not_keep_a_function_from_becoming_graphs():
     made = jit.compile(lambda x: x * (sys.maxsize > 1) + len(os.sep))
     assert made(opyard.ones(2)).tolist() == [2.0, 2.0] and made.graphs(), made.explain()
+
+
+def test_H47_gradients_are_right_if_an_operator_gives_another_dtype_by_now():
+    gives = [opyard.float32]
+    with library.Library("compile_dtypes", "DEF") as made:
+        made.define("twice(Tensor x) -> Tensor")
+        made.impl("twice", lambda x: (x * 2).to(gives[0]), "cpu")
+        made.derivative("twice", {"x": "grad * 2"})
+
+        def function(x):
+            return opyard.ops.compile_dtypes.twice(x) * x
+
+        x = opyard.tensor([1.0, 3.0], requires_grad=True)
+        compiled = jit.compile(function)
+        for dtype in (opyard.float32, opyard.float64, opyard.float32):
+            gives[0] = dtype
+            result = compiled(x)
+            assert result.dtype == function(x).dtype == dtype
+            (gradient,) = autograd.grad(result.sum(), x)
+            assert (gradient.tolist(), gradient.dtype) == ([4.0, 12.0], opyard.float32)
+        assert len(compiled.graphs()) == 1

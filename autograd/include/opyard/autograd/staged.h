@@ -9,8 +9,9 @@
 // [State] The state holds what the backward needs, the function what the inputs were. A write to
 // any of it meanwhile is found, as it is in what other functions saved: the run raises BadValue.
 //
-// [Replay] If the backward is itself taped (create_graph), or not all results got a gradient,
-// the first stage is run again, with each call taped by itself, and the engine runs
+// [Replay] If the backward is itself taped (create_graph), not all results got a gradient, or a
+// result has another dtype or other sizes than the graph says, since an operator gives something
+// else by now, the first stage is run again, with each call taped by itself, and the engine runs
 // backward from there: for these the result is what it is without a graph.
 //
 // Threads: a Staged is used by any number of threads, and so is a function that it made.
