@@ -28,11 +28,26 @@ constinit std::atomic<std::uint64_t> last_level{0};
 // Counted; given back when the level is closed.
 constinit thread_local Level* open_level = nullptr;
 
+// A layer above Autograd, of which there are two; raises BadRegistration if a program has both.
+DispatchKey take_layer() {
+  try {
+    return register_layer("ForwardMode", LayerGap::AboveAutograd);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::BadRegistration) throw;
+    fail(ErrorKind::BadRegistration,
+         fmt::format("forward mode takes one of the two layers above Autograd, and this program "
+                     "has named both: {}, {}. A level that is opened before the second one is "
+                     "named takes the other for the whole process",
+                     to_string(DispatchKey::AboveAutograd1),
+                     to_string(DispatchKey::AboveAutograd2)));
+  }
+}
+
 // Names the layer and registers what serves it: once, before the first level of a process.
 void arm_forward_mode() {
   static const bool armed = [] {
     arm();
-    const DispatchKey key = register_layer("ForwardMode", LayerGap::AboveAutograd);
+    const DispatchKey key = take_layer();
     // Lasts as long as the process, as the key's name does.
     static auto* const library = new Library(LibraryKind::Impl, "_", key, __FILE__, __LINE__);
     library->fallback(Kernel::boxed(&run_forward));
