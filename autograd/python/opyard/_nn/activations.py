@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import _C
 from .._core.ops import ops
+from .init import empty, fill
 from .module import Module
-from .parameter import Parameter
 from .place import Device, DType
 from .sizes import at_least, channels_wanted, number, positive, truth
 
@@ -279,7 +279,12 @@ class PReLU(Module):
         super().__init__()
         positive("PReLU", num_parameters=num_parameters)
         self.num_parameters, self.init = num_parameters, number("PReLU", "init", init)
-        self.weight = Parameter(ops.aten.full([num_parameters], float(init)))
+        self.weight = empty(num_parameters)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets all slopes to what they began with."""
+        fill(self.weight, float(self.init))
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         return ops.aten.prelu(x, self.weight)

@@ -4,11 +4,12 @@ transposes.
 The names end in how many dimensions windows have: length; rows, columns; planes, rows, columns.
 """
 
+import math
 from collections.abc import Sequence
 
 from .. import _C
 from .._core.ops import ops
-from .init import bound_of, uniform
+from .init import bound_of, empty, fill_uniform
 from .module import Module
 from .paddings import MODES, padded
 from .place import Device, DType
@@ -36,12 +37,14 @@ class _Convolution(Module):
 
     def _begin(self, first: int, second: int, bias: bool) -> None:
         """weight [first, second, window] and bias, uniform in ±1/√(elements of a window)."""
-        fan_in = second
-        for size in self.kernel_size:
-            fan_in *= size
-        self.weight = uniform((first, second, *self.kernel_size), bound_of(fan_in))
-        begun = uniform((self.out_channels,), bound_of(fan_in)) if bias else None
-        self.register_parameter("bias", begun)
+        self.weight = empty(first, second, *self.kernel_size)
+        self.register_parameter("bias", empty(self.out_channels) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws weight and bias again."""
+        fan_in = math.prod(self.weight.shape[1:])
+        fill_uniform((self.weight, self.bias), bound_of(fan_in))
 
     def extra_repr(self) -> str:
         own = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"

@@ -5,6 +5,7 @@ from .._autograd.modes import no_grad
 from .._core.keywords import names_keywords
 from .._core.ops import ops
 from .._tensor import random
+from .init import empty
 from .module import Module
 from .parameter import Parameter
 from .place import Device, DType
@@ -34,11 +35,16 @@ class _Table(Module):
         self.max_norm = None if max_norm is None else number(name, "max_norm", max_norm)
         self.norm_type = number(name, "norm_type", norm_type)
         self.scale_grad_by_freq = truth(name, "scale_grad_by_freq", scale_grad_by_freq)
-        rows = random.normal(num_embeddings * embedding_dim)
-        rows = rows.reshape(num_embeddings, embedding_dim)
-        if self.padding_idx is not None:
-            rows[self.padding_idx].zero_()
-        self.weight = Parameter(rows)
+        self.weight = empty(num_embeddings, embedding_dim)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws all rows again but that of padding_idx, which is zero."""
+        with no_grad():
+            drawn = random.normal(self.weight.numel()).reshape(list(self.weight.shape))
+            self.weight.copy_(drawn)
+            if self.padding_idx is not None:
+                self.weight[self.padding_idx].zero_()
 
     def _checked(self, indices: _C.Tensor, name: str = "indices") -> _C.Tensor:
         if indices.dtype not in (_C.int64, _C.int32):

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import _C
 from .._core.ops import ops
-from .init import bound_of, uniform
+from .init import bound_of, empty, fill_uniform
 from .module import Module
 from .place import Device, DType
 from .sizes import at_least, positive
@@ -30,9 +30,13 @@ class Linear(Module):
         positive("Linear", out_features=out_features)
         at_least("Linear", 0, in_features=in_features)
         self.in_features, self.out_features = in_features, out_features
-        bound = bound_of(in_features)
-        self.weight = uniform((out_features, in_features), bound)
-        self.register_parameter("bias", uniform((out_features,), bound) if bias else None)
+        self.weight = empty(out_features, in_features)
+        self.register_parameter("bias", empty(out_features) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws weight and bias again."""
+        fill_uniform((self.weight, self.bias), bound_of(self.in_features))
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         if x.ndim == 0 or x.shape[-1] != self.in_features:
@@ -71,9 +75,13 @@ class Bilinear(Module):
         positive("Bilinear", **sizes, out_features=out_features)
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        bound = bound_of(in1_features)
-        self.weight = uniform((out_features, in1_features, in2_features), bound)
-        self.register_parameter("bias", uniform((out_features,), bound) if bias else None)
+        self.weight = empty(out_features, in1_features, in2_features)
+        self.register_parameter("bias", empty(out_features) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws weight and bias again."""
+        fill_uniform((self.weight, self.bias), bound_of(self.in1_features))
 
     def forward(self, x1: _C.Tensor, x2: _C.Tensor) -> _C.Tensor:
         wanted = self.in1_features, self.in2_features

@@ -8,16 +8,25 @@ from collections.abc import Sequence
 from .. import _C
 from .._autograd.modes import no_grad
 from .._core.ops import ops
+from .init import empty, fill
 from .module import Module
 from .parameter import Parameter
 from .place import Device, DType
 from .sizes import at_least, channels_wanted, number, positive
 
 
-def _ones_and_zeros(module: Module, shape: "Sequence[int]", weight: bool, bias: bool) -> None:
-    ones, zeros = ops.aten.ones, ops.aten.zeros
-    module.register_parameter("weight", Parameter(ones(shape)) if weight else None)
-    module.register_parameter("bias", Parameter(zeros(shape)) if bias else None)
+class _Affine(Module):
+    """Normalizes; the result is multiplied by weight and added to bias, if these are there."""
+
+    def _begin(self, shape: "Sequence[int]", weight: bool, bias: bool) -> None:
+        self.register_parameter("weight", empty(*shape) if weight else None)
+        self.register_parameter("bias", empty(*shape) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets weight to ones and bias to zeros."""
+        fill(self.weight, 1.0)
+        fill(self.bias, 0.0)
 
 
 class _OfLast(Module):
@@ -42,7 +51,7 @@ class _OfLast(Module):
         return list(range(-count, 0))
 
 
-class LayerNorm(_OfLast):
+class LayerNorm(_OfLast, _Affine):
     """Normalizes over the last dimensions, which have the sizes `normalized_shape`.
 
     The result is multiplied by weight and added to bias, unless elementwise_affine is False.
@@ -62,7 +71,7 @@ class LayerNorm(_OfLast):
         self._set_shape(normalized_shape)
         self.eps, self.elementwise_affine = number("LayerNorm", "eps", eps), elementwise_affine
         affine = elementwise_affine
-        _ones_and_zeros(self, self.normalized_shape, affine, affine and bias)
+        self._begin(self.normalized_shape, affine, affine and bias)
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         dims = self._dims_of(x)
@@ -98,8 +107,13 @@ class RMSNorm(_OfLast):
         self._set_shape(normalized_shape)
         self.eps = None if eps is None else number("RMSNorm", "eps", eps)
         self.elementwise_affine = elementwise_affine
-        begun = Parameter(ops.aten.ones(self.normalized_shape)) if elementwise_affine else None
+        begun = empty(*self.normalized_shape) if elementwise_affine else None
         self.register_parameter("weight", begun)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets weight to ones."""
+        fill(self.weight, 1.0)
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         self._dims_of(x)
@@ -111,7 +125,7 @@ class RMSNorm(_OfLast):
         )
 
 
-class _OfChannels(Module):
+class _OfChannels(_Affine):
     """Normalizes channels, and keeps running means and variances of them."""
 
     _dims = 0  # that channels have
@@ -135,13 +149,26 @@ class _OfChannels(Module):
         self.num_features, self.eps = num_features, number(name, "eps", eps)
         self.momentum = None if momentum is None else number(name, "momentum", momentum)
         self.affine, self.track_running_stats = affine, track_running_stats
-        _ones_and_zeros(self, [num_features], affine, affine and bias)
         tracked = track_running_stats
         zeros, ones = ops.aten.zeros([num_features]), ops.aten.ones([num_features])
         self.register_buffer("running_mean", zeros if tracked else None)
         self.register_buffer("running_var", ones if tracked else None)
         count = ops.aten.zeros([], dtype=_C.int64) if tracked else None
         self.register_buffer("num_batches_tracked", count)
+        self._begin([num_features], affine, affine and bias)
+
+    def reset_running_stats(self) -> None:
+        """Sets the running means to 0, the variances to 1 and the number of batches to 0."""
+        if self.running_mean is not None:
+            self.running_mean.zero_()
+            self.running_var.fill_(1.0)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Sets weight to ones, bias to zeros, and the running statistics to what they began
+        with."""
+        self.reset_running_stats()
+        super().reset_parameters()
 
     def _normalized(self, x: _C.Tensor, dims: list[int]) -> _C.Tensor:
         """x less its mean over these dimensions, divided by its deviation."""
@@ -294,7 +321,7 @@ class InstanceNorm3d(_InstanceNorm):
     _dims = 3
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Normalizes num_groups groups of the channels of x [n, num_channels, ...], then multiplies
     channels by weight and adds bias, unless affine is False."""
 
@@ -318,7 +345,7 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = number("GroupNorm", "eps", eps), affine
-        _ones_and_zeros(self, [num_channels], affine, affine and bias)
+        self._begin([num_channels], affine, affine and bias)
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
         if x.ndim < 2 or x.shape[1] != self.num_channels:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _C
 from .._core.ops import ops
-from .init import uniform
+from .init import empty, fill_uniform
 from .module import Module
 from .parameter import Parameter
 from .place import Device, DType
@@ -42,7 +42,7 @@ class _Recurrent(Module):
         )
         self.dropout = probability(name, dropout)
         self.bidirectional = truth(name, "bidirectional", bidirectional)
-        rows, bound = self._gates * self.hidden_size, 1 / math.sqrt(self.hidden_size)
+        rows = self._gates * self.hidden_size
         given, self._weights = self.input_size, []
         for layer in range(num_layers):
             for end in ("", "_reverse") if bidirectional else ("",):
@@ -53,9 +53,23 @@ class _Recurrent(Module):
                     shapes["weight_hr"] = (proj_size, self.hidden_size)
                 for kind, shape in shapes.items():
                     each = f"{kind}_l{layer}{end}"
-                    setattr(self, each, uniform(shape, bound))
+                    setattr(self, each, empty(*shape))
                     self._weights.append(each)
             given = self._out * (2 if bidirectional else 1)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws all weights again."""
+        fill_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The weights of each layer, and of each direction of it."""
+        ends = [name.partition("_l")[2] for name in self._weights]
+        return [
+            [getattr(self, name) for name in self._weights if name.partition("_l")[2] == end]
+            for end in dict.fromkeys(ends)
+        ]
 
     @property
     def _out(self) -> int:
@@ -249,12 +263,16 @@ class _Cell(Module):
         positive(name, input_size=input_size, hidden_size=hidden_size)
         self.input_size, self.hidden_size = input_size, hidden_size
         self.bias = truth(name, "bias", bias)
-        rows, bound = self._gates * hidden_size, 1 / math.sqrt(hidden_size)
-        self.weight_ih = uniform((rows, input_size), bound)
-        self.weight_hh = uniform((rows, hidden_size), bound)
+        rows = self._gates * hidden_size
+        self.weight_ih = empty(rows, input_size)
+        self.weight_hh = empty(rows, hidden_size)
         for each in ("bias_ih", "bias_hh"):
-            begun: Parameter | None = uniform((rows,), bound) if bias else None
-            self.register_parameter(each, begun)
+            self.register_parameter(each, empty(rows) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws all weights again."""
+        fill_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
     def _check(self, x: _C.Tensor) -> None:
         if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
