@@ -5,6 +5,11 @@
 // of them. Which they are is found again by sorting, and each gets its weight. A line that has a
 // NaN has that for its quantile, and its last element in order, a NaN, gets all. nanquantile()
 // counts what is no NaN; of a line of nothing else the first gets all, as in PyTorch.
+//
+// [Running logarithms] An element has a share of each sum from it on: exp(self_i - sums_j), for j
+// from i on. Its gradient is the sum of their gradients with these shares, and the tangent of a sum
+// is that of the tangents up to it, with the same shares. Each is the other's adjoint, and has it
+// for its formula: both are linear in `values`, which their logarithms are not, least of all at 0.
 #include <opyard/library.h>
 #include <opyard/registry/found_operator.h>
 
@@ -23,22 +28,34 @@ Tensor turned_around(const Tensor& x, std::int64_t dim) {
   return op.call(x, {&dim, 1});
 }
 
-// What follows an element is above its own share: exp(self_i - result_j), for each j from i on. The
-// sums of those are taken as logarithms, of positive and of negative gradients apart.
-Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
-                             std::int64_t dim) {
-  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t)> op("aten::logcumsumexp");
-  if (grad.dim() == 0 || grad.numel() == 0) return grad * 1;
-  const double lowest = self.dtype() == DType::Float64
+// Of values of either sign, by their logarithms: exp(outer_i) times the sum of values_j *
+// exp(inner_j), over j up to i, or from i on. Those above 0 and those below are summed apart. A NaN
+// is among the first ones.
+Tensor signed_sums(const Tensor& values, const Tensor& inner, const Tensor& outer, std::int64_t dim,
+                   bool from_there_on) {
+  static constinit FoundOperator<Tensor(const Tensor&, std::int64_t)> sum("aten::logcumsumexp");
+  const double lowest = values.dtype() == DType::Float64
                             ? std::numeric_limits<double>::lowest()
                             : double(std::numeric_limits<float>::lowest());
-  const auto part = [&](const Tensor& positive, const Tensor& is_there) {
-    const Tensor size = log(masked(positive, negation(is_there), 1));
-    const Tensor logs = masked(size, negation(is_there), lowest / 4) - result;
-    return exp(turned_around(op.call(turned_around(logs, dim), dim), dim) + self);
+  const auto turned = [&](const Tensor& x) { return from_there_on ? turned_around(x, dim) : x; };
+  const auto part = [&](const Tensor& positive, const Tensor& is_not_there) {
+    const Tensor size = log(masked(positive, is_not_there, 1));
+    const Tensor logs = masked(size, is_not_there, lowest / 4) + inner;
+    return exp(turned(sum.call(turned(logs), dim)) + outer);
   };
-  const Tensor signs = detach(grad);
-  return part(grad, signs > 0) - part(-grad, signs < 0);
+  return part(values, values <= 0) - part(-values, negation(values < 0));
+}
+
+// See [Running logarithms].
+Tensor logcumsumexp_backward(const Tensor& values, const Tensor& self, const Tensor& sums,
+                             std::int64_t dim) {
+  if (values.dim() == 0 || values.numel() == 0) return values * 1;
+  return signed_sums(values, -sums, self, dim, true);
+}
+Tensor logcumsumexp_tangent(const Tensor& values, const Tensor& self, const Tensor& sums,
+                            std::int64_t dim) {
+  if (values.dim() == 0 || values.numel() == 0) return values * 1;
+  return signed_sums(values, self, -sums, dim, false);
 }
 
 // ---- see [Quantiles]
@@ -185,8 +202,16 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_FRAGMENT(opyard, m) {
-  m.def("logcumsumexp_backward(Tensor grad, Tensor self, Tensor result, int dim) -> Tensor",
-        &logcumsumexp_backward);
+  m.def("logcumsumexp_backward(Tensor values, Tensor self, Tensor sums, int dim) -> Tensor");
+  m.def("logcumsumexp_tangent(Tensor values, Tensor self, Tensor sums, int dim) -> Tensor");
+  m.derivative("logcumsumexp_backward",
+               {{"values", "logcumsumexp_tangent(grad, self, sums, dim)"},
+                {"self", "grad * result"},
+                {"sums", "-values * logcumsumexp_tangent(grad, self, sums, dim)"}});
+  m.derivative("logcumsumexp_tangent",
+               {{"values", "logcumsumexp_backward(grad, self, sums, dim)"},
+                {"self", "values * logcumsumexp_backward(grad, self, sums, dim)"},
+                {"sums", "-grad * result"}});
   m.def(
       "quantile_backward(Tensor grad, Tensor self, Tensor q, int? dim, bool keepdim, str "
       "interpolation, bool ignore_nan) -> Tensor",
@@ -204,6 +229,11 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
       "cov_backward(Tensor grad, Tensor self, int correction, Tensor? fweights, Tensor? aweights) "
       "-> Tensor",
       &cov_backward);
+}
+
+OPYARD_LIBRARY_IMPL(opyard, CompositeExplicitAutograd, m) {
+  m.impl("logcumsumexp_backward", &logcumsumexp_backward);
+  m.impl("logcumsumexp_tangent", &logcumsumexp_tangent);
 }
 
 }  // namespace opyard::kernels

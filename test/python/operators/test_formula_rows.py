@@ -120,6 +120,14 @@ ROWS = {
     ),
     "less_log_odds": (lambda p: ours.less_log_odds(p), [CHANCES]),
     "logit": (lambda p: aten.logit(p), [CHANCES]),
+    "logcumsumexp_backward": (
+        lambda v, x, y: ours.logcumsumexp_backward(v, x, y, 0),
+        [PICKED, PICKED[::-1], PICKED],
+    ),
+    "logcumsumexp_tangent": (
+        lambda v, x, y: ours.logcumsumexp_tangent(v, x, y, 0),
+        [PICKED, PICKED[::-1], PICKED],
+    ),
     "narrow_backward": (lambda v: ours.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
     "native_dropout": (dropped, [A]),
     "normalise_channels": (

@@ -51,7 +51,8 @@ def tangents_by_two_backwards(fn, leaves, directions):
     leaves = [x.detach().requires_grad_() for x in leaves]
     results = [one for one in results_of(fn(*leaves)) if has_slope(one)]
     differentiable = [one for one in results if one.requires_grad]
-    seeds = [opyard.ops.aten.zeros_like(one).detach().requires_grad_() for one in differentiable]
+    # Not zeros: a formula that is linear but at zero would be wrong in both ways there.
+    seeds = [direction_of(one, 0.6).requires_grad_() for one in differentiable]
     if not differentiable:
         return [np.array((one * 0).tolist()) for one in results]
     pulled = autograd.grad(differentiable, leaves, seeds, create_graph=True, allow_unused=True)
