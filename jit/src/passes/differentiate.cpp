@@ -11,6 +11,10 @@
 //
 // [Unknown] What an operator without a derivative gives may be a tensor of bools or ints, through
 // which no gradient flows, and mostly is. It is an error only if a gradient arrives there.
+//
+// [Optional] A formula of type Tensor? gives a gradient or None, which is known when the stage runs.
+// No operator of a stage takes None for a gradient, so the node becomes a function, whose pullback
+// gives zeros then. One that gives None each time, as for b in "grad * b, None", has no gradient.
 #include "opyard/jit/differentiate.h"
 
 #include <fmt/format.h>
@@ -184,7 +188,8 @@ class Differentiation {
       if (!is_integral(*output->type())) flows_[output] = Flow::Needs;
     }
   }
-  // Whether a gradient flows through it whose way back is no text: it becomes a function.
+  // Whether a gradient flows through it whose way back is no text, or may be none: see [Optional].
+  // Such a node becomes a function.
   bool has_no_text(const Node& node) const {
     if (operation_of(node) != nullptr) return false;
     if (!node.blocks().empty()) return comes_of_wrt(node) || uses_in_blocks(node);
@@ -192,7 +197,26 @@ class Differentiation {
     const auto callee = detail::find_callee(node);
     if (!callee || callee->op == nullptr) return false;
     const CountedPtr<const Derivative> derivative = inspect::derivative(callee->op->name());
-    return derivative && derivative->formulas.empty();
+    if (!derivative) return false;
+    return derivative->formulas.empty() || may_give_none(node, *callee->op, *derivative);
+  }
+  bool may_give_none(const Node& node, const Operator& op, const Derivative& derivative) const {
+    const FormulaNames names = formula_names(op.schema());
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      if (flow_of(node.input(i)) == Flow::None) continue;
+      const Formula* const formula = find_formula(derivative, op.schema().arguments[i].name);
+      if (formula == nullptr) continue;
+      const ParsedFormula parsed = parse_formula(op, *formula, names);
+      if (gradient_kind(parsed, i) == TypeKind::Optional) return true;
+    }
+    return false;
+  }
+  // The type of what a formula gives for one of its arguments: None if that is None each time.
+  static TypeKind gradient_kind(const ParsedFormula& parsed, std::size_t argument) {
+    if (!parsed.graph) return TypeKind::None;
+    const auto& all = parsed.arguments;
+    const auto place = std::size_t(std::ranges::find(all, argument) - all.begin());
+    return parsed.graph->outputs()[place]->type()->kind();
   }
   // A block sees all values above it.
   bool uses_in_blocks(const Node& outer) const {
@@ -227,7 +251,7 @@ class Differentiation {
       const Formula* const formula = find_formula(*derivative, arguments[i].name);
       if (formula == nullptr) {
         missing = true;
-      } else if (parse_formula(op, *formula, names).graph) {
+      } else if (gradient_kind(parse_formula(op, *formula, names), i) != TypeKind::None) {
         return Flow::Needs;
       }
     }
@@ -329,7 +353,10 @@ class Differentiation {
       if (is_of_real_numbers(node)) drop_conjugations(*parsed.graph);
       const std::vector<Value*> values = write(node, op, *parsed.graph, names);
       for (std::size_t i = 0; i < values.size(); ++i) {
-        if (parsed.arguments[i] < found.size()) found[parsed.arguments[i]] = values[i];
+        const std::size_t argument = parsed.arguments[i];
+        if (argument < found.size() && gradient_kind(parsed, argument) != TypeKind::None) {
+          found[argument] = values[i];
+        }
       }
     }
     for (std::size_t i = 0; i < found.size(); ++i) {

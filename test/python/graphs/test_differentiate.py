@@ -283,3 +283,84 @@ def test_H16_trace_holds_the_parts_of_what_has_no_formula_and_appends_stages():
     assert jit.trace(lambda x: aten.softmax(x, 0), x).staged is None
     with pytest.raises(ValueError, match="stages is 0; there is at least one"):
         jit.trace(lambda x: x, x, stages=0)
+
+
+# formulas that may give None --------------------------------------------------------------
+
+MAYBE = {
+    "if": {"a": "if flip { grad * b } else { None }", "b": "grad * a"},
+    "operator": {"a": "maybe(grad * b, flip)", "b": "grad * a"},
+    "several": {"a, b": "(if flip { grad * b } else { None }), grad * a"},
+}
+
+
+@pytest.fixture
+def mix_of(library):
+    """Defines `maybe`, and `mix` with these formulas; gives the packet of `mix`."""
+
+    def make(formulas):
+        library.define("maybe(Tensor x, bool keep) -> Tensor?")
+        library.impl("maybe", lambda x, keep: x if keep else None, "CPU")
+        library.define("mix(Tensor a, Tensor b, bool flip) -> Tensor")
+        library.impl("mix", lambda a, b, flip: a * b, "CPU")
+        library.derivative("mix", formulas)
+        return getattr(opyard.ops, library.ns).mix
+
+    return make
+
+
+@pytest.mark.parametrize("formulas", MAYBE.values(), ids=MAYBE)
+@pytest.mark.parametrize("flip", [False, True])
+def test_H16_none_of_an_optional_gradient_is_zeros_in_the_next_stage(mix_of, formulas, flip):
+    mix = mix_of(formulas)
+    values = [[1.0, 2.0], [3.0, 4.0]]
+    graph = jit.parse_ir(
+        f"graph(%a : Tensor, %b : Tensor, %flip : bool):\n  %s : Tensor = aten::sin(%a)\n"
+        f"  %m : Tensor = {mix.default.name()}(%s, %b, %flip)\n  return (%m)"
+    )
+    jit.passes.differentiate(graph, ["a", "b"])
+    run = staged(graph)
+    run.run_one_stage(*map(opyard.tensor, values), flip)
+    found = run.run_one_stage(opyard.ones(2))
+    a, b = (opyard.tensor(one, requires_grad=True) for one in values)
+    mix(aten.sin(a), b, flip).sum().backward()
+    assert (a.grad is None) == (not flip)
+    wanted = [[0, 0] if one.grad is None else one.grad.tolist() for one in (a, b)]
+    assert [one.tolist() for one in found] == wanted
+
+    made = jit.compile(lambda a, b: mix(aten.sin(a), b, flip).sum())
+    for _ in range(3):
+        a.grad = b.grad = None
+        made(a, b).backward()
+    assert len(made.graphs()) == 1  # it did not run as it is
+    assert [one.grad.tolist() for one in (a, b)] == wanted
+
+
+@pytest.mark.parametrize("text", ["grad * b, None", "grad * b, if flip { None } else { None }"])
+def test_H16_an_argument_whose_formula_gives_none_each_time_has_no_gradient(mix_of, text):
+    mix = mix_of({"a, b": text})
+    graph = jit.parse_ir(
+        f"graph(%a : Tensor, %b : Tensor, %flip : bool):\n"
+        f"  %m : Tensor = {mix.default.name()}(%a, %b, %flip)\n  return (%m)"
+    )
+    with pytest.raises(ValueError, match="no gradient reaches %b"):
+        jit.passes.differentiate(graph.copy(), ["a", "b"])
+    with pytest.raises(ValueError, match="no output of stage 0 is computed from wrt"):
+        jit.passes.differentiate(graph.copy(), ["b"])
+    jit.passes.differentiate(graph, ["a"])
+    run = staged(graph)
+    run.run_one_stage(opyard.tensor([1.0]), opyard.tensor([3.0]), True)
+    assert run.run_one_stage(opyard.ones(1)).tolist() == [3]
+
+
+def test_H16_a_list_whose_gradient_may_be_none_is_refused_with_its_name(library):
+    library.define("first(Tensor[] all, bool flip) -> Tensor")
+    library.impl("first", lambda all, flip: all[0] * 1, "CPU")
+    library.derivative("first", {"all": "if flip { [grad, grad] } else { None }"})
+    graph = jit.parse_ir(
+        f"graph(%a : Tensor, %b : Tensor, %flip : bool):\n"
+        f"  %l : Tensor[] = prim::ListConstruct(%a, %b)\n"
+        f"  %m : Tensor = {library.ns}::first(%l, %flip)\n  return (%m)"
+    )
+    with pytest.raises(NotImplementedError, match=r"takes %l of type Tensor\[\]"):
+        jit.passes.differentiate(graph, ["a", "b"])
