@@ -159,11 +159,25 @@ def test_J6_a_warning_is_said_when_the_call_ends_and_may_fail_it(bound, x):
         assert type(raised_by(bound.says, "now an error")) is UserWarning
 
 
-def test_outside_of_a_call_a_warning_that_is_an_error_is_thrown_by_warn(bound):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+@pytest.mark.parametrize(
+    ("action", "raised", "shown"),
+    [("always", ValueError("the error"), ["the warning"]), ("error", UserWarning("the warning"), [])],
+)
+def test_without_python_call_a_warning_is_said_at_once_and_may_end_the_function(
+    bound, x, action, raised, shown
+):
+    """The function would raise ValueError behind its warning. The guide on extensions says why."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter(action)
         error = raised_by(bound.warns_outside, "the warning", "Error")
-    assert (type(error), str(error)) == (UserWarning, "the warning")
+    assert (type(error), str(error)) == (type(raised), str(raised))
+    assert [str(each.message) for each in said] == shown
+    order = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *args, **kwargs: order.append(str(message))
+        bound.warns_outside("the warning", lambda: order.append("inside") or x)
+    assert order == ["the warning", "inside"]
 
 
 # interpreters -----------------------------------------------------------------------------
