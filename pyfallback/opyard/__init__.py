@@ -239,8 +239,8 @@ def _find(name: str) -> object:
     from ._core import late
 
     if name not in _LATE:
+        from ._core.names_elsewhere import in_package
         from ._core.near_names import MissingName
-        from ._core.ops import in_package
 
         raise MissingName(f"module {__name__!r} has no attribute {name!r}", name, in_package)
     return late.attribute(globals(), _LATE, name)

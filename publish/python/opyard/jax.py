@@ -8,6 +8,14 @@ The kernels run on the CPU, in what XLA compiles, on the memory of its arrays. J
 publish(), not before.
 """
 
+from ._core import late as _late
 from ._jax.published import Published, publish
 
 __all__ = ["Published", "publish"]
+
+
+_late.find_names(globals())
+
+
+def __dir__() -> list[str]:
+    return _late.names(globals())

@@ -9,7 +9,15 @@
 PyTorch is imported by these functions, not before.
 """
 
+from ._core import late as _late
 from ._torch.adopted import Adopted, adopt
 from ._torch.published import Published, publish
 
 __all__ = ["Adopted", "Published", "adopt", "publish"]
+
+
+_late.find_names(globals())
+
+
+def __dir__() -> list[str]:
+    return _late.names(globals())

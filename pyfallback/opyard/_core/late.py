@@ -61,11 +61,16 @@ def find_names(module: "dict[str, Any]", where: "Mapping[str, str]" = _NONE) -> 
 
 
 def missing(module: "Mapping[str, Any]", name: str) -> AttributeError:
-    """What the __getattr__ of a module raises for a name that it has not: with the near one."""
-    from .near_names import MissingName, hint
+    """What the __getattr__ of a module raises for a name that it has not: with the one that may be
+    meant, or where it is."""
+    from .near_names import MissingName
 
-    text = f"module {module['__name__']!r} has no attribute {name!r}"
-    return MissingName(text, name, lambda name: hint(name, module["__all__"]))
+    def find(name: str) -> str:
+        from .names_elsewhere import in_module
+
+        return in_module(module["__name__"], module["__all__"], name)
+
+    return MissingName(f"module {module['__name__']!r} has no attribute {name!r}", name, find)
 
 
 def names(module: "Mapping[str, Any]") -> list[str]:

@@ -30,6 +30,21 @@ def hint(name: str, known: "Iterable[str]") -> str:
     return f"; {meant!r} may be meant" if meant else ""
 
 
+def near_module(name: str) -> str:
+    """The hint for a module that is not there: the package, or what the package has."""
+    import pkgutil
+    import sys
+
+    package, _, last = name.rpartition(".")
+    where = getattr(sys.modules.get(package), "__path__", None) if package else None
+    if package and where is None:
+        return near_module(package)
+    known = {module.name for module in pkgutil.iter_modules(where)}
+    if not package:
+        known |= sys.stdlib_module_names
+    return hint(last, known - {last})
+
+
 def public(names: "Iterable[str]") -> list[str]:
     """Those that do not begin with an underscore: no other is suggested."""
     return [name for name in names if not name.startswith("_")]

@@ -325,31 +325,6 @@ def _in_namespaces(base: str) -> str:
     return f"; {' or '.join(map(repr, found))} may be meant" if found else ""
 
 
-def in_package(name: str) -> str:
-    """Where a name is that `opyard` itself has not, as a part of a sentence."""
-    found = "" if name.startswith("_") else _where_it_is(name)
-    if found:
-        return found
-    from .near_names import hint
-
-    return hint(name, [each for each in dir(sys.modules["opyard"]) if each[0] != "_"])
-
-
-def _where_it_is(name: str) -> str:
-    if not callable(getattr(_C.Tensor, name, len)):
-        return f"; it is an attribute of tensors: x.{name}"
-    packet = find_aten(name)
-    if packet is None:
-        return ""
-    found = f"; it is an operator: opyard.ops.aten.{name}"
-    if isinstance(packet, _C.OpOverloadPacket):
-        schemas = [getattr(packet, one)._schema for one in overload_names(packet)]
-        firsts = {str(one.arguments[0].type) for one in schemas if one.arguments}
-        if not firsts & {"Tensor", "Tensor?"}:
-            return found
-    return f"{found}, or x.{name}() of a tensor x"
-
-
 class _OpNamespace(_C.NameSpace):
     """The operators of one namespace, as attributes."""
 

@@ -29,6 +29,7 @@ from typing import Any
 from .. import _C
 from . import ops as _ops
 from .layout import Layout
+from .near_names import hint, near_module
 from .whole_file import whole_file
 
 _HEAD = """\
@@ -287,8 +288,8 @@ def _packets(namespace: str) -> "dict[str, _C.OpOverloadPacket]":
     found = {name: getattr(getattr(_ops.ops, namespace), name) for name in _names(namespace)}
     if not found:
         raise LookupError(
-            f"no operator of the namespace {namespace} is defined; load the library or import the "
-            "module that defines them"
+            f"no operator of the namespace {namespace} is defined{hint(namespace, ['aten', *namespaces()])}; "
+            "load the library or import the module that defines them"
         )
     return found
 
@@ -427,5 +428,7 @@ def main(arguments: "Sequence[str]", load_all: "Callable[[], object]") -> None:
             return None
         modules = {f"{name}.py": module_of(name) for name in wanted} if asked.modules else {}
         return write_files(asked.out, stubs | modules)
+    except ModuleNotFoundError as error:
+        parser.error(f"{error}{near_module(error.name or '')}")
     except (LookupError, ImportError, OSError) as error:
         parser.error(str(error))

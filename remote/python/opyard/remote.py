@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._C import Tensor
+from ._core import late as _late
 from ._core.keywords import names_keywords
 from ._remote import opening as _opening
 from ._remote import worker as _worker
@@ -36,6 +37,13 @@ __all__ = [
     "session",
     "size",
 ]
+
+
+_late.find_names(globals())
+
+
+def __dir__() -> list[str]:
+    return _late.names(globals())
 
 
 def session(

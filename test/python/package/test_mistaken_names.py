@@ -6,6 +6,7 @@ the module of the function.
 
 import gc
 import operator
+import pkgutil
 import subprocess
 import sys
 import warnings
@@ -169,6 +170,78 @@ def test_a_name_that_a_module_has_not_names_the_near_one(name):
         f"module {module.__name__!r} has no attribute {wrong!r}; {meant!r} may be meant"
     )
     assert not hasattr(module, "nothing_like_it") and getattr(module, wrong, 3) == 3
+
+
+def public_modules():
+    for found in pkgutil.walk_packages(opyard.__path__, "opyard."):
+        if not any(part.startswith("_") for part in found.name.split(".")):
+            yield found.name
+
+
+# Modules that are reached as attributes alone, and the package itself.
+NOT_IMPORTED = ["opyard", "opyard.array_api.fft", "opyard.array_api.linalg", "opyard.jit.passes"]
+
+
+@pytest.mark.parametrize("name", [*public_modules(), *NOT_IMPORTED])
+def test_every_public_module_names_the_near_one(name):
+    module = operator.attrgetter(name.partition(".")[2])(opyard) if "." in name else opyard
+    longest = max((each for each in module.__all__ if each[0] != "_"), key=len)
+    with pytest.raises(AttributeError, match=f"'; '{longest}' may be meant"):
+        getattr(module, longest[:-2] + longest[-1])
+
+
+ELSEWHERE = {
+    "Linear": "it is opyard.nn.Linear",
+    "StepLR": "it is opyard.optim.lr_scheduler.StepLR",
+    "publish": "it is opyard.jax.publish or opyard.torch.publish",
+    "trace": "it is an operator: opyard.ops.aten.trace, or x.trace() of a tensor x; "
+    "there is opyard.jit.trace, too",
+    "maen": "'mean' may be meant, which is an operator: opyard.ops.aten.mean, or x.mean() of a "
+    "tensor x",
+    "models": "opyard.jit.load reads a model",
+    "nn.Adam": "it is opyard.optim.Adam",
+    "nn.functional": "its functions are operators, as in opyard.ops.aten.relu(x) or x.relu()",
+    "nn.softmin": "'Softmin' may be meant",
+    "nn.init.xavier": "names that begin so are xavier_normal_, xavier_uniform_",
+    "optim.logsumexp": "it is an operator: opyard.ops.aten.logsumexp, or x.logsumexp() of a tensor "
+    "x",
+    "nothing_like_it": "",
+    "nn.nothing_like_it": "",
+    "_private": "",
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_name_that_another_place_has_is_shown_there(name):
+    module, _, last = f"opyard.{name}".rpartition(".")
+    with pytest.raises(AttributeError) as caught:
+        operator.attrgetter(name)(opyard)
+    advice = f"; {ELSEWHERE[name]}" if ELSEWHERE[name] else ""
+    assert str(caught.value) == f"module {module!r} has no attribute {last!r}{advice}"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("wieght", "; 'weight' may be meant"), ("parameter", "; 'parameters' may be meant"), ("q", "")],
+)
+def test_an_attribute_that_a_module_of_a_network_has_not_names_the_near_one(name, meant):
+    with pytest.raises(AttributeError) as caught:
+        getattr(opyard.nn.Linear(2, 2), name)
+    assert str(caught.value) == f"'Linear' object has no attribute {name!r}{meant}"
+
+
+STUBS = {
+    "--import numpyy": "No module named 'numpyy'; 'numpy' may be meant",
+    "atenn": "no operator of the namespace atenn is defined; 'aten' may be meant; load the library "
+    "or import the module that defines them",
+}
+
+
+@pytest.mark.parametrize("line", STUBS)
+def test_stubs_of_what_is_not_there_name_the_near_one(line):
+    code, said = command("opyard", "stubs", *line.split())
+    assert code == 2
+    assert said.splitlines()[-1] == f"python -m opyard stubs: error: {STUBS[line]}"
 
 
 def test_the_near_name_of_several_begins_alike():

@@ -22,6 +22,7 @@ from .. import _C
 from .._autograd.modes import no_grad
 from .._C import Tensor
 from .._core.keywords import names_keywords
+from .._core.near_names import MissingName, hint, public
 from .._core.ops import ops
 from .calls import Takes, as_tensors, name_forward_of, note_layer, refused_arguments, tensors_taken
 from .hooks import HookHandle, WatchedCall, checked
@@ -186,7 +187,8 @@ class Module:
             self._require_init()
         own = self._dict_of(name)
         if own is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            text = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise MissingName(text, name, lambda name: hint(name, public(dir(self))))
         return own[name]
 
     def __delattr__(self, name: str) -> None:

@@ -29,5 +29,8 @@ __all__ = [
 ]
 
 
+_late.find_names(globals())
+
+
 def __dir__() -> list[str]:
     return _late.names(globals())

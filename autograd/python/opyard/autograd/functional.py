@@ -11,5 +11,8 @@ from .._core import late as _late
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
+_late.find_names(globals())
+
+
 def __dir__() -> list[str]:
     return _late.names(globals())

@@ -521,8 +521,10 @@ def _run_module(run: _Run | SampledRun, module: str, *, alter_argv: bool = True)
         runpy._run_module_as_main(module, alter_argv)  # type: ignore[attr-defined]
     except SystemExit as error:
         if _was_not_found(error):
+            from .._core.near_names import near_module
+
             run.forget()
-            raise SystemExit(f"{error.code}{_near_module(module)}") from None
+            raise SystemExit(f"{error.code}{near_module(module)}") from None
         raise
 
 
@@ -536,21 +538,6 @@ def _was_not_found(error: SystemExit) -> bool:
         and at is not None
         and at.tb_frame.f_code.co_name == "_run_module_as_main"
     )
-
-
-def _near_module(name: str) -> str:
-    import pkgutil
-
-    from .._core.near_names import hint
-
-    package, _, last = name.rpartition(".")
-    where = getattr(sys.modules.get(package), "__path__", None) if package else None
-    if package and where is None:
-        return _near_module(package)
-    known = {module.name for module in pkgutil.iter_modules(where)}
-    if not package:
-        known |= sys.stdlib_module_names
-    return hint(last, known - {last})
 
 
 def main(given: list[str]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from .._C import Tensor
+from .._core import late as _late
 from .._core.ops import ops
 from .arguments import (
     Device,
@@ -34,6 +35,8 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+_late.find_names(globals())
 
 
 class _Transform(Protocol):

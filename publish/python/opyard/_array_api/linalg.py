@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from .._C import Tensor
+from .._core import late as _late
 from .._core.keywords import names_keywords
 from .._core.ops import ops
 from . import manipulation, reductions
@@ -46,6 +47,8 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_late.find_names(globals())
 
 
 class EighResult(NamedTuple):
