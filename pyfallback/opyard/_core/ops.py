@@ -39,17 +39,6 @@ _aten_is_loaded = False
 _notes: dict = by_thread()
 
 
-def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
-    """The path as the system takes it. Raises OSError for a text that cannot be one, TypeError."""
-    try:
-        encoded = os.fsencode(path)
-    except UnicodeEncodeError as error:
-        raise OSError(f"{path!r} is no path: no file can have this name") from error
-    if b"\0" in encoded:
-        raise OSError(f"{path!r} is no path: it has a zero byte in it")
-    return encoded
-
-
 def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     """Loads a plugin: a shared library with operators. Loading it again does nothing.
 
@@ -60,9 +49,10 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     path.
     """
     from .. import _bind
+    from .paths import encoded_path
     from .unloading import Plugin
 
-    encoded = encoded_path(path)
+    encoded = encoded_path("load_library", path)
     if notes() is not None:
         before = set(_bind.loaded_libraries())
         while_loading(lambda: _bind.load_library(encoded))
@@ -84,9 +74,10 @@ def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
     is left of the plugin (`survivors`), and its str() says so in words. Raises LookupError if
     no plugin was loaded from this path, OSError for a text that cannot be one, TypeError.
     """
+    from .paths import encoded_path
     from .unloading import unload
 
-    report = unload(encoded_path(path))
+    report = unload(encoded_path("unload_library", path))
     if notes() is not None:  # a plugin package that fails leaves it loaded
         again = os.fsencode(report.path)
         note(lambda: load_library(again))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _C
 from .._core import ops as _ops
 from .._core.keywords import methods_name_keywords
+from .._core.paths import encoded_path
 from . import kernels_alone, refusals
 from .kernel_signature import require_fit
 
@@ -466,7 +467,7 @@ class Library:
         refusals.require_own_key(
             self.ns, self.dispatch_key, dispatch_key or "CompositeImplicitAutograd", op_name
         )
-        file = _ops.encoded_path(path)
+        file = encoded_path("impl_c", path)
         target = self._target()
         target.impl_c(
             op_name, file, symbol, dispatch_key, form, allow_override, _provenance(), releases_gil

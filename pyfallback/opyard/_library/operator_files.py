@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._core import hooks
 from .._core import ops as _ops
 from .._core.keywords import names_keywords
+from .._core.paths import require_path
 from .library import Library
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ _loaded: "dict[str, tuple[_File, Library]]" = {}
 
 def read_operators(path: "str | os.PathLike") -> _File:
     """The blocks of a file. Raises ValueError, with file, line and column; OSError."""
+    require_path("load_operators", path)
     name = os.fsdecode(path)
     with open(path, "rb") as file:
         content = file.read(MOST_BYTES + 1)

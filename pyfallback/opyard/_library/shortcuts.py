@@ -396,7 +396,12 @@ def register_autograd(
             f"says that it writes to an argument or returns a view of one. Got {schema}"
         )
     if not callable(backward) or not (setup_context is None or callable(setup_context)):
-        raise TypeError(f"register_autograd: {name}: backward and setup_context are functions")
+        wrong = setup_context if callable(backward) else backward
+        which = "setup_context" if callable(backward) else "backward"
+        raise TypeError(
+            f"register_autograd: {name}: {which} must be a function, not an object of "
+            f"{type(wrong).__name__}"
+        )
     _require_backward_fits(operator, backward, setup_context)
     definition = definition_of(operator) if lib is None else None
     owner = lib if definition is None else definition._kernels

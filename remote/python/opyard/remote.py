@@ -79,7 +79,7 @@ def session(
         if limit is not None and not limit > 0:
             raise ValueError(f"session: {name} must be a number of seconds above 0, not {limit!r}")
     return Session(
-        _opening.make(engine, address, start_timeout, options),
+        _opening.make(engine, address, start_timeout, options, _OWN),
         workers=workers,
         timeout=timeout,
         start_timeout=start_timeout,
@@ -88,6 +88,9 @@ def session(
         threads=threads,
         retry=retry,
     )
+
+
+_OWN = ("engine", *(session.__kwdefaults__ or ()))
 
 
 def put(value: Any) -> Ref:

@@ -8,9 +8,16 @@ import numpy
 import pytest
 
 import opyard
-from opyard import autograd, futures, jit, nn, ops, optim, profiler
+from opyard import autograd, futures, jit, nn, ops, optim, profiler, remote
 from opyard.dispatch import DispatchMode
-from opyard.library import custom_op, opcheck, register_autograd, register_opyard_dispatch
+from opyard.library import (
+    Library,
+    custom_op,
+    load_operators,
+    opcheck,
+    register_autograd,
+    register_opyard_dispatch,
+)
 
 pytestmark = pytest.mark.once
 
@@ -354,3 +361,108 @@ def test_functions_that_take_more_by_choice_are_taken(operator):
     operator.op.py_impl(Own)(lambda *args, **kwargs: "any")
     register_opyard_dispatch(operator, Mode, lambda *given: NotImplemented)
     register_autograd(operator, lambda ctx, *grads: grads, setup_context=lambda *given: None)
+
+
+# paths and functions ----------------------------------------------------------------------
+
+TRACED = jit.trace(lambda x: x * 2, x)
+PATHS = {
+    "load_library": opyard.load_library,
+    "unload_library": opyard.unload_library,
+    "load": opyard.load,
+    "load of jit": jit.load,
+    "save": lambda path: opyard.save({}, path),
+    "save of jit": lambda path: jit.save(TRACED.graph, path),
+    "load_operators": load_operators,
+    "impl_c": lambda path: Library("mistaken_paths", "FRAGMENT").impl_c("f", path, "f"),
+    "export": lambda path: captured().export(path),
+    "export of chrome": lambda path: captured().export_chrome_trace(path),
+    "flight_recorder": lambda path: profiler.flight_recorder(path=path),
+}
+
+
+def captured():
+    with profiler.profile() as prof:
+        pass
+    return prof
+
+
+@pytest.mark.parametrize("function", PATHS)
+@pytest.mark.parametrize(("wrong", "what"), [(3, "an object of int"), ([], "an object of list")])
+def test_what_is_no_path_is_refused_with_the_name_of_the_function(function, wrong, what):
+    check(
+        lambda: PATHS[function](wrong),
+        TypeError,
+        f"{function.partition(' ')[0]}: path must be a str, bytes or os.PathLike object, not {what}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        *((each, getattr(autograd.functional, each)) for each in autograd.functional.__all__),
+        ("jvp", lambda func, x: autograd.forward_ad.jvp(func, x, x)),
+        ("gradcheck", autograd.gradcheck),
+        ("gradgradcheck", autograd.gradgradcheck),
+    ],
+)
+def test_what_is_no_function_is_refused_before_all_else(name, call):
+    message = f"{name}: func must be a function, not an object of int"
+    check(lambda: call(3, x), autograd.GradientTypeError, message)
+
+
+OTHERS = [
+    (
+        lambda: jit.save(TRACED, "model.safetensors"),
+        TypeError,
+        "save() takes a Model or a Graph, not TracedFunction; save its graph",
+    ),
+    (
+        lambda: nn.Sequential(nn.ReLU())["a"],
+        TypeError,
+        "Sequential: an index must be an int, not an object of str",
+    ),
+    (
+        lambda: nn.ModuleList([nn.ReLU()])[1.5],
+        TypeError,
+        "ModuleList: an index must be an int, not an object of float",
+    ),
+    (
+        lambda: profiler.profile(include=3),
+        TypeError,
+        "include takes names of modules, beginnings of file names and shell patterns, not 3",
+    ),
+    (
+        lambda: profiler.profile(activities=3),
+        TypeError,
+        "profile: activities must be a list of members of opyard.profiler.ProfilerActivity, not 3",
+    ),
+    (
+        lambda: profiler.profile(min_duration="a"),
+        ValueError,
+        "min_duration must be a number of microseconds, not 'a'",
+    ),
+    (
+        lambda: profiler.tensorboard_trace_handler(3),
+        TypeError,
+        "tensorboard_trace_handler: dir_name must be a str, bytes or os.PathLike object, not an "
+        "object of int",
+    ),
+    (
+        lambda: captured().key_averages(group_by_stack_n="a"),
+        TypeError,
+        "key_averages: group_by_stack_n must be an int, not an object of str",
+    ),
+    (
+        lambda: remote.session("pipes", worker=2),
+        TypeError,
+        "session() has no argument 'worker'; 'workers' may be meant. Its arguments are: engine, "
+        "workers, address, timeout, start_timeout, send_plugins, setup, threads, retry, python, "
+        "env, loses",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "kind", "message"), OTHERS)
+def test_other_arguments_are_refused_with_their_names(line, kind, message):
+    check(line, kind, message)

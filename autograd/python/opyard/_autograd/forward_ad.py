@@ -14,7 +14,7 @@ from .._core.keywords import names_keywords
 from . import functions
 from .errors import GradientError, GradientTypeError
 from .functions import FunctionCtx
-from .vectors import as_tuple, vectors_like
+from .vectors import as_tuple, require_function, vectors_like
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -212,6 +212,7 @@ def jvp(
     make_dual() raises, and NotImplementedError for an operator that has no rule.
     """
     name = "jvp"
+    require_function(name, func)
     several, given = as_tuple(name, "primals", primals)
     vectors = vectors_like(name, tangents, given, "input")
     zeros_like = _ops.ops.aten.zeros_like

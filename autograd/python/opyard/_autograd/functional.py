@@ -16,7 +16,7 @@ from .errors import GradientError
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .modes import enable_grad, set_grad_enabled
 from .runs import grad
-from .vectors import as_tuple, vectors_like
+from .vectors import as_tuple, require_function, vectors_like
 
 _Tensors = "_C.Tensor | tuple[_C.Tensor, ...]"
 
@@ -127,6 +127,7 @@ def vjp(
     GradientTypeError for what is no Tensor.
     """
     name = "vjp"
+    require_function(name, func)
     _ops.load_aten()
     with enable_grad():
         several, given = as_tuple(name, "inputs", inputs)
@@ -181,6 +182,7 @@ def jvp(
     `forward_ad.jvp()` takes one run forward. Else as vjp().
     """
     name = "jvp"
+    require_function(name, func)
     _ops.load_aten()
     with enable_grad():
         several, given = as_tuple(name, "inputs", inputs)
@@ -314,6 +316,7 @@ def jacobian(
     inside of a dual_level(), and NotImplementedError for an operator that has no rule.
     """
     name = "jacobian"
+    require_function(name, func)
     _check_strategy(name, "strategy", strategy)
     if strict and vectorize:
         raise GradientError("jacobian: strict=True goes without vectorize=True")
@@ -347,6 +350,7 @@ def hessian(
     is run with tangents, which costs less than to go backward through it. Else as jacobian().
     """
     name = "hessian"
+    require_function(name, func)
     _check_strategy(name, "outer_jacobian_strategy", outer_jacobian_strategy)
     several, given = as_tuple(name, "inputs", inputs)
 
@@ -388,6 +392,7 @@ def vhp(
     hvp(), and the same if the Hessian is symmetric. Else as vjp().
     """
     name = "vhp"
+    require_function(name, func)
     _ops.load_aten()
     with enable_grad():
         several, given = as_tuple(name, "inputs", inputs)
@@ -414,6 +419,7 @@ def hvp(
     forward and once backward. Else as vhp().
     """
     name = "hvp"
+    require_function(name, func)
     _ops.load_aten()
     with enable_grad():
         several, given = as_tuple(name, "inputs", inputs)

@@ -8,6 +8,7 @@ from .._core import ops as _ops
 from .._core.keywords import names_keywords
 from .backward_checks import not_repeatable, not_undefined
 from .runs import grad
+from .vectors import require_function
 
 
 class GradcheckError(RuntimeError):
@@ -111,6 +112,7 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise ValueError("gradcheck: check_forward_ad and check_backward_ad are both False")
+    require_function("gradcheck", func)
     _ops.load_aten()
     given = [inputs] if isinstance(inputs, _C.Tensor) else list(inputs)
     checked = [i for i, one in enumerate(given) if isinstance(one, _C.Tensor) and one.requires_grad]
@@ -230,6 +232,7 @@ def gradgradcheck(
     check_undefined_grad: bool = True,
 ) -> bool:
     """The same of the gradients themselves: gradcheck of what grad() gives with create_graph."""
+    require_function("gradgradcheck", func)
     _ops.load_aten()
     func, given = _by_parts(func, [inputs] if isinstance(inputs, _C.Tensor) else list(inputs))
     checked = [i for i, one in enumerate(given) if isinstance(one, _C.Tensor) and one.requires_grad]

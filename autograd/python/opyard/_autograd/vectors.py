@@ -21,6 +21,14 @@ def as_tuple(function: str, what: str, given: Any) -> "tuple[bool, tuple]":
     return several, tensors
 
 
+def require_function(name: str, func: Any) -> None:
+    """Raises GradientTypeError for what cannot be called."""
+    if not callable(func):
+        raise GradientTypeError(
+            f"{name}: func must be a function, not an object of {type(func).__name__}"
+        )
+
+
 def vectors_like(function: str, given: Any, likes: tuple, of: str) -> tuple:
     """`v` as one tensor for each of `likes`; a one if it is None. Raises GradientError."""
     if given is None:

@@ -11,8 +11,13 @@ _T = TypeVar("_T", bound="_Row")
 
 
 def place_in(name: str, index: int, count: int, what: str) -> int:
-    """A place from 0, of an index that may count from the end. Raises IndexError."""
-    position = operator.index(index)
+    """A place from 0, of an index that may count from the end. Raises IndexError, TypeError."""
+    try:
+        position = operator.index(index)
+    except TypeError:
+        raise TypeError(
+            f"{name}: an index must be an int, not an object of {type(index).__name__}"
+        ) from None
     if not -count <= position < count:
         raise IndexError(f"{name}: index {position} is out of range for {count} {what}")
     return position % count

@@ -22,6 +22,7 @@ from .._core import ops as _ops
 from .._core.allowed import Allowed, allowed_names
 from .._core.keywords import names_keywords
 from .._core.near_names import hint
+from .._core.paths import require_path
 from .._tensor import dtypes
 from .modes import by_mode
 from .onnx_files import looks_like_onnx
@@ -323,6 +324,7 @@ def load(
     is ValueError for the first one. `mapped` is as in
     opyard.load().
     """
+    require_path("load", path)
     names = allowed_names("load", allowed)
     _ops.load_aten()
     without = list(without)
@@ -341,12 +343,14 @@ def save(model: Model | _graphs.Graph, path: str | os.PathLike[str]) -> None:
 
     Weights are its tensors, which other tools read, too; the graph's text is in its metadata.
     """
+    require_path("save", path)
     if isinstance(model, Model):
         model._model.save(os.fsencode(path))
     elif isinstance(model, _graphs.Graph):
         _models.model_of(model).save(os.fsencode(path))
     else:
-        raise TypeError(f"save() takes a Model or a Graph, not {type(model).__name__}")
+        graph = "; save its graph" if hasattr(model, "graph") else ""
+        raise TypeError(f"save() takes a Model or a Graph, not {type(model).__name__}{graph}")
 
 
 @names_keywords

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from .. import _models
 from .._C import Tensor
 from .._core.keywords import names_keywords
+from .._core.paths import require_path
 
 
 @names_keywords
@@ -28,6 +29,7 @@ def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None
     for name in tensors:
         if not isinstance(name, str):
             raise TypeError(f"save(): names of tensors must be str, not {type(name).__name__}")
+    require_path("save", path)
     _models.save_tensors(os.fsencode(path), tensors)
 
 
@@ -44,4 +46,5 @@ def load(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Ten
     Raises OSError as open() does, FileNotFoundError if there is no file, and ValueError, saying
     what is wrong, for one that is not of the format: cut, overlapping, of sizes that do not fit.
     """
+    require_path("load", path)
     return _models.load_tensors(os.fsencode(path), mapped)

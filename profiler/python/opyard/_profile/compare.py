@@ -12,6 +12,7 @@ import zlib
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from .._core.paths import require_path
 from .._core.whole_file import whole_file
 from .averages import cut, format_time, lines_of_table
 from .exports import require_ending
@@ -343,6 +344,7 @@ class Difference(str):
 
     def flame_graph(self, path: str | os.PathLike[str]) -> None:
         """Writes an SVG picture: red is what takes longer than before, blue what takes less."""
+        require_path("flame_graph", path)
         require_ending(os.fsdecode(path), ".svg")
         with whole_file(path) as file:
             file.write(flame_graph(self._after, self._before).encode())

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from .._core.paths import require_path
 from .._core.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _open(path: str) -> Iterator[BinaryIO]:
 def export(
     profile: Any, metadata: dict[str, str], path: str | os.PathLike[str], name: str | None = None
 ) -> None:
+    require_path("export", path)
     path = os.fsdecode(path)
     name = name or format_of(path)
     if name not in FORMATS:
@@ -159,6 +161,7 @@ def _deflate(contents: bytes) -> bytes:
 def export_memory(timeline: list[MemoryEvent], path: str | os.PathLike[str]) -> None:
     import json
 
+    require_path("export_memory_timeline", path)
     name = os.fsdecode(path)
     require_ending(name, ".json", ".json.gz")
     with _open(name) as file:

@@ -10,6 +10,7 @@ from _weakref import ref
 
 from .. import _tracer
 from .._core.keywords import names_keywords
+from .._core.paths import require_path
 from .active import Active, warn_of_dropped
 from .classes import refresh_classes
 from .results import Results, name_files, name_threads
@@ -54,6 +55,8 @@ class flight_recorder:
         if not 1 << 20 <= bytes < 1 << 50:
             raise ValueError(f"bytes must be from {1 << 20} to {(1 << 50) - 1}, not {bytes}")
         self._signals = tuple(signals)
+        if path is not None:
+            require_path("flight_recorder", path)
         self._path = None if path is None else os.path.abspath(os.fsdecode(path))
         if self._path is not None:
             from .exports import format_of

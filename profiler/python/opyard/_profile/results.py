@@ -120,6 +120,9 @@ class Results:
         """
         if group_by_line and not self._has_lines:
             raise RuntimeError("group_by_line needs a profile with caller_lines=True")
+        if not isinstance(group_by_stack_n, int):
+            kind = type(group_by_stack_n).__name__
+            raise TypeError(f"key_averages: group_by_stack_n must be an int, not an object of {kind}")
         from .averages import Averages
 
         return Averages(

@@ -11,6 +11,7 @@ from enum import Enum
 
 from .. import _tracer
 from .._core.keywords import names_keywords, refuse_keyword
+from .._core.paths import require_path
 from .active import Active, warn_of_dropped
 from .classes import refresh_classes
 from .lines import lines_of
@@ -35,7 +36,8 @@ class ProfilerActivity(Enum):
 
 def _read_activities(given: Iterable[object] | None) -> tuple[bool, list[str]]:
     """Whether the CPU is among them, and what does nothing. PyTorch's go by their names."""
-    names = ["CPU"] if given is None else [getattr(one, "name", None) for one in given]
+    listed = given if hasattr(given, "__iter__") else (given,)
+    names = ["CPU"] if given is None else [getattr(one, "name", None) for one in listed]
     if not all(isinstance(name, str) for name in names):
         raise TypeError(
             "profile: activities must be a list of members of opyard.profiler.ProfilerActivity, "
@@ -60,7 +62,8 @@ _WITHOUT_MEANING = frozenset(
 
 def read_patterns(name: str, patterns: str | Iterable[str]) -> tuple[str, ...]:
     """As the tracer takes them: a path is whole, and a file's name alone is meant in any folder."""
-    texts = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    several = hasattr(patterns, "__iter__") and not isinstance(patterns, str)
+    texts = tuple(patterns) if several else (patterns,)
     for text in texts:
         if not isinstance(text, str) or not text:
             raise TypeError(
@@ -87,7 +90,7 @@ def _require_depth(depth: int | None) -> int:
 
 
 def _require_nanoseconds(microseconds: float) -> int:
-    if not 0 <= microseconds < 1e12:
+    if not isinstance(microseconds, (int, float)) or not 0 <= microseconds < 1e12:
         raise ValueError(f"min_duration must be a number of microseconds, not {microseconds!r}")
     return int(microseconds * 1000)
 
@@ -423,6 +426,8 @@ def tensorboard_trace_handler(
     """For on_trace_ready: writes each profile to a file of its own in a folder, which is made."""
     import socket
     import time
+
+    require_path("tensorboard_trace_handler", dir_name, "dir_name")
 
     def write(prof: profile) -> None:
         os.makedirs(dir_name, exist_ok=True)
