@@ -523,6 +523,9 @@ class Library:
         rules = refusals.require_formulas(name, formulas)
         refusals.require_own_name("derivative", self.ns, self.kind, name)
         self._target().derivative(name, rules, _provenance())
+        if self._warns:
+            full = name if "::" in name else f"{self.ns}::{name}"
+            kernels_alone.note(self, full, kernels_alone.DERIVATIVE)
 
     def set_python_module(self, module: str, context: str = "") -> None:
         """Names the Python module with the fake kernels of the operators that are defined after
@@ -565,9 +568,14 @@ class Library:
             self._alone.clear()
         self.close()
 
+    def _noted_alone(self) -> "set[tuple[str, str]]":
+        """What had no operator when it was registered, and is registered still."""
+        kept = self._implemented
+        return {one for one in self._alone if one in kept or one[1] == kernels_alone.DERIVATIVE}
+
     def _warn_of_kernels_alone(self) -> None:
-        """Kernels that no call could reach, since their operators are not defined."""
-        text = kernels_alone.said(repr(self), "", self._alone & self._implemented)
+        """Kernels and derivatives that no call could reach, since no operator is defined."""
+        text = kernels_alone.said(repr(self), "", self._noted_alone())
         self._alone.clear()
         if text:
             import warnings

@@ -427,6 +427,26 @@ def alone(how=""):
     )
 
 
+DERIVATIVES = [
+    ("mistaken2", "never", "mistaken2::never: no such operator is defined"),
+    ("aten", "rellu", "aten::rellu: no such operator is defined; 'aten::relu' may be meant"),
+]
+
+
+@pytest.mark.parametrize(("namespace", "name", "said"), DERIVATIVES)
+def test_a_derivative_without_an_operator_is_warned_of(namespace, name, said):
+    with pytest.warns(UserWarning) as caught, Library(namespace, "FRAGMENT") as library:
+        library.derivative(name, {"x": "grad"})
+    assert [str(each.message) for each in caught] == [
+        f"Library(kind=FRAGMENT, ns={namespace}, dispatch_key=) ends, and no call could reach its "
+        f"derivative of {said}. Is a define() missing, or the library that has it?"
+    ]
+    with warnings.catch_warnings(), Library("mistaken3", "FRAGMENT") as library:
+        warnings.simplefilter("error")
+        library.derivative("f", {"x": "grad"})
+        library.define("f(Tensor x) -> Tensor")  # after it, which is as good
+
+
 def made_alone():
     library = Library("mistaken2", "IMPL")
     library.impl("never", lambda x: x, "CPU")
