@@ -63,10 +63,31 @@ def as_tensors(
     if "forward" in vars(module):  # of a user, who may let it take anything
         return args, kwargs
     takes, layer = module._forward_takes, type(module).__name__
+    if kwargs:
+        kwargs = _by_own_names(takes, kwargs)
     taken = [_as_tensor(layer, *each, given) for each, given in zip(takes, args, strict=False)]
     accepted = dict(takes)
     named = {key: _as_tensor(layer, key, accepted.get(key, ""), kwargs[key]) for key in kwargs}
     return (*taken, *args[len(takes) :]), named
+
+
+# What forward() of PyTorch's layers calls its arguments, and this package's.
+_OF_PYTORCH = {
+    "input": ("x", "indices"),
+    "log_input": ("x",),
+    "input1": ("x1",),
+    "input2": ("x2",),
+}
+
+
+def _by_own_names(takes: Takes, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by name, where PyTorch's name is one that forward() has another for."""
+    known = {name for name, _ in takes}
+    own = {}
+    for name, value in kwargs.items():
+        others = () if name in known else _OF_PYTORCH.get(name, ())
+        own[next((each for each in others if each in known), name)] = value
+    return own if len(own) == len(kwargs) else kwargs
 
 
 def _as_tensor(layer: str, name: str, accepted: str, given: Any) -> Any:

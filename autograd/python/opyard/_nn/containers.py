@@ -110,7 +110,10 @@ class _Row(Module):
             if isinstance(module, type) and issubclass(module, Module):
                 hint = f"; {module.__name__}() makes one"
             raise TypeError(f"{name}: module {len(self)} must be a Module, not {what}{hint}")
-        self.register_module(str(len(self)), module)
+        number = len(self)
+        while str(number) in self._modules:  # of a slice, which keeps its names
+            number += 1
+        self.register_module(str(number), module)
         return self
 
     @names_keywords
@@ -148,6 +151,12 @@ class Sequential(_Row):
 
     def _of(self, modules: list[Module]) -> "Sequential":
         return Sequential(*modules)
+
+    def __getitem__(self, index: "int | slice") -> Any:
+        """One, or a Sequential of some, which keep their names."""
+        if isinstance(index, slice):
+            return Sequential(dict(list(self._modules.items())[index]))
+        return super().__getitem__(index)
 
     def forward(self, x: Any) -> Any:
         for module in self:

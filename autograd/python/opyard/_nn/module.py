@@ -472,6 +472,18 @@ class Module:
         """to(opyard.float64)."""
         return self.to(_C.float64)
 
+    def half(self: _M) -> _M:
+        """to(opyard.float16)."""
+        return self.to(_C.float16)
+
+    def bfloat16(self: _M) -> _M:
+        """to(opyard.bfloat16)."""
+        return self.to(_C.bfloat16)
+
+    def cpu(self: _M) -> _M:
+        """to("cpu")."""
+        return self.to("cpu")
+
     # Hooks.
 
     @names_keywords
@@ -504,7 +516,7 @@ class Module:
 
     def __repr__(self) -> str:
         name, own = type(self).__name__, self.extra_repr()
-        if not self._modules:
+        if not self._modules and "\n" not in own:
             return f"{name}({own})"
         lines = [own] if own else []
         lines += [f"({key}): {part!r}" for key, part in self._modules.items()]
