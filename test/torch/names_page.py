@@ -28,21 +28,26 @@ DIFFERS = {
         "MultiheadAttention": "`repr()` has its sizes",
         "TransformerEncoder": "no nested tensors: what is padded is computed, too",
         "Upsample": "no bicubic, no `recompute_scale_factor`",
-        "Module": "see [training](training.md)",
+        "Module": "see [training](training.md); no `register_full_backward_pre_hook`, no hooks of "
+        "states, no `prepend`, `with_kwargs`, `always_call`, `remove_duplicate`, `assign`; no "
+        "`get_extra_state`, `to_empty`",
     },
     "torch.nn.functional": {
         "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: "
         "no `inplace` (`relu_`), reductions by number, `train` without default",
     },
     "torch.nn.init": {"all": "other random numbers"},
-    "torch.nn.utils": {},
+    "torch.nn.utils": {"clip_grad_norm_": "no `foreach`, nor have the other clips"},
     "torch.optim": {
-        "optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`; the rate is a number",
+        "optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`; the rate is a number; "
+        "no hooks of steps and states",
     },
     "torch.optim.lr_scheduler": {"schedules": "`step()` has no epoch but with warm restarts"},
-    "torch.optim.swa_utils": {"AveragedModel": "no `device`"},
+    "torch.optim.swa_utils": {"AveragedModel": "no `device`", "update_bn": "no `device`"},
     "torch.autograd": {
         "Function": "no `vmap`; `ctx.saved_variables` is not there",
+        "grad": "no `only_inputs`: it gives those alone; the sixth by position is `allow_unused`",
+        "gradgradcheck": "as `gradcheck`; no `gen_non_contig_grad_outputs`",
         "gradcheck": "float64 and complex128 alone; no `fast_mode`, no `check_batched_grad`",
         "detect_anomaly": "the error itself says where the call was made",
     },
