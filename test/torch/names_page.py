@@ -39,8 +39,8 @@ DIFFERS = {
     "torch.nn.init": {"all": "other random numbers"},
     "torch.nn.utils": {"clip_grad_norm_": "no `foreach`, nor have the other clips"},
     "torch.optim": {
-        "optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`; the rate is a number; "
-        "no hooks of steps and states",
+        "optimizers": "no `foreach`, `fused`, `capturable`, `differentiable`; the rate is a number"
+        "; no hooks of steps and states",
     },
     "torch.optim.lr_scheduler": {"schedules": "`step()` has no epoch but with warm restarts"},
     "torch.optim.swa_utils": {"AveragedModel": "no `device`", "update_bn": "no `device`"},

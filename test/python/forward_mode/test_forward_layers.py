@@ -73,6 +73,10 @@ def test_forward_mode_says_that_a_program_has_named_both_layers():
 
 def test_a_level_before_the_second_layer_keeps_one_for_forward_mode():
     ended = run(PROGRAM, "Mine", "level", "Other")
-    assert ended.stderr.strip().splitlines()[-1].endswith(
-        'there is no layer left to call "Other" in this gap; both are taken: Mine, ForwardMode'
+    assert (
+        ended.stderr.strip()
+        .splitlines()[-1]
+        .endswith(
+            'there is no layer left to call "Other" in this gap; both are taken: Mine, ForwardMode'
+        )
     )

@@ -10,7 +10,6 @@ from .._autograd.modes import no_grad
 from .._core.ops import ops
 from .init import empty, fill
 from .module import Module
-from .parameter import Parameter
 from .place import Device, DType
 from .sizes import at_least, channels_wanted, number, positive
 
