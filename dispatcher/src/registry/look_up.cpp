@@ -50,8 +50,23 @@ std::vector<std::string> defined_in(std::string_view space) {
   return found;
 }
 
+// " There is t::f.over."; empty if no overload is defined.
+std::string other_overloads(std::string_view name) {
+  const RegistryAccess::State& state = RegistryAccess::state();
+  const std::lock_guard lock(state.mutex);
+  const std::vector<std::string> overloads = state.overloads(name);
+  std::string text;
+  for (const std::string& overload : overloads) {
+    if (!text.empty()) text += ", ";
+    text += to_string(OperatorName{std::string(name), overload});
+  }
+  if (text.empty()) return text;
+  return fmt::format(" There {} {}.", overloads.size() == 1 ? "is" : "are", text);
+}
+
 // What to do about an operator that is not defined.
 std::string advice_for(const OperatorName& name) {
+  if (std::string others = other_overloads(name.name); !others.empty()) return others;
   const std::string meant = near_operator(name.name);
   if (!meant.empty()) return fmt::format(" '{}' may be meant.", meant);
   std::string advice = " Is the library that defines it loaded? load_library() loads one.";

@@ -229,8 +229,7 @@ TEST(Inspect, B46_AnOperatorSaysWhatItIsAsJson) {
       "\"\\\"a\\\\\\\"b\\\"\", \"keyword_only\": true}], \"results\": [{\"name\": \"\", \"type\": "
       "\"Tensor\", \"alias\": \"(a!)\"}]}");
   EXPECT_THROWN(inspect::metadata(named("t::told")), NotFound,
-                "Could not find schema for t::told. Is the library that defines it loaded? "
-                "load_library() loads one.");
+                "Could not find schema for t::told. There is t::told.out.");
 }
 
 // Objects that end after main: nothing that they undo has ended before them.

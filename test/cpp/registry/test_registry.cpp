@@ -53,8 +53,11 @@ TEST(Registry, B20_LookupsSayWhatIsMissing) {
             "t::there.over(Tensor x) -> Tensor");
   EXPECT_EQ(registry().find({"t::there", "over"}), &registry().require("t::there.over"));
   EXPECT_THROWN(registry().require("t::there"), NotFound,
-                "Could not find schema for t::there. Is the library that defines it loaded? "
-                "load_library() loads one.");
+                "Could not find schema for t::there. There is t::there.over.");
+  const Registration other = define("t::there.beside(Tensor x) -> Tensor");
+  EXPECT_THROWN(registry().require("t::there.ovr"), NotFound,
+                "Could not find schema for t::there.ovr. There are t::there.over, "
+                "t::there.beside.");
 }
 
 TEST(Registry, B20_OperatorsAtAKeyAreThoseWithAKernelThereDefinedOrNot) {
