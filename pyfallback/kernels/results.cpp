@@ -57,6 +57,13 @@ void push_results(Runtime& runtime, const Returner& returner, const Operator& op
                                           "None is a 'Tensor?')"
                                         : " (a result that may be None is a 'Tensor?')");
     }
+    const Py_ssize_t missing = find_missing_item(op.schema(), position, item);
+    if (missing >= 0) {
+      refuse_result(returner, op, position, item,
+                    fmt::format(" with None at [{}] (a list whose items may be None is a "
+                                "'Tensor?[]')",
+                                missing));
+    }
     Value value;
     try {
       if (!to_value(runtime, *results[position].type, item, value)) {

@@ -22,6 +22,7 @@ PyObject* take_results(Runtime&, const Operator& op, Stack& stack, const Convert
   const auto convert = [&](std::size_t i) {
     Owned object = convert_result(*results[i].type, values[i]);
     if (__builtin_expect(object.get() == Py_None, 0)) require_result(op.schema(), i);
+    if (PyList_CheckExact(object.get())) require_items(op.schema(), i, object.get());
     return object;
   };
   Owned object;

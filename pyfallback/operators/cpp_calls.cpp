@@ -176,6 +176,7 @@ Owned result_to_object(Runtime& runtime, const Schema& schema, std::size_t i, Va
   Owned object =
       value.is_tensor() ? wrap(runtime, value.take_tensor()) : to_python(runtime, type, value);
   if (__builtin_expect(object.get() == Py_None, 0)) require_result(schema, i);
+  if (PyList_CheckExact(object.get())) require_items(schema, i, object.get());
   return object;
 }
 

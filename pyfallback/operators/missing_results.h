@@ -4,8 +4,9 @@
 // None without a word, as a function without `return` would.
 //
 // [Left out] An operator that says by a bool which of several results are wanted, as `output_mask`
-// of convolution_backward does, may leave the others out. A result that may always be missing is a
-// `Tensor?`.
+// of convolution_backward does, may leave the others out; one that takes a list of bools may leave
+// items of a `Tensor[]` out. A result that may always be missing is a `Tensor?`, and a list with
+// such items a `Tensor?[]`.
 //
 // Depends on: schema/schema.h.
 #pragma once
@@ -22,5 +23,12 @@ bool may_leave_out_results(const Schema& schema) noexcept;
 // Raises BadReturn if the kernel of a call may not leave this result out. For a result that is an
 // undefined tensor.
 OPYARD_COLD void require_result(const Schema& schema, std::size_t position);
+
+// The first item of a list or tuple that is None and that the kernel of a call may not leave out;
+// -1 if there is none, or if this result is no list of tensors.
+Py_ssize_t find_missing_item(const Schema& schema, std::size_t position, PyObject* items) noexcept;
+
+// As require_result(), of the items of a result that may be a list.
+void require_items(const Schema& schema, std::size_t position, PyObject* items);
 
 }  // namespace opyard::python

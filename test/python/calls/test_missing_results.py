@@ -37,6 +37,37 @@ def test_an_undefined_tensor_of_a_kernel_in_cpp_is_refused(plugin, x, name, way)
     )
 
 
+@pytest.mark.parametrize("way", ["packet", "operator", "stack"])
+def test_an_undefined_tensor_in_a_list_of_a_kernel_in_cpp_is_refused(plugin, x, way):
+    packet = plugin.forget_an_item
+    call = {
+        "packet": packet,
+        "operator": packet.default,
+        "stack": packet.default._call_boxed,
+    }[way]
+    assert message_of(RuntimeError, call, x) == (
+        "test_plugin::forget_an_item: the kernel of this call gave an undefined tensor for item 1 "
+        "of result 0, but the schema says 'Tensor[]'; give it a tensor, or declare a list whose "
+        "items may be missing as 'Tensor?[]'.\n"
+        "Declaration: test_plugin::forget_an_item(Tensor x) -> Tensor[]"
+    )
+    assert plugin.leave_item(x, [True, False]) == [x, None]
+
+
+@pytest.mark.parametrize("made", [list, tuple])
+def test_none_in_a_list_of_a_kernel_in_python_is_refused(define, x, made):
+    op = define("several(Tensor x) -> Tensor[]", CPU=lambda x: made([x, None]))
+    for call in (op, op.default._call_boxed):
+        assert (
+            f"returned a value of type '{made.__name__}' with None at [1] (a list whose items may "
+            "be None is a 'Tensor?[]') for result 0, but the schema says 'Tensor[]'."
+        ) in message_of(RuntimeError, call, x)
+    masked = define("masked(Tensor x, bool[] m) -> Tensor[]", CPU=lambda x, m: made([x, None]))
+    assert masked(x, [True, False]) == [x, None]
+    optional = define("optional(Tensor x) -> Tensor?[]", CPU=lambda x: made([x, None]))
+    assert optional(x) == [x, None]
+
+
 def test_results_that_a_bool_or_the_schema_lets_out_may_be_missing(plugin, x):
     for op in (plugin.leave_second, plugin.leave_second.default._call_boxed):
         assert op(x, False) == (x, None)

@@ -204,7 +204,7 @@ REFUSED = {
     "no tensor": ("(int, Tensor)", (1, None), "a value of type 'NoneType' (a result that may be"),
     "something for nothing": ("()", 1, "a value of type 'int', but the schema has no result"),
     "number too large": ("int", 1 << 64, "a value of type 'int' with a number outside of"),
-    "element": ("Tensor[]", [None, 1], "a value of type 'list' with a 'int' at [1] for result 0"),
+    "element": ("Tensor[]", [[], 1], "a value of type 'list' with a 'list' at [0] for result 0"),
 }
 
 

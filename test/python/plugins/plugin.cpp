@@ -196,9 +196,20 @@ void throw_foreign(const std::string& what) {
 
 Tensor same(const Tensor& x) { return x; }
 
+// Asks for what there is not, by functions that know of no operator.
+Tensor ask(const Tensor& x, const std::string& what) {
+  if (what == "sizes") return opyard::zeros(std::array<std::int64_t, 2>{2, -1});
+  if (what == "dimension") return x.size(7) == 0 ? Tensor() : x;
+  if (what == "accessor") return opyard::accessor<const float, 1>(x)(0) == 0 ? Tensor() : x;
+  using Unary = Tensor(const Tensor&);
+  return opyard::require_operator(what).typed<Unary>().call(x);
+}
+
 // Results that are not made.
 Tensor forget(const Tensor&) { return Tensor(); }
 std::tuple<Tensor, Tensor> forget_second(const Tensor& x) { return {x, Tensor()}; }
+std::vector<Tensor> forget_item(const Tensor& x, const std::vector<bool>&) { return {x, Tensor()}; }
+std::vector<Tensor> forget_an_item(const Tensor& x) { return {x, Tensor()}; }
 std::tuple<Tensor, Tensor> leave_second(const Tensor& x, bool /*both*/) { return {x, Tensor()}; }
 std::tuple<Tensor, std::optional<Tensor>> give_one(const Tensor& x) { return {x, std::nullopt}; }
 
@@ -444,6 +455,9 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.impl("same", opyard::DispatchKey::CPU, &same);
   m.def("forget(Tensor x) -> Tensor", &forget);
   m.def("forget_second(Tensor x) -> (Tensor, Tensor)", &forget_second);
+  m.def("forget_an_item(Tensor x) -> Tensor[]", &forget_an_item);
+  m.def("leave_item(Tensor x, bool[] wanted) -> Tensor[]", &forget_item);
+  m.def("ask(Tensor x, str what) -> Tensor", &ask);
   m.def("leave_second(Tensor x, bool both) -> (Tensor, Tensor)", &leave_second);
   m.def("give_one(Tensor x) -> (Tensor, Tensor?)", &give_one);
   m.def("unchanged(Tensor x) -> Tensor");
