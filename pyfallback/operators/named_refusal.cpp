@@ -146,6 +146,17 @@ bool names_a_function(std::string_view text, std::string_view called) {
   return text.substr(0, end) != called.substr(called.rfind(':') + 1);
 }
 
+// Whether a text is one of a function on tensors, or of a look-up, that knows of no operator.
+bool is_of_library(std::string_view text) {
+  constexpr std::string_view kBeginnings[] = {
+      "Could not find schema for ", "accessor of ", "an accessor for ",
+      "data() of ",                 "dimension ",   "narrow of ",       "permute of ",
+      "select of ",                 "sizes [",      "the memory of ",   "view of ",
+  };
+  return text.find(" cannot be called as ") != text.npos ||
+         std::ranges::any_of(kBeginnings, [&](auto begin) { return text.starts_with(begin); });
+}
+
 // The class of the exception that is being handled: "std::out_of_range", "int".
 std::string class_of_current() {
   const std::type_info* const type = abi::__cxa_current_exception_type();
@@ -183,7 +194,7 @@ void rethrow_with_caller(std::string_view called, const Error& error) {
   const std::string_view inner = operator_in(error.what());
   if (error.carried() || inner == called) throw;
   if (!inner.empty()) fail(error.kind(), fmt::format("{}: in {}", called, error.what()));
-  if (!names_a_function(error.what(), called)) throw;
+  if (!names_a_function(error.what(), called) && !is_of_library(error.what())) throw;
   fail(error.kind(), fmt::format("{}: {}", called, error.what()));
 }
 

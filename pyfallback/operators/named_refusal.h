@@ -19,9 +19,9 @@ namespace opyard::python {
 
 // Whether a call failed for one of these.
 bool is_unnamed_refusal(const Error& error) noexcept;
-// Throws the error of a call, which is being handled, again: if another operator raised it that a
-// kernel in C++ called, or a function that kernels call ("transform"), with the operator that was
-// called ("aten::mm") first.
+// Throws the error of a call, which is being handled, again: with the operator that was called
+// ("aten::mm") first if another operator raised it that a kernel in C++ called, a function that
+// kernels call ("transform"), or one of tensors or a look-up, which know of no operator.
 [[noreturn]] OPYARD_COLD void rethrow_with_caller(std::string_view called, const Error& error);
 // Throws what a kernel in C++ threw that is no Error, and is being handled, as a RuntimeError
 // with the operator that was called and the C++ class; one for which memory was missing as it is.

@@ -47,6 +47,29 @@ def test_dimensions_that_an_accessor_has_not_are_refused_with_operator_and_argum
         )
 
 
+UNNAMED = {
+    "sizes": (ValueError, "sizes [2, -1] are negative in dimension 1; a size is 0 or more"),
+    "dimension": (
+        IndexError,
+        "dimension 7 is out of range for a tensor of 1 dimension; accepted are -1 to 0",
+    ),
+    "accessor": (NotImplementedError, "accessor of float32[2] on meta, which has sizes and a dtype"),
+    "aten::rellu": (LookupError, "Could not find schema for aten::rellu. 'aten::relu' may be"),
+    "aten::add": (LookupError, "Could not find schema for aten::add. There are aten::add.Tensor,"),
+    "aten::mm": (RuntimeError, "aten::mm cannot be called as opyard::Tensor (opyard::Tensor const"),
+}
+
+
+@pytest.mark.parametrize("what", UNNAMED)
+def test_an_error_of_a_function_that_knows_of_no_operator_names_the_one_that_was_called(
+    plugin, what
+):
+    kind, text = UNNAMED[what]
+    x = opyard.zeros(2, device="meta" if what == "accessor" else "cpu")
+    for call in (plugin.ask, plugin.ask.default):
+        assert message_of(kind, call, x, what).startswith(f"test_plugin::ask: {text}")
+
+
 def test_an_error_inside_a_composition_names_the_operator_that_was_called(plugin):
     deep = opyard.zeros(2, 2, 2)
     inner = message_of(ValueError, opyard.ops.aten.t, deep)

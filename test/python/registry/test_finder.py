@@ -68,8 +68,8 @@ def test_a_kernel_finds_operators_that_nobody_has_touched(folder, run_program):
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == [
         "[-1.0]",
-        "Could not find schema for nowhere::f. Is the library that defines it loaded? "
-        "load_library() loads one.",
+        "finding::missing: Could not find schema for nowhere::f. Is the library that defines it "
+        "loaded? load_library() loads one.",
     ]
 
 
