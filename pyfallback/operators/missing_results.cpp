@@ -21,11 +21,12 @@ bool is_list_of_choices(const Argument& argument) noexcept {
 
 [[noreturn]] OPYARD_COLD void refuse_item(const Schema& schema, std::size_t position,
                                           Py_ssize_t item) {
-  fail(ErrorKind::BadReturn,
-       fmt::format("{}: the kernel of this call gave an undefined tensor for item {} of result {}, "
-                   "but the schema says 'Tensor[]'; give it a tensor, or declare a list whose items "
-                   "may be missing as 'Tensor?[]'.\nDeclaration: {}",
-                   to_string(schema.name), item, position, to_string(schema)));
+  fail(
+      ErrorKind::BadReturn,
+      fmt::format("{}: the kernel of this call gave an undefined tensor for item {} of result {}, "
+                  "but the schema says 'Tensor[]'; give it a tensor, or declare a list whose items "
+                  "may be missing as 'Tensor?[]'.\nDeclaration: {}",
+                  to_string(schema.name), item, position, to_string(schema)));
 }
 
 }  // namespace
@@ -48,8 +49,7 @@ void require_result(const Schema& schema, std::size_t position) {
                    to_string(schema.name), position, to_string(schema)));
 }
 
-Py_ssize_t find_missing_item(const Schema& schema, std::size_t position,
-                             PyObject* items) noexcept {
+Py_ssize_t find_missing_item(const Schema& schema, std::size_t position, PyObject* items) noexcept {
   const Type& type = *schema.results[position].type;
   if (type.kind() != TypeKind::List || type.element().kind() != TypeKind::Tensor) return -1;
   if (!PyList_Check(items) && !PyTuple_Check(items)) return -1;

@@ -149,9 +149,17 @@ bool names_a_function(std::string_view text, std::string_view called) {
 // Whether a text is one of a function on tensors, or of a look-up, that knows of no operator.
 bool is_of_library(std::string_view text) {
   constexpr std::string_view kBeginnings[] = {
-      "Could not find schema for ", "accessor of ", "an accessor for ",
-      "data() of ",                 "dimension ",   "narrow of ",       "permute of ",
-      "select of ",                 "sizes [",      "the memory of ",   "view of ",
+      "Could not find schema for ",
+      "accessor of ",
+      "an accessor for ",
+      "data() of ",
+      "dimension ",
+      "narrow of ",
+      "permute of ",
+      "select of ",
+      "sizes [",
+      "the memory of ",
+      "view of ",
   };
   return text.find(" cannot be called as ") != text.npos ||
          std::ranges::any_of(kBeginnings, [&](auto begin) { return text.starts_with(begin); });

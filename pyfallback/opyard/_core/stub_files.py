@@ -287,8 +287,9 @@ def _names(namespace: str) -> "list[str]":
 def _packets(namespace: str) -> "dict[str, _C.OpOverloadPacket]":
     found = {name: getattr(getattr(_ops.ops, namespace), name) for name in _names(namespace)}
     if not found:
+        near = hint(namespace, ["aten", *namespaces()])
         raise LookupError(
-            f"no operator of the namespace {namespace} is defined{hint(namespace, ['aten', *namespaces()])}; "
+            f"no operator of the namespace {namespace} is defined{near}; "
             "load the library or import the module that defines them"
         )
     return found

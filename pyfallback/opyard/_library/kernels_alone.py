@@ -74,7 +74,9 @@ def _near(names: list[str]) -> str:
     for name in dict.fromkeys(each.partition(".")[0] for each in names):
         space = name.partition("::")[0] + "::"
         known = {each.partition(".")[0] for each in _bind.operator_names()}
-        meant = near_name(name[len(space) :], (e[len(space) :] for e in known if e.startswith(space)))
+        meant = near_name(
+            name[len(space) :], (e[len(space) :] for e in known if e.startswith(space))
+        )
         found += [] if meant is None else [f"'{space}{meant}'"]
     return f"; {' and '.join(found)} may be meant" if found else ""
 

@@ -53,7 +53,10 @@ UNNAMED = {
         IndexError,
         "dimension 7 is out of range for a tensor of 1 dimension; accepted are -1 to 0",
     ),
-    "accessor": (NotImplementedError, "accessor of float32[2] on meta, which has sizes and a dtype"),
+    "accessor": (
+        NotImplementedError,
+        "accessor of float32[2] on meta, which has sizes and a dtype",
+    ),
     "aten::rellu": (LookupError, "Could not find schema for aten::rellu. 'aten::relu' may be"),
     "aten::add": (LookupError, "Could not find schema for aten::add. There are aten::add.Tensor,"),
     "aten::mm": (RuntimeError, "aten::mm cannot be called as opyard::Tensor (opyard::Tensor const"),

@@ -161,7 +161,10 @@ def test_J6_a_warning_is_said_when_the_call_ends_and_may_fail_it(bound, x):
 
 @pytest.mark.parametrize(
     ("action", "raised", "shown"),
-    [("always", ValueError("the error"), ["the warning"]), ("error", UserWarning("the warning"), [])],
+    [
+        ("always", ValueError("the error"), ["the warning"]),
+        ("error", UserWarning("the warning"), []),
+    ],
 )
 def test_without_python_call_a_warning_is_said_at_once_and_may_end_the_function(
     bound, x, action, raised, shown

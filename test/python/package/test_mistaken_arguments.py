@@ -393,7 +393,8 @@ def test_what_is_no_path_is_refused_with_the_name_of_the_function(function, wron
     check(
         lambda: PATHS[function](wrong),
         TypeError,
-        f"{function.partition(' ')[0]}: path must be a str, bytes or os.PathLike object, not {what}",
+        f"{function.partition(' ')[0]}: path must be a str, bytes or os.PathLike object, not "
+        f"{what}",
     )
 
 

@@ -222,7 +222,11 @@ def test_a_name_that_another_place_has_is_shown_there(name):
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("wieght", "; 'weight' may be meant"), ("parameter", "; 'parameters' may be meant"), ("q", "")],
+    [
+        ("wieght", "; 'weight' may be meant"),
+        ("parameter", "; 'parameters' may be meant"),
+        ("q", ""),
+    ],
 )
 def test_an_attribute_that_a_module_of_a_network_has_not_names_the_near_one(name, meant):
     with pytest.raises(AttributeError) as caught:

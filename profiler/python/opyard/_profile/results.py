@@ -122,7 +122,9 @@ class Results:
             raise RuntimeError("group_by_line needs a profile with caller_lines=True")
         if not isinstance(group_by_stack_n, int):
             kind = type(group_by_stack_n).__name__
-            raise TypeError(f"key_averages: group_by_stack_n must be an int, not an object of {kind}")
+            raise TypeError(
+                f"key_averages: group_by_stack_n must be an int, not an object of {kind}"
+            )
         from .averages import Averages
 
         return Averages(
