@@ -231,6 +231,13 @@ _SUBMODULES = frozenset(
 )
 
 
+def _names_elsewhere():  # type: ignore[no-untyped-def]
+    """The module that says where a missing name is; modules below it ask for it here."""
+    from ._core import names_elsewhere
+
+    return names_elsewhere
+
+
 def _find(name: str) -> object:
     """Submodules and what is rarely used are imported when first named: that keeps import cheap."""
     if name in _SUBMODULES:
@@ -239,10 +246,10 @@ def _find(name: str) -> object:
     from ._core import late
 
     if name not in _LATE:
-        from ._core.names_elsewhere import in_package
         from ._core.near_names import MissingName
 
-        raise MissingName(f"module {__name__!r} has no attribute {name!r}", name, in_package)
+        find = _names_elsewhere().in_package
+        raise MissingName(f"module {__name__!r} has no attribute {name!r}", name, find)
     return late.attribute(globals(), _LATE, name)
 
 

@@ -66,9 +66,8 @@ def missing(module: "Mapping[str, Any]", name: str) -> AttributeError:
     from .near_names import MissingName
 
     def find(name: str) -> str:
-        from .names_elsewhere import in_module
-
-        return in_module(module["__name__"], module["__all__"], name)
+        in_module = sys.modules["opyard"]._names_elsewhere().in_module
+        return str(in_module(module["__name__"], module["__all__"], name))
 
     return MissingName(f"module {module['__name__']!r} has no attribute {name!r}", name, find)
 
