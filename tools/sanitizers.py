@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from suites import ROOT
@@ -37,7 +37,7 @@ def without_randomised_addresses() -> list[str]:
     return wrapper if allowed else []
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_of_ours(frame: str) -> bool:
     """Whether its source is one of this tree. Objects from a compiler's cache name the folder in
     which they were made, so only the end of a path says it."""

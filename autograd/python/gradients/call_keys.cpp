@@ -13,6 +13,8 @@
 //   a function, a module   its address
 //   anything else          a reason not to compile
 //
+// The file is one piece: one class describes all of these, and each of its methods calls the others.
+//
 // [Names] An object may have attributes that the function does not read, such as a logger. What is
 // under a name that none of the function's code has, and is nothing of the first four lines, is
 // known by its address. `names` are those that the code has; None if it makes names up.

@@ -48,8 +48,9 @@ inline bool any_may_need_gradient(std::span<const Value> arguments) noexcept {
 }
 
 // With boxes; the ways without them are in registry/typed.h and registry/register_call.cpp.
-[[gnu::always_inline]] inline void run_tape_over(std::span<const Value> arguments, const Record& record, const Operator& op,
-                   DispatchKeySet keys, Stack& stack) {
+[[gnu::always_inline]] inline void run_tape_over(std::span<const Value> arguments,
+                                                 const Record& record, const Operator& op,
+                                                 DispatchKeySet keys, Stack& stack) {
   if (!detail::passes(record, any_may_need_gradient(arguments))) {
     return detail::run_taped(record, op, keys, stack);
   }

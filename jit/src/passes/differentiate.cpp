@@ -12,8 +12,8 @@
 // [Unknown] What an operator without a derivative gives may be a tensor of bools or ints, through
 // which no gradient flows, and mostly is. It is an error only if a gradient arrives there.
 //
-// [Optional] A formula of type Tensor? gives a gradient or None, which is known when the stage runs.
-// No operator of a stage takes None for a gradient, so the node becomes a function, whose pullback
+// [Optional] A formula of type Tensor? gives a gradient or None, known when the stage runs. No
+// operator of a stage takes None for a gradient, so the node becomes a function, whose pullback
 // gives zeros then. One that gives None each time, as for b in "grad * b, None", has no gradient.
 #include "opyard/jit/differentiate.h"
 

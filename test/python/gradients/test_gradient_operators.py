@@ -177,6 +177,7 @@ def test_X31_formulas_are_read_at_registration_only_if_that_is_asked(formulas_un
     lib.derivative("undefined", {"x": "later(grad)"})  # of nothing, yet
     lib.define("later(Tensor x) -> Tensor")
     lib.derivative("one", {"x": "later(grad)"})
+    lib.define("undefined(Tensor x) -> Tensor")
     lib._destroy()
 
 

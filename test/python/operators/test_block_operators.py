@@ -133,7 +133,7 @@ REFUSED = {
     ),
     "linspace.out": (
         lambda: aten.linspace(0, 1, 3, out=t(2)), ValueError,
-        "aten::linspace.out: the result is \\[3\\] and does not fit out, which has other sizes",
+        "aten::linspace.out: out must be one dimension of 3 elements, and has other sizes",
     ),
     "index_reduce": (
         lambda: aten.index_reduce(t(2), 0, ints([0]), t(1), "sum"), ValueError, "reduce is sum",

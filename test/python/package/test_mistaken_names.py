@@ -223,7 +223,7 @@ def test_a_name_that_another_place_has_is_shown_there(name):
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("wieght", "; 'weight' may be meant"),
+        ("weights", "; 'weight' may be meant"),
         ("parameter", "; 'parameters' may be meant"),
         ("q", ""),
     ],
