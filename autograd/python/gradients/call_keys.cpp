@@ -13,7 +13,7 @@
 //   a function, a module   its address
 //   anything else          a reason not to compile
 //
-// The file is one piece: one class describes all of these, and each of its methods calls the others.
+// The file is one piece: one class describes all of these, and its methods call each other.
 //
 // [Names] An object may have attributes that the function does not read, such as a logger. What is
 // under a name that none of the function's code has, and is nothing of the first four lines, is
