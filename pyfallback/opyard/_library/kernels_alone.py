@@ -38,6 +38,12 @@ def note(library: "Library", name: str, key: str) -> None:
     _with_some.add(library)
 
 
+def noted(library: "Library") -> "set[tuple[str, str]]":
+    """What had no operator when it was registered, and is registered still."""
+    kept = library._implemented
+    return {one for one in library._alone if one in kept or one[1] == DERIVATIVE}
+
+
 def said(label: str, why: str, implemented: "Iterable[tuple[str, str]]") -> str:
     """What to say of a library that ends: which kernels and derivatives no call could reach, since
     their operators were never defined; else "". `implemented` is (operator, key) of those to look
@@ -85,7 +91,7 @@ def _warn_at_exit() -> None:
     import warnings
 
     for library in list(_with_some or ()):
-        alone = library._noted_alone()
+        alone = noted(library)
         library._alone.clear()
         if not alone or not library._end.alive or _may_be_for_others(library):
             continue

@@ -97,7 +97,7 @@ _WARNS, _MEANT, _REFUSED, _ONLY_ASKED = range(4)
 
 
 def _name_in(ns: str, schema: str) -> str:
-    """The full name of the operator that a schema defines; of what does not parse, any."""
+    """The full name of the operator of a schema or a name; of what does not parse, any."""
     name = schema.partition("(")[0].strip()
     return name if "::" in name else f"{ns}::{name}"
 
@@ -524,8 +524,7 @@ class Library:
         refusals.require_own_name("derivative", self.ns, self.kind, name)
         self._target().derivative(name, rules, _provenance())
         if self._warns:
-            full = name if "::" in name else f"{self.ns}::{name}"
-            kernels_alone.note(self, full, kernels_alone.DERIVATIVE)
+            kernels_alone.note(self, _name_in(self.ns, name), kernels_alone.DERIVATIVE)
 
     def set_python_module(self, module: str, context: str = "") -> None:
         """Names the Python module with the fake kernels of the operators that are defined after
@@ -553,8 +552,7 @@ class Library:
     def close(self) -> None:
         """Unregisters all that it has registered; once is enough.
 
-        Called by a plugin package while it is loaded, on a library that was there before, it does
-        so once that has succeeded.
+        A plugin package that closes an older one while it is loaded does so once it has been.
         """
         self._destroy()
 
@@ -568,14 +566,9 @@ class Library:
             self._alone.clear()
         self.close()
 
-    def _noted_alone(self) -> "set[tuple[str, str]]":
-        """What had no operator when it was registered, and is registered still."""
-        kept = self._implemented
-        return {one for one in self._alone if one in kept or one[1] == kernels_alone.DERIVATIVE}
-
     def _warn_of_kernels_alone(self) -> None:
         """Kernels and derivatives that no call could reach, since no operator is defined."""
-        text = kernels_alone.said(repr(self), "", self._noted_alone())
+        text = kernels_alone.said(repr(self), "", kernels_alone.noted(self))
         self._alone.clear()
         if text:
             import warnings
