@@ -4,7 +4,7 @@
 
     cpp             test/cpp: one program a room, through gtest_run.py; GoogleTest's XML
     python-3.X      test/python on each CPython found; pytest's XML
-    citizens        test/python/publish and models/test_exported_models.py, where the frameworks are
+    citizens        test/python/publish, and what is compared with PyTorch, where the frameworks are
     remote          test/python/remote, where Ray and Dask are
     consumer        test/consumer against the installed wheel; pytest's XML
     headers         compiles each public header alone
@@ -254,7 +254,11 @@ def apart(name: str, venv_name: str, tests: list[str], variable: str) -> Tally:
 
 
 def citizens() -> Tally:
+    """What is published, and each test file that skips a comparison where PyTorch is not there."""
     tests = ["test/python/publish", "test/python/models/test_exported_models.py"]
+    for path in sorted((ROOT / "test/python").rglob("test_*.py")):
+        if 'importorskip("torch"' in path.read_text("utf-8"):
+            tests.append(str(path.relative_to(ROOT)))
     return apart("citizens", "frameworks", tests, "OPYARD_FRAMEWORKS")
 
 

@@ -47,6 +47,8 @@ def test_a_layer_gives_the_answers_of_pytorch(case):
 SAYS_MORE = re.compile(r"\(self_attn\): |\(multihead_attn\): |^MultiheadAttention|^Parameter")
 
 
+# PyTorch recommends other arguments than those that are compared.
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_a_layer_is_as_in_pytorch(case):
     pytest.importorskip("torch", reason="PyTorch is not installed")
