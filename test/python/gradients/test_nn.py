@@ -41,12 +41,15 @@ def test_attributes_are_found_by_their_type():
     assert [name for name, _ in net.named_parameters(recurse=False)] == ["scale"]
     assert len(list(net.buffers())) == 2 and len(list(net.modules())) == 5
     assert net.get_parameter("parts.0.bias") is net.parts[0].bias
+    assert net.get_buffer("seen") is net.seen and net.get_buffer("scratch") is net.scratch
     assert net.get_submodule("parts.1") is net.parts[1] and net.get_submodule("") is net
     assert {"first", "seen", "scale", "forward"} <= set(dir(net))
     with pytest.raises(AttributeError, match="no module 'seventh'"):
         net.get_submodule("parts.seventh")
     with pytest.raises(AttributeError, match="no parameter 'nothing'"):
         net.get_parameter("first.nothing")
+    with pytest.raises(AttributeError, match=r"Linear has no buffer 'weight' \('first.weight'\)"):
+        net.get_buffer("first.weight")
 
 
 def test_attributes_change_their_kind_only_where_that_is_meant():

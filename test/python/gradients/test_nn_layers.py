@@ -287,3 +287,42 @@ def test_attention_gathers_nothing_for_rows_that_are_masked_away_whole():
 
 def test_batches_of_none_are_no_channels_of_one_element():
     assert nn.BatchNorm2d(2)(opyard.zeros([0, 2, 3, 3])).shape == (0, 2, 3, 3)
+
+
+@pytest.mark.parametrize("layer", [nn.Embedding, nn.EmbeddingBag])
+def test_tables_of_given_rows_hold_the_rows_and_train_them_unless_frozen(layer):
+    rows = opyard.from_numpy(random(4, 3))
+    made = layer.from_pretrained(rows, padding_idx=1)
+    assert made.weight.data_ptr() == rows.data_ptr() and made.padding_idx == 1
+    assert not made.weight.requires_grad
+    assert layer.from_pretrained(rows, freeze=False).weight.requires_grad
+    name = f"^{layer.__name__}.from_pretrained: "
+    for wrong in (rows[0], rows.numpy()):
+        with pytest.raises(ValueError, match=name + r"embeddings must be a Tensor \[rows, size\]"):
+            layer.from_pretrained(wrong)
+    with pytest.raises(TypeError, match=name + "freeze must be"):
+        layer.from_pretrained(rows, freeze=1)
+
+
+SETTINGS = [
+    {},
+    {"freeze": False, "mode": "max"},
+    {"mode": "sum", "include_last_offset": True, "padding_idx": 2},
+    {"max_norm": 0.5, "norm_type": 1.0, "mode": "sum"},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_bag_of_given_rows_sums_as_pytorchs(settings):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    indices, offsets = np.array([0, 2, 3, 1, 2]), np.array([0, 2, 5])
+    rows = random(4, 3)
+    of_torch = torch.from_numpy(rows.copy())
+    theirs = torch.nn.EmbeddingBag.from_pretrained(of_torch, **settings)
+    wanted = theirs(torch.from_numpy(indices), torch.from_numpy(offsets))
+    ours = nn.EmbeddingBag.from_pretrained(opyard.from_numpy(rows), **settings)
+    found = ours(opyard.from_numpy(indices), opyard.from_numpy(offsets))
+    np.testing.assert_allclose(
+        found.detach().numpy(), wanted.detach().numpy(), rtol=1e-6, atol=1e-7
+    )
+    assert ours.weight.requires_grad == theirs.weight.requires_grad

@@ -1,5 +1,7 @@
 """Embedding: a row of numbers for each index; EmbeddingBag: sums or means of rows."""
 
+from typing import Any, TypeVar
+
 from .. import _C
 from .._autograd.modes import no_grad
 from .._core.keywords import names_keywords
@@ -10,6 +12,8 @@ from .module import Module
 from .parameter import Parameter
 from .place import Device, DType
 from .sizes import number, positive, truth
+
+_T = TypeVar("_T", bound="_Table")
 
 
 class _Table(Module):
@@ -37,6 +41,16 @@ class _Table(Module):
         self.scale_grad_by_freq = truth(name, "scale_grad_by_freq", scale_grad_by_freq)
         self.weight = empty(num_embeddings, embedding_dim)
         self.reset_parameters()
+
+    @classmethod
+    def _of_rows(cls: "type[_T]", rows: _C.Tensor, freeze: bool, *settings: Any, **named: Any) -> _T:
+        """Of from_pretrained(): a table on the memory of these rows."""
+        name = f"{cls.__name__}.from_pretrained"
+        if not isinstance(rows, _C.Tensor) or rows.ndim != 2:
+            raise ValueError(f"{name}: embeddings must be a Tensor [rows, size]")
+        made = cls(*rows.shape, *settings, **named)
+        made.weight = Parameter(rows, requires_grad=not truth(name, "freeze", freeze))
+        return made
 
     def reset_parameters(self) -> None:
         """Draws all rows again but that of padding_idx, which is zero."""
@@ -134,12 +148,8 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
     ) -> "Embedding":
         """An Embedding with these rows, which are not trained if `freeze` is True."""
-        if not isinstance(embeddings, _C.Tensor) or embeddings.ndim != 2:
-            raise ValueError("Embedding.from_pretrained: embeddings must be a Tensor [rows, size]")
-        rows, size = embeddings.shape
-        made = cls(rows, size, padding_idx, max_norm, norm_type, scale_grad_by_freq)
-        made.weight = Parameter(embeddings, requires_grad=not freeze)
-        return made
+        settings = padding_idx, max_norm, norm_type, scale_grad_by_freq
+        return cls._of_rows(embeddings, freeze, *settings)
 
 
 class EmbeddingBag(_Table):
@@ -206,6 +216,25 @@ class EmbeddingBag(_Table):
             return ops.aten.embedding_bag.padding_idx(self.weight, flat, offsets, *settings)[0]
         except IndexError as error:
             raise self._out_of_range(error) from error
+
+    @classmethod
+    @names_keywords
+    def from_pretrained(
+        cls,
+        embeddings: _C.Tensor,
+        freeze: bool = True,
+        max_norm: "float | None" = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        *,
+        include_last_offset: bool = False,
+        padding_idx: "int | None" = None,
+    ) -> "EmbeddingBag":
+        """An EmbeddingBag with these rows, which are not trained if `freeze` is True."""
+        settings = max_norm, norm_type, scale_grad_by_freq, mode
+        named = {"include_last_offset": include_last_offset, "padding_idx": padding_idx}
+        return cls._of_rows(embeddings, freeze, *settings, **named)
 
     def extra_repr(self) -> str:
         unusual = self._unusual()

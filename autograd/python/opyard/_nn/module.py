@@ -330,11 +330,19 @@ class Module:
     @names_keywords
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with this name, "encoder.0.weight". Raises AttributeError."""
+        return self._at(target, "_parameters", "parameter")
+
+    @names_keywords
+    def get_buffer(self, target: str) -> _C.Tensor:
+        """The buffer with this name, "encoder.0.running_mean". Raises AttributeError."""
+        return self._at(target, "_buffers", "buffer")
+
+    def _at(self, target: str, kind: str, what: str) -> Any:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        found = module._parameters.get(name)
+        found = getattr(module, kind).get(name)
         if found is None:
-            raise AttributeError(f"{type(module).__name__} has no parameter {name!r} ({target!r})")
+            raise AttributeError(f"{type(module).__name__} has no {what} {name!r} ({target!r})")
         return found
 
     # State.
