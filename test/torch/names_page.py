@@ -28,9 +28,8 @@ DIFFERS = {
         "MultiheadAttention": "`repr()` has its sizes",
         "TransformerEncoder": "no nested tensors: what is padded is computed, too",
         "Upsample": "no bicubic, no `recompute_scale_factor`",
-        "Module": "see [training](training.md); no `register_full_backward_pre_hook`, no hooks of "
-        "states, no `prepend`, `with_kwargs`, `always_call`, `remove_duplicate`, `assign`; no "
-        "`get_extra_state`, `to_empty`",
+        "Module": "see [training](training.md); no hooks of states, no `remove_duplicate`, "
+        "`assign`; no `get_extra_state`, `to_empty`",
     },
     "torch.nn.functional": {
         "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: "

@@ -43,7 +43,9 @@ class _Table(Module):
         self.reset_parameters()
 
     @classmethod
-    def _of_rows(cls: "type[_T]", rows: _C.Tensor, freeze: bool, *settings: Any, **named: Any) -> _T:
+    def _of_rows(
+        cls: "type[_T]", rows: _C.Tensor, freeze: bool, *settings: Any, **named: Any
+    ) -> _T:
         """Of from_pretrained(): a table on the memory of these rows."""
         name = f"{cls.__name__}.from_pretrained"
         if not isinstance(rows, _C.Tensor) or rows.ndim != 2:

@@ -25,7 +25,7 @@ from .._core.keywords import names_keywords
 from .._core.near_names import MissingName, hint, public
 from .._core.ops import ops
 from .calls import Takes, as_tensors, name_forward_of, note_layer, refused_arguments, tensors_taken
-from .hooks import HookHandle, WatchedCall, checked
+from .hooks import HasHooks
 from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
 from .place import checked_place
@@ -49,7 +49,7 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list[str]
 
 
-class Module:
+class Module(HasHooks):
     """The base of modules: see the module's head. Subclasses define forward()."""
 
     training: bool
@@ -111,28 +111,6 @@ class Module:
                         raise refused from None
                 note_layer(self, error, args, kwargs)
             raise
-
-    def _hooks_of(self, kind: str) -> list[Callable[..., Any]]:
-        return [hook for its_kind, hook in list(self._call_hooks.values()) if its_kind == kind]
-
-    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for hook in self._hooks_of("forward_pre"):
-            given = hook(self, args)
-            if given is not None:
-                args = given if isinstance(given, tuple) else (given,)
-                if self._forward_takes:
-                    args, kwargs = as_tensors(self, args, kwargs)
-        watched = WatchedCall(self) if self._hooks_of("backward") else None
-        if watched is not None:
-            args = watched.enter(args)
-        output = self.forward(*args, **kwargs)
-        if watched is not None:
-            output = watched.leave(output)
-        for hook in self._hooks_of("forward"):
-            given = hook(self, args, output)
-            if given is not None:
-                output = given
-        return output
 
     # Attributes. Parameters, buffers and parts are in dictionaries of their own, in order.
 
@@ -491,30 +469,6 @@ class Module:
     def cpu(self: _M) -> _M:
         """to("cpu")."""
         return self.to("cpu")
-
-    # Hooks.
-
-    @names_keywords
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Calls hook(module, args) before forward(); what it returns replaces the arguments."""
-        checked(hook, "register_forward_pre_hook")
-        return HookHandle(self._call_hooks, ("forward_pre", hook))
-
-    @names_keywords
-    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Calls hook(module, args, output) after forward(); what it returns replaces the output."""
-        checked(hook, "register_forward_hook")
-        return HookHandle(self._call_hooks, ("forward", hook))
-
-    @names_keywords
-    def register_full_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Calls hook(module, grad_input, grad_output) once the gradients of the inputs are known.
-
-        These are tuples with the gradients of the positional arguments, and of the outputs, that
-        require gradients. A tuple that the hook returns replaces the gradients of the inputs.
-        """
-        checked(hook, "register_full_backward_hook")
-        return HookHandle(self._call_hooks, ("backward", hook))
 
     # As text.
 
