@@ -97,13 +97,15 @@ std::optional<Hint> find_hint(std::string_view name) {
   return std::nullopt;
 }
 
-// A base type that is one slip away, among those whose names are long enough to be sure.
+// A base type that is one slip away.
 std::optional<Hint> find_neighbour(std::string_view name) {
-  if (name.size() < 5) return std::nullopt;
-  for (const BaseEntry& entry : kBaseEntries) {
-    if (one_slip(name, entry.text)) return Hint{name, entry.text};
-  }
-  return std::nullopt;
+  std::array<std::string_view, std::size(kBaseEntries)> known;
+  std::transform(std::begin(kBaseEntries), std::end(kBaseEntries), known.begin(),
+                 [](const BaseEntry& entry) { return entry.text; });
+  constexpr std::size_t kFreeBegin = 5;
+  const std::string_view meant = near_name(name, known, kFreeBegin);
+  if (meant.empty()) return std::nullopt;
+  return Hint{name, meant};
 }
 
 }  // namespace

@@ -23,16 +23,16 @@ bool one_slip(std::string_view a, std::string_view b) {
 }
 
 std::string_view near_name(std::string_view name, std::span<const std::string_view> known,
-                           std::size_t shortest) {
+                           std::size_t free_begin) {
   for (const std::string_view each : known) {
     if (same_letters(name, each)) return each;
   }
-  if (name.size() < shortest) return {};
+  if (name.size() < 3) return {};
   std::string_view other;  // that begins otherwise, which is less likely
   for (const std::string_view each : known) {
     if (!one_slip(name, each)) continue;
     if (each.front() == name.front()) return each;
-    if (other.empty()) other = each;
+    if (other.empty() && name.size() >= free_begin) other = each;
   }
   return other;
 }

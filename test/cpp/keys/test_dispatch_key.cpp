@@ -148,6 +148,13 @@ TEST(DispatchKey, A9_AnUnknownNameIsAnError) {
   EXPECT_THROWN(parse_dispatch_key("cpu"), NotFound,
                 "could not parse dispatch key: cpu. Did you mean CPU?");
   EXPECT_THROWN(parse_dispatch_key(""), NotFound, "could not parse dispatch key: " + advice);
+  for (const char* name : {"CPUU", "CUPU", "CP"}) {
+    const std::string hint = name == std::string("CP") ? advice : ". Did you mean CPU?";
+    EXPECT_THROWN(parse_dispatch_key(name), NotFound,
+                  "could not parse dispatch key: " + (name + hint));
+  }
+  EXPECT_THROWN(parse_dispatch_key("Mta"), NotFound,
+                "could not parse dispatch key: Mta. Did you mean Meta?");
 }
 
 TEST(DispatchKey, A25_AKeyPrintsAsItsBareName) {

@@ -173,6 +173,8 @@ TEST(SchemaErrors, C19_TypesOfOtherLanguagesHaveAHint) {
   constexpr Row kRows[] = {
       {"f(int64_t x) -> ()", "1:3: unknown type 'int64_t'; write 'int' or 'SymInt'"},
       {"f(double x) -> ()", "1:3: unknown type 'double'; write 'float'"},
+      {"f(flot x) -> ()", "1:3: unknown type 'flot'; write 'float'"},
+      {"f(inte x) -> ()", "1:3: unknown type 'inte'; write 'int'"},
       {"f(string x) -> ()", "1:3: unknown type 'string'; write 'str'"},
       {"f(tensor x) -> ()", "1:3: unknown type 'tensor'; write 'Tensor'"},
       {"f(torch.Tensor x) -> ()", "1:3: unknown type 'torch.Tensor'; write 'Tensor'"},

@@ -306,9 +306,9 @@ LOOK_UPS = [
         "operator aten::rellu does not exist; 'relu' may be meant",
     ),
     (
-        lambda: override("aten::relu", "CUPU", len).remove(),
+        lambda: override("aten::relu", "GPU", len).remove(),
         LookupError,
-        "could not parse dispatch key: CUPU. A key is a name such as CPU, Meta, AutogradCPU "
+        "could not parse dispatch key: GPU. A key is a name such as CPU, Meta, AutogradCPU "
         "or CompositeImplicitAutograd; a backend has keys once its plugin is loaded",
     ),
     (

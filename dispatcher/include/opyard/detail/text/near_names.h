@@ -18,9 +18,10 @@ OPYARD_API bool same_letters(std::string_view a, std::string_view b);
 OPYARD_API bool one_slip(std::string_view a, std::string_view b);
 
 // The first that is equal but for upper and lower case; else one that is one slip away from a name
-// of so many characters at least, if possible with the same beginning; empty if there is none.
+// of three characters at least, if possible with the same first character, which a name of fewer
+// than `free_begin` must have; empty if there is none.
 OPYARD_API std::string_view near_name(std::string_view name,
                                       std::span<const std::string_view> known,
-                                      std::size_t shortest = 3);
+                                      std::size_t free_begin = 3);
 
 }  // namespace opyard::detail
