@@ -12,7 +12,7 @@ pytestmark = pytest.mark.once
 
 
 def run_of_all_kinds(library):
-    """What hooks of all kinds see, in order; a step of a number is multiplied by a hook."""
+    """What hooks of all kinds see, in order; then the output, and the gradient of the input."""
     seen = []
 
     class Scaled(library.nn.Module):
