@@ -2,8 +2,9 @@
 
 test/embed/cycles.cpp runs cycles of Python alone and then cycles that use the package, in one
 process. The difference is ours. CPython's own loss is in both, for which the control imports the
-same modules of the standard library. From 3.12 on CPython does not give back the names that it has
-interned, and those of our classes and functions are among them.
+same modules of the standard library. CPython 3.12 and 3.13 do not give back the names that they
+have interned, and those of our classes and functions are among them: their figures grow with the
+source, and leave a third of room for it.
 """
 
 import itertools
@@ -43,12 +44,13 @@ import ctypes
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(opyard._C.OpOverload))
 """
 
-# Program: what a cycle may lose in KiB, before CPython 3.12 and from there on.
+# Program: what a cycle may lose in KiB, and what where CPython keeps names.
 ROWS = {
-    "import": (IMPORT, 12, 48),
-    "library": (IMPORT + LIBRARY, 12, 60),
-    "calls": (IMPORT + LIBRARY + CALL, 24, 96),
+    "import": (IMPORT, 12, 54),
+    "library": (IMPORT + LIBRARY, 12, 84),
+    "calls": (IMPORT + LIBRARY + CALL, 24, 112),
 }
+NAMES_ARE_KEPT = (3, 12) <= sys.version_info < (3, 14)
 
 
 def imported_by(program):
@@ -80,10 +82,10 @@ def loss_of(program):
 
 @pytest.mark.parametrize("row", ROWS)
 def test_P8_a_cycle_loses_little(row):
-    program, before_312, from_312 = ROWS[row]
-    assert loss_of(program) < KIB * (before_312 if sys.version_info < (3, 12) else from_312)
+    program, limit, limit_with_names = ROWS[row]
+    assert loss_of(program) < KIB * (limit_with_names if NAMES_ARE_KEPT else limit)
 
 
 def test_P8_the_measurement_sees_one_class_that_is_left():
-    program, _, from_312 = ROWS["import"]
-    assert loss_of(program + PLANTED) > 1.5 * KIB * from_312
+    program, _, limit_with_names = ROWS["import"]
+    assert loss_of(program + PLANTED) > 1.5 * KIB * limit_with_names
