@@ -28,8 +28,9 @@ DIFFERS = {
         "MultiheadAttention": "`repr()` has its sizes",
         "TransformerEncoder": "no nested tensors: what is padded is computed, too",
         "Upsample": "no bicubic, no `recompute_scale_factor`",
-        "Module": "see [training](training.md); no hooks of states, no `remove_duplicate`, "
-        "`assign`; no `get_extra_state`, `to_empty`",
+        "Module": "see [training](training.md); no hooks of all modules, no `register_backward_hook`, "
+        "`type`, `share_memory`, `compile`; `_load_from_state_dict` and `_save_to_state_dict` are "
+        "not called",
     },
     "torch.nn.functional": {
         "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: "
@@ -45,7 +46,7 @@ DIFFERS = {
     "torch.optim.swa_utils": {"AveragedModel": "no `device`", "update_bn": "no `device`"},
     "torch.autograd": {
         "Function": "no `vmap`; `ctx.saved_variables` is not there",
-        "grad": "no `only_inputs`: it gives those alone; the sixth by position is `allow_unused`",
+        "grad": "`only_inputs=False` is refused",
         "gradgradcheck": "as `gradcheck`; no `gen_non_contig_grad_outputs`",
         "gradcheck": "float64 and complex128 alone; no `fast_mode`, no `check_batched_grad`",
         "detect_anomaly": "the error itself says where the call was made",

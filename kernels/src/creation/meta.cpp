@@ -28,7 +28,7 @@ void refuse_what_meta_has_not(const Operator& op, const Arguments& given) {
   if (!given.at("device").is_none()) {
     const Device device = given.at("device").to_device();
     OPYARD_REQUIRE(device.backend == Backend::Meta, Unsupported, name, ": device is ", device,
-                   ", and the tensor it is like is on meta, where there are no elements to copy");
+                   ", and the tensor it is like is on meta and has sizes that no one knows yet");
   }
   if (given.has("memory_format") && !given.at("memory_format").is_none()) {
     require_row_major(name.c_str(), MemoryFormat(given.at("memory_format").to_int()));
@@ -44,8 +44,15 @@ void factory(const Operator& op, DispatchKeySet, Stack& stack) {
                                   given.dtype().value_or(dtype)));
 }
 
+// A tensor that is like one on meta may be on another device: only sizes and strides are asked.
 void like(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
+  if (!given.at("device").is_none() && !has_symbolic_sizes(given.at("self").to_tensor())) {
+    const Backend backend = given.at("device").to_device().backend;
+    if (backend != Backend::Meta) {
+      return op.redispatch_boxed(DispatchKeySet(instance_of(DispatchKey::Dense, backend)), stack);
+    }
+  }
   refuse_what_meta_has_not(op, given);
   const Tensor self = given.at("self").to_tensor();
   const DType dtype = given.dtype().value_or(self.dtype());

@@ -162,6 +162,11 @@ def test_G4_gradients_that_do_not_exist_are_zeros_if_asked():
     assert (dx.tolist(), dz.tolist()) == ([2], [0])
     with pytest.raises(ValueError, match="gives zeros where allow_unused=False raises"):
         autograd.grad((x * 2).sum(), [x, z], allow_unused=False, materialize_grads=True)
+    # By position as PyTorch's: the sixth is only_inputs, the seventh allow_unused.
+    given = autograd.grad((x * 2).sum(), [x, z], None, None, False, True, True)
+    assert given[0].tolist() == [2] and given[1] is None
+    with pytest.raises(ValueError, match="only_inputs must be True, not False"):
+        autograd.grad((x * 2).sum(), x, only_inputs=False)
 
 
 def test_X31_a_formula_that_gives_no_gradient_is_refused(formulas_unread):

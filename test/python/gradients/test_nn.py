@@ -233,8 +233,9 @@ def test_a_backward_hook_sees_the_gradients_on_both_sides():
     layer.load_state_dict({"weight": opyard.tensor([[1.0, 2.0], [3.0, 4.0]])})
 
     def hook(module, grad_input, grad_output):
-        seen.append((module, [g.tolist() for g in grad_input], grad_output[0].tolist()))
-        return grad_input[0] * 2 if grad_input else None
+        given = [None if g is None else g.tolist() for g in grad_input]
+        seen.append((module, given, grad_output[0].tolist()))
+        return None if grad_input[0] is None else grad_input[0] * 2
 
     handle = layer.register_full_backward_hook(hook)
     x = opyard.ones(1, 2).requires_grad_()
@@ -242,7 +243,7 @@ def test_a_backward_hook_sees_the_gradients_on_both_sides():
     assert seen == [(layer, [[[4.0, 6.0]]], [[1.0, 1.0]])]
     assert x.grad.tolist() == [[8.0, 12.0]]
     layer(opyard.ones(1, 2)).sum().backward()  # no input has a gradient
-    assert seen[1][1:] == ([], [[1.0, 1.0]])
+    assert seen[1][1:] == ([None], [[1.0, 1.0]])
     handle.remove()
     layer(x).sum().backward()
     layer.register_full_backward_hook(lambda *_: (None, None))

@@ -29,11 +29,11 @@ def sgd(x, gradients, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nestero
 
 
 def adam(x, gradients, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False,
-         maximize=False, beside=False):  # fmt: skip
+         maximize=False, decoupled_weight_decay=False):  # fmt: skip
     mean = squares = largest = 0.0
     for step, gradient in enumerate(gradients, 1):
         gradient = -gradient if maximize else gradient
-        if beside:
+        if decoupled_weight_decay:
             x -= lr * weight_decay * x
         else:
             gradient += weight_decay * x
@@ -46,7 +46,7 @@ def adam(x, gradients, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, 
 
 
 def adamw(x, gradients, weight_decay=0.01, **settings):
-    return adam(x, gradients, weight_decay=weight_decay, beside=True, **settings)
+    return adam(x, gradients, weight_decay=weight_decay, decoupled_weight_decay=True, **settings)
 
 
 CASES = [
@@ -59,6 +59,7 @@ CASES = [
     (optim.Adam, adam, {"lr": 0.1, "weight_decay": 0.1}),
     (optim.Adam, adam, {"lr": 0.1, "amsgrad": True, "betas": (0.5, 0.6)}),
     (optim.Adam, adam, {"lr": 0.1, "eps": 0.1, "maximize": True}),
+    (optim.Adam, adam, {"lr": 0.1, "weight_decay": 0.3, "decoupled_weight_decay": True}),
     (optim.AdamW, adamw, {"lr": 0.1}),
     (optim.AdamW, adamw, {"lr": 0.1, "weight_decay": 0.3, "amsgrad": True}),
 ]

@@ -190,3 +190,16 @@ def test_a_tensor_says_what_its_elements_are():
     for dtype, expected in kinds.items():
         x = opyard.empty(2, dtype=dtype)
         assert (x.is_floating_point(), x.is_complex()) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like"]
+)
+def test_what_is_like_a_tensor_on_meta_may_have_elements(name):
+    fill = [7.0] if name == "full_like" else []
+    for like in (opyard.empty(2, 3, device="meta"), opyard.empty(2, 3, device="meta").t()):
+        made = getattr(opyard.ops.aten, name)(like, *fill, device="cpu", dtype=opyard.float64)
+        assert made.shape == like.shape and made.dtype == opyard.float64
+        assert str(made.device) == "cpu" and made.numpy().size == 6
+    fixed = {"zeros_like": 0.0, "ones_like": 1.0, "full_like": 7.0}
+    assert name not in fixed or (made.numpy() == fixed[name]).all()

@@ -154,6 +154,7 @@ def grad(
     grad_outputs: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
     retain_graph: "bool | None" = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: "Literal[False] | None" = None,
     *,
     is_grads_batched: bool = False,
@@ -167,6 +168,7 @@ def grad(
     grad_outputs: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
     retain_graph: "bool | None" = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: "bool | None" = None,
     *,
     is_grads_batched: bool = False,
@@ -180,6 +182,7 @@ def grad(
     grad_outputs: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
     retain_graph: "bool | None" = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: "bool | None" = None,
     *,
     is_grads_batched: bool = False,
@@ -188,6 +191,7 @@ def grad(
 ) -> "tuple[_C.Tensor | None, ...]":
     """The gradients of `outputs` for `inputs`, which are not accumulated anywhere.
 
+    `only_inputs` is PyTorch's: it can be nothing but True, and False is refused with ValueError.
     Raises ValueError for an input that was not used, unless `allow_unused`; then it is None, or
     zeros with `materialize_grads`, which needs no `allow_unused`. With `create_graph` the zeros
     require a gradient, as what else it gives.
@@ -196,6 +200,11 @@ def grad(
     it gives: the gradients for each item along it. They are taken one after the other, since
     operators have no batching rules; hooks run for each.
     """
+    if only_inputs is not True:
+        raise ValueError(
+            f"grad: only_inputs must be True, not {only_inputs!r}: gradients are accumulated by "
+            "backward() alone. The argument behind it is allow_unused"
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads gives zeros where allow_unused=False raises")
     _ops.load_aten()

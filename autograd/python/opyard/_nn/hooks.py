@@ -49,6 +49,11 @@ def _described(gradient: object) -> str:
     return f"{gradient.dtype} of shape {list(gradient.shape)} on {gradient.device}"
 
 
+def _may_have(tensor: _C.Tensor) -> bool:
+    """Whether tensors of this dtype can have gradients."""
+    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+
+
 def _may_replace(before: object, after: object) -> bool:
     if after is None or after is before:
         return True
@@ -58,24 +63,44 @@ def _may_replace(before: object, after: object) -> bool:
     return kinds[0] == kinds[1]
 
 
-class _Call:
+class _Positions:
+    """Which of some values have gradients: hooks see one gradient for each, or None."""
+
+    def __init__(self) -> None:
+        self.watched: list[int] = []
+        self.count = 0
+
+    def spread(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        spread: list[Any] = [None] * self.count
+        for position, gradient in zip(self.watched, gradients, strict=True):
+            spread[position] = gradient
+        return tuple(spread)
+
+    def picked(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(gradients[position] for position in self.watched)
+
+
+class WatchedCall:
     """One call of a module with backward hooks: the gradients of its outputs, then its inputs'."""
 
     def __init__(self, module: "HasHooks") -> None:
         self.module = module
+        self.inputs = _Positions()
+        self.outputs = _Positions()
         # Of the run that is on its way from the outputs to the inputs, and dropped behind the
         # hooks or with the run: with create_graph it leads back to this call.
         self.grad_output: tuple[Any, ...] | None = None
 
     def begin(self, grad_output: tuple[Any, ...]) -> tuple[Any, ...]:
         """What the hooks make of the gradients of the outputs."""
+        grad_output = self.outputs.spread(grad_output)
         for hook in self.module._hooks_of("backward_pre"):
             given = hook.function(self.module, grad_output)
             grad_output = self._replaced("backward pre-hook", "outputs", grad_output, given)
         self.grad_output = grad_output
         if _gradients.run_depth() > 0:
             _gradients.queue_callback(self._forget)
-        return grad_output
+        return self.outputs.picked(grad_output)
 
     def _forget(self) -> None:
         self.grad_output = None
@@ -86,10 +111,11 @@ class _Call:
         grad_output, self.grad_output = self.grad_output, None
         if grad_output is None:
             return grad_input
+        grad_input = self.inputs.spread(grad_input)
         for hook in self.module._hooks_of("backward"):
             given = hook.function(self.module, grad_input, grad_output)
             grad_input = self._replaced("backward hook", "inputs", grad_input, given)
-        return grad_input
+        return self.inputs.picked(grad_input)
 
     def _replaced(self, kind: str, of: str, before: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
         """The gradients that go on: those before, or what a hook gave in their place."""
@@ -110,19 +136,42 @@ class _Call:
                 )
         return tuple(given)
 
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self._through(_Inputs, self.inputs, args)
+
+    def leave(self, output: Any) -> Any:
+        if isinstance(output, tuple):
+            return self._through(_Outputs, self.outputs, output)
+        return self._through(_Outputs, self.outputs, (output,))[0]
+
+    def _through(
+        self, function: type[Function], positions: _Positions, values: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """The values, the tensors among them passed through a function if one has a gradient."""
+        positions.count = len(values)
+        found = [i for i, v in enumerate(values) if isinstance(v, _C.Tensor) and _may_have(v)]
+        watched = any(values[i].requires_grad for i in found)
+        positions.watched = found if watched else []
+        passed = list(values)
+        if positions.watched:
+            given = function.apply(self, *positions.picked(values))
+            for position, tensor in zip(positions.watched, given, strict=True):
+                passed[position] = tensor
+        return tuple(passed)
+
 
 class _Passed(Function):
     """Passes tensors on, so that its backward sees their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, call: _Call, *tensors: _C.Tensor) -> tuple[Any, ...]:
+    def forward(ctx: Any, call: WatchedCall, *tensors: _C.Tensor) -> tuple[Any, ...]:
         ctx.call = call
-        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*(each for each in tensors if not each.requires_grad))
         return tensors
 
 
 class _Inputs(_Passed):
-    """The inputs of a call: their gradients come all at once."""
+    """The inputs of a call: their gradients come all at once, zeros for those that have none."""
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
@@ -133,38 +182,16 @@ class _Outputs(_Passed):
     """The outputs of a call: their gradients come first."""
 
     @staticmethod
+    def forward(ctx: Any, call: WatchedCall, *tensors: _C.Tensor) -> tuple[Any, ...]:
+        ctx.set_materialize_grads(False)
+        return _Passed.forward(ctx, call, *tensors)
+
+    @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         gradients = ctx.call.begin(gradients)
-        if not ctx.call.has_inputs:
+        if not ctx.call.inputs.watched:
             ctx.call.run(())
         return (None, *gradients)
-
-
-def _through(function: type[Function], call: _Call, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values, those that are tensors with a gradient passed through a function."""
-    positions = [i for i, v in enumerate(values) if isinstance(v, _C.Tensor) and v.requires_grad]
-    passed = list(values)
-    if positions:
-        given = function.apply(call, *(values[position] for position in positions))
-        for position, tensor in zip(positions, given, strict=True):
-            passed[position] = tensor
-    return tuple(passed)
-
-
-class WatchedCall(_Call):
-    """A call of a module whose backward hooks are to be run."""
-
-    has_inputs = False
-
-    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        passed = _through(_Inputs, self, args)
-        self.has_inputs = any(a is not b for a, b in zip(args, passed, strict=True))
-        return passed
-
-    def leave(self, output: Any) -> Any:
-        if isinstance(output, tuple):
-            return _through(_Outputs, self, output)
-        return _through(_Outputs, self, (output,))[0]
 
 
 class HasHooks:
@@ -225,8 +252,8 @@ class HasHooks:
     ) -> HookHandle:
         """Calls hook(module, grad_output) once the gradients of the outputs are known.
 
-        This is a tuple with the gradients of the outputs that require gradients. A tuple that the
-        hook returns replaces it. With `prepend` it runs before those that are there.
+        This is a tuple with one gradient for each output, None for those that have none. A tuple
+        that the hook returns replaces it. With `prepend` it runs before those that are there.
         """
         made = _Hook("backward_pre", hook)
         return self._add_hook("register_full_backward_pre_hook", made, prepend)
@@ -237,9 +264,9 @@ class HasHooks:
     ) -> HookHandle:
         """Calls hook(module, grad_input, grad_output) once the gradients of the inputs are known.
 
-        These are tuples with the gradients of the positional arguments, and of the outputs, that
-        require gradients. A tuple that the hook returns replaces the gradients of the inputs. With
-        `prepend` it runs before those that are there.
+        These are tuples with one gradient for each positional argument, and for each output. Of a
+        tensor that has none it is zeros behind an argument and None behind an output, and of what
+        is no tensor None. A tuple that the hook returns replaces the gradients of the inputs. With `prepend` it runs before those that are there.
         """
         return self._add_hook("register_full_backward_hook", _Hook("backward", hook), prepend)
 

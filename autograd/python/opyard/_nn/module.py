@@ -15,8 +15,8 @@ reached by two names is one; it is listed under the first of them.
 """
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from .. import _C
 from .._autograd.modes import no_grad
@@ -29,6 +29,8 @@ from .hooks import HasHooks
 from .keywords import name_arguments_of, naming_arguments
 from .parameter import Parameter
 from .place import checked_place
+from .sizes import truth
+from .state import HasState
 
 _M = TypeVar("_M", bound="Module")
 
@@ -42,14 +44,7 @@ if TYPE_CHECKING:
         def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
 
-class IncompatibleKeys(NamedTuple):
-    """What a state dict has too little and too much of."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-
-class Module(HasHooks):
+class Module(HasHooks, HasState):
     """The base of modules: see the module's head. Subclasses define forward()."""
 
     training: bool
@@ -73,6 +68,7 @@ class Module(HasHooks):
             _modules={},
             _not_saved=set(),  # the buffers that are not part of the state
             _call_hooks={},  # of all kinds, so that a call asks once whether there is one
+            _state_hooks={},
         )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -190,15 +186,15 @@ class Module(HasHooks):
             raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
 
     @names_keywords
-    def register_parameter(self, name: str, parameter: "Parameter | None") -> None:
-        """As `module.name = parameter`; with None a parameter that is not there, as a bias."""
+    def register_parameter(self, name: str, param: "Parameter | None") -> None:
+        """As `module.name = param`; with None a parameter that is not there, as a bias."""
         self._check_name(name, "parameter")
-        if parameter is not None and not isinstance(parameter, Parameter):
+        if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"register_parameter: {name!r} must be a Parameter or None, not an object of "
-                f"{type(parameter).__name__}"
+                f"{type(param).__name__}"
             )
-        self._keep("_parameters", name, parameter)
+        self._keep("_parameters", name, param)
 
     @names_keywords
     def register_buffer(
@@ -231,21 +227,28 @@ class Module(HasHooks):
 
     @names_keywords
     def named_modules(
-        self, prefix: str = "", memo: "set[Module] | None" = None
+        self,
+        memo: "set[Module] | None" = None,
+        prefix: str = "",
+        remove_duplicate: bool = True,
     ) -> "Iterator[tuple[str, Module]]":
-        """This module and all parts of it, each once, with their names."""
+        """This module and all parts of it, with their names: each once, or with `remove_duplicate`
+        False under each name that leads to it. What is in `memo` is left out."""
         memo = set() if memo is None else memo
         if self in memo:
             return
-        memo.add(self)
+        if truth("named_modules", "remove_duplicate", remove_duplicate):
+            memo.add(self)
         yield prefix, self
         for name, part in self._modules.items():
             if part is not None:
-                yield from part.named_modules(f"{prefix}.{name}" if prefix else name, memo)
+                full = f"{prefix}.{name}" if prefix else name
+                yield from part.named_modules(memo, full, remove_duplicate)
 
-    def modules(self) -> "Iterator[Module]":
+    @names_keywords
+    def modules(self, remove_duplicate: bool = True) -> "Iterator[Module]":
         """As named_modules(), without names."""
-        return (module for _, module in self.named_modules())
+        return (module for _, module in self.named_modules(None, "", remove_duplicate))
 
     def named_children(self) -> "Iterator[tuple[str, Module]]":
         """The parts themselves, each once, without parts of theirs."""
@@ -260,39 +263,45 @@ class Module(HasHooks):
         return (module for _, module in self.named_children())
 
     def _named(
-        self, kind: str, prefix: str, recurse: bool
-    ) -> "Iterator[tuple[Module, str, str, Any]]":
-        """For each parameter or buffer, once: its module, its name there, its full name, itself."""
+        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> "Iterator[tuple[str, Any]]":
+        """The parameters or buffers with their full names."""
         seen: set[int] = set()
-        for path, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
+        own = [(prefix, self)]
+        for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else own:
             for name, tensor in getattr(module, kind).items():
-                if tensor is not None and id(tensor) not in seen:
+                if tensor is None or id(tensor) in seen:
+                    continue
+                if remove_duplicate:
                     seen.add(id(tensor))
-                    yield module, name, f"{path}.{name}" if path else name, tensor
+                yield f"{path}.{name}" if path else name, tensor
 
     @names_keywords
     def named_parameters(
-        self, prefix: str = "", recurse: bool = True
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their names; without `recurse` those of this module alone."""
-        return ((full, each) for _, _, full, each in self._named("_parameters", prefix, recurse))
+        """The parameters with their names; without `recurse` those of this module alone, and with
+        `remove_duplicate` False under each name that leads to one."""
+        truth("named_parameters", "remove_duplicate", remove_duplicate)
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     @names_keywords
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """As named_parameters(), without names: what an optimizer takes."""
-        return (each for _, _, _, each in self._named("_parameters", "", recurse))
+        return (each for _, each in self._named("_parameters", "", recurse, True))
 
     @names_keywords
     def named_buffers(
-        self, prefix: str = "", recurse: bool = True
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, _C.Tensor]]:
-        """The buffers with their names."""
-        return ((full, each) for _, _, full, each in self._named("_buffers", prefix, recurse))
+        """The buffers with their names, as named_parameters()."""
+        truth("named_buffers", "remove_duplicate", remove_duplicate)
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     @names_keywords
     def buffers(self, recurse: bool = True) -> Iterator[_C.Tensor]:
         """As named_buffers(), without names."""
-        return (each for _, _, _, each in self._named("_buffers", "", recurse))
+        return (each for _, each in self._named("_buffers", "", recurse, True))
 
     @names_keywords
     def get_submodule(self, target: str) -> "Module":
@@ -304,6 +313,22 @@ class Module(HasHooks):
                 raise AttributeError(f"{type(found).__name__} has no module {name!r} ({target!r})")
             found = part
         return found
+
+    @names_keywords
+    def set_submodule(self, target: str, module: "Module", strict: bool = False) -> None:
+        """Sets the part with this name, "encoder.0", in the part before its last point. Raises
+        AttributeError if that is not there, or with `strict` if the name is new."""
+        parent, _, name = target.rpartition(".")
+        if not name:
+            raise ValueError(f"set_submodule: target must be the name of a part, not {target!r}")
+        if not isinstance(module, Module):
+            raise TypeError(
+                f"set_submodule: module must be a Module, not an object of {type(module).__name__}"
+            )
+        holder = self.get_submodule(parent)
+        if truth("set_submodule", "strict", strict):
+            self.get_submodule(target)
+        setattr(holder, name, module)
 
     @names_keywords
     def get_parameter(self, target: str) -> Parameter:
@@ -323,83 +348,19 @@ class Module(HasHooks):
             raise AttributeError(f"{type(module).__name__} has no {what} {name!r} ({target!r})")
         return found
 
-    # State.
-
-    @names_keywords
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, _C.Tensor]:
-        """All parameters and persistent buffers by name, on the memory that they have.
-
-        They are detached unless `keep_vars` is True. A tensor that two names lead to is there
-        under both.
-        """
-        state: dict[str, _C.Tensor] = {}
-        for full, _, tensor in self._state(prefix):
-            state[full] = tensor if keep_vars else tensor.detach()
-        return state
-
-    def _state(self, prefix: str) -> "Iterator[tuple[str, Module, _C.Tensor]]":
-        for name, parameter in self._parameters.items():
-            if parameter is not None:
-                yield prefix + name, self, parameter
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._not_saved:
-                yield prefix + name, self, buffer
-        for name, part in self._modules.items():
-            if part is not None:
-                yield from part._state(f"{prefix}{name}.")
-
-    @names_keywords
-    def load_state_dict(
-        self, state_dict: Mapping[str, _C.Tensor], strict: bool = True
-    ) -> IncompatibleKeys:
-        """Copies a state into the parameters and buffers; their dtype and device stay.
-
-        Arrays of other libraries are taken, too: those of a state_dict() of PyTorch, say. Raises
-        RuntimeError, and changes nothing, for tensors of other shapes and, if `strict`, for names
-        that are missing or unknown; without `strict` these are returned.
-        """
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(
-                "load_state_dict: a state must be a dict, not an object of "
-                f"{type(state_dict).__name__}"
-            )
-        own = {name: tensor for name, _, tensor in self._state("")}
-        missing = [name for name in own if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own]
-        pairs = [
-            (name, tensor, _as_tensor(state_dict[name]))
-            for name, tensor in own.items()
-            if name in state_dict
-        ]
-        faults = [_misfit(*pair) for pair in pairs]
-        faults = [fault for fault in faults if fault]
-        if strict and missing:
-            faults.append(f"missing: {', '.join(missing)}")
-        if strict and unexpected:
-            faults.append(f"unknown here: {', '.join(map(str, unexpected))}")
-        if faults:
-            raise RuntimeError(
-                f"load_state_dict: the state does not fit this {type(self).__name__}; "
-                + "; ".join(faults)
-            )
-        with no_grad():
-            for _, tensor, given in pairs:
-                tensor.copy_(given)
-        return IncompatibleKeys(missing, unexpected)
-
     # Changes of all parts.
 
     @names_keywords
-    def apply(self: _M, function: "Callable[[Module], object]") -> _M:
+    def apply(self: _M, fn: "Callable[[Module], object]") -> _M:
         """Calls a function with each part, then with this module."""
-        if not callable(function):
+        if not callable(fn):
             raise TypeError(
-                f"{type(self).__name__}.apply: function must be a function that takes a module, "
-                f"not {function!r}"
+                f"{type(self).__name__}.apply: fn must be a function that takes a module, "
+                f"not {fn!r}"
             )
         for part in self.children():
-            part.apply(function)
-        function(self)
+            part.apply(fn)
+        fn(self)
         return self
 
     @names_keywords
@@ -441,13 +402,34 @@ class Module(HasHooks):
         if isinstance(device, _C.dtype):
             device, dtype = None, device
         device, dtype = checked_place(f"{type(self).__name__}.to", device, dtype)
+        self._change(functools.partial(_converted, device=device, dtype=dtype))
+        return self
+
+    def _change(self, change: "Callable[[_C.Tensor], _C.Tensor]", recurse: bool = True) -> None:
+        """Puts what a function makes of each parameter and buffer in its place: one tensor for one,
+        however many names lead to it."""
         made: dict[int, Any] = {}
-        convert = functools.partial(_converted, device=device, dtype=dtype, made=made)
-        for module in list(self.modules()):
+        for module in list(self.modules()) if recurse else [self]:
             for own in (module._parameters, module._buffers):
                 for name, tensor in own.items():
-                    if tensor is not None:
-                        own[name] = convert(tensor)
+                    if tensor is None:
+                        continue
+                    if id(tensor) not in made:
+                        with no_grad():
+                            changed = change(tensor)
+                        if isinstance(tensor, Parameter) and changed is not tensor:
+                            changed = _parameter_like(tensor, changed)
+                        # With what it was made of, so that no other tensor gets this id meanwhile.
+                        made[id(tensor)] = changed, tensor
+                    own[name] = made[id(tensor)][0]
+
+    @names_keywords
+    def to_empty(self: _M, *, device: "_C.device | str", recurse: bool = True) -> _M:
+        """Gives all parameters and buffers memory of that device, as it comes, without values;
+        without `recurse` those of this module alone. For what was made on meta."""
+        device, _ = checked_place(f"{type(self).__name__}.to_empty", device, None)
+        empty = functools.partial(ops.aten.empty_like, device=device)
+        self._change(lambda tensor: empty(tensor.detach()), recurse)
         return self
 
     def float(self: _M) -> _M:
@@ -496,42 +478,17 @@ def drop_gradients(parameters: "Iterator[Parameter]", set_to_none: bool) -> None
                 parameter.grad.zero_()
 
 
-def _as_tensor(given: Any) -> Any:
-    """An array as the Tensor on its memory; anything else as it is."""
-    if given is None or isinstance(given, _C.Tensor):
-        return given
-    made = _C.tensor_for(given)
-    return given if made is None else made
-
-
-def _misfit(name: str, tensor: _C.Tensor, given: object) -> str:
-    """Why a tensor of a state does not fit, or nothing."""
-    if not isinstance(given, _C.Tensor):
-        return f"{name} is a {type(given).__name__}, not a Tensor"
-    if given.shape != tensor.shape:
-        return f"{name} has the shape {list(given.shape)}, not {list(tensor.shape)}"
-    return ""
-
-
-def _converted(
-    tensor: _C.Tensor, device: object, dtype: "_C.dtype | None", made: dict[int, Any]
-) -> _C.Tensor:
-    """The tensor with this device and dtype; one for each, however many names lead to it."""
-    if id(tensor) not in made:
-        if not tensor.dtype.is_floating_point and not tensor.dtype.is_complex:
-            dtype = None
-        options = {"device": device, "dtype": dtype}
-        options = {name: value for name, value in options.items() if value is not None}
-        with no_grad():
-            changed = ops.aten._to_copy(tensor.detach(), **options) if options else tensor
-        if isinstance(tensor, Parameter):
-            if _is_same(changed, tensor):
-                changed = tensor
-            else:
-                changed = _parameter_like(tensor, changed)
-        # Stored with what it was made of, so that no other tensor gets this id meanwhile.
-        made[id(tensor)] = changed, tensor
-    return made[id(tensor)][0]
+def _converted(tensor: _C.Tensor, device: object, dtype: "_C.dtype | None") -> _C.Tensor:
+    """The tensor with this device and dtype; itself if it has them."""
+    if not tensor.dtype.is_floating_point and not tensor.dtype.is_complex:
+        dtype = None
+    options = {"device": device, "dtype": dtype}
+    options = {name: value for name, value in options.items() if value is not None}
+    if not options:
+        return tensor
+    changed = ops.aten._to_copy(tensor.detach(), **options)
+    is_parameter = isinstance(tensor, Parameter)
+    return tensor if is_parameter and _is_same(changed, tensor) else changed
 
 
 def _parameter_like(parameter: Parameter, changed: _C.Tensor) -> Parameter:

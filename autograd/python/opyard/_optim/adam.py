@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _C
 from .._core.ops import ops
+from .._nn.sizes import truth
 from .optimizer import Optimizer, check_at_least_zero, check_shares
 
 _MEANS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
@@ -16,10 +17,9 @@ class Adam(Optimizer):
 
     `betas` are the shares of the former means that stay, `eps` keeps the divisor from 0. Both means
     begin with 0 and are corrected for that. weight_decay adds that share of the parameter to its
-    gradient. amsgrad divides by the largest mean of squares so far; maximize goes up the gradient.
+    gradient, or with decoupled_weight_decay takes lr times that share away beside it. amsgrad
+    divides by the largest mean of squares so far; maximize goes up the gradient.
     """
-
-    _decays_beside = False
 
     def __init__(
         self,
@@ -31,20 +31,31 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        decoupled_weight_decay: bool = False,
     ) -> None:
-        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {**settings, "amsgrad": amsgrad, "maximize": maximize})
+        settings = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, settings)
 
     def _check(self, group: dict[str, Any]) -> None:
         check_at_least_zero(self, group, "lr", "eps", "weight_decay")
         check_shares(self, group, "betas")
+        for name in ("amsgrad", "maximize", "decoupled_weight_decay"):
+            truth(type(self).__name__, name, group[name])
 
     def _update(self, parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
         if group["maximize"]:
             gradient = -gradient
         if decay != 0:
-            if self._decays_beside:
+            if group["decoupled_weight_decay"]:
                 parameter.mul_(1 - lr * decay)
             else:
                 gradient = gradient.add(parameter, alpha=decay)
@@ -76,8 +87,6 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam that also takes lr * weight_decay of each parameter away, beside the gradient."""
 
-    _decays_beside = True
-
     def __init__(
         self,
         params: Iterable[Any],
@@ -89,4 +98,18 @@ class AdamW(Adam):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize=maximize,
+            decoupled_weight_decay=True,
+        )
+
+    def _check(self, group: dict[str, Any]) -> None:
+        super()._check(group)
+        if not group["decoupled_weight_decay"]:
+            raise ValueError("AdamW: decoupled_weight_decay must be True; Adam has it as a choice")
