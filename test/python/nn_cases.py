@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).parent / "gradients"
+HERE = Path(__file__).parent / "training"
 TABLE = HERE / "nn_cases.txt"
 
 

@@ -28,9 +28,9 @@ DIFFERS = {
         "MultiheadAttention": "`repr()` has its sizes",
         "TransformerEncoder": "no nested tensors: what is padded is computed, too",
         "Upsample": "no bicubic, no `recompute_scale_factor`",
-        "Module": "see [training](training.md); no hooks of all modules, no `register_backward_hook`, "
-        "`type`, `share_memory`, `compile`; `_load_from_state_dict` and `_save_to_state_dict` are "
-        "not called",
+        "Module": "see [training](training.md); no hooks of all modules, no `type`, "
+        "`register_backward_hook`, `share_memory`, `compile`; `_load_from_state_dict` and "
+        "`_save_to_state_dict` are not called",
     },
     "torch.nn.functional": {
         "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: "

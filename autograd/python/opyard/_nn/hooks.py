@@ -266,7 +266,8 @@ class HasHooks:
 
         These are tuples with one gradient for each positional argument, and for each output. Of a
         tensor that has none it is zeros behind an argument and None behind an output, and of what
-        is no tensor None. A tuple that the hook returns replaces the gradients of the inputs. With `prepend` it runs before those that are there.
+        is no tensor None. A tuple that the hook returns replaces the gradients of the inputs. With
+        `prepend` it runs before those that are there.
         """
         return self._add_hook("register_full_backward_hook", _Hook("backward", hook), prepend)
 
