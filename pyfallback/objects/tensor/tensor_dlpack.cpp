@@ -165,7 +165,10 @@ Tensor take_dlpack(Runtime& runtime, PyObject* source) {
   require_stack();
   if (PyCapsule_CheckExact(source)) return take_capsule(runtime, source, kFromDLPack);
   const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(source));
-  const Owned copy = require_only_memory(kind.beyond, source, kFromDLPack);
+  // A tensor of ours is refused for its history as one of another library is.
+  const BeyondMemory* const beyond =
+      is_tensor(runtime, source) ? find_beyond_memory(runtime, Py_TYPE(source)) : kind.beyond;
+  const Owned copy = require_only_memory(beyond, source, kFromDLPack);
   if (!copy) return take_itself(runtime, kind, source);
   return as_read_only(
       take_itself(runtime, foreign_kind_of(runtime, Py_TYPE(copy.get())), copy.get()));

@@ -354,3 +354,16 @@ def test_numbers_of_tensors_that_require_gradients_are_copied_with_a_warning():
             opyard.tensor([y[0], y[1]])
         with pytest.raises(UserWarning):
             opyard.tensor([y[0]])
+
+
+@pytest.mark.parametrize("make", [opyard.from_dlpack, opyard.from_numpy])
+def test_a_tensor_on_the_memory_of_one_with_a_history_is_asked_for(make):
+    leaf = opyard.ones(2).requires_grad_()
+    for x in (leaf, leaf * 2, nn.Parameter(opyard.ones(2))):
+        with pytest.raises(ValueError, match=f"{make.__name__}: .* it requires a gradient"):
+            make(x)
+        assert make(x.detach()).data_ptr() == x.data_ptr()
+        with opyard.no_grad():
+            assert make(x).data_ptr() == x.data_ptr()
+    plain = opyard.ones(2)
+    assert make(plain).data_ptr() == plain.data_ptr()

@@ -261,7 +261,7 @@ VALUES = [
     ),
     (
         lambda: nn.Linear(2, 2).apply(3),
-        "Linear.apply: function must be a function that takes a module, not 3",
+        "Linear.apply: fn must be a function that takes a module, not 3",
     ),
     (
         lambda: futures.wait_all(3),
