@@ -80,7 +80,8 @@ class CallPlan {
   // those that would have been taken; and what to do about it, or "".
   std::string reason(const ArgumentMismatch& mismatch, PyObject* names,
                      std::string_view types) const;
-  std::string advice(const ArgumentMismatch& mismatch, PyObject* names) const;
+  std::string advice(const ArgumentMismatch& mismatch, PyObject* names,
+                     bool of_one_type = true) const;
   // The name and the type of the argument that a mismatch of kind Missing, Type or Range is about.
   const std::string& blamed(const ArgumentMismatch& mismatch) const;
   std::string wanted_type(const ArgumentMismatch& mismatch) const;
@@ -141,6 +142,7 @@ class CallPlan {
   std::string reason_of_names(std::size_t count, PyObject* names) const;
   std::string advice_for_count(std::ptrdiff_t given) const;
   std::string advice_for_symbol(PyObject* given) const;
+  std::string advice_for_type(const ArgumentMismatch& mismatch) const;
   std::string advice_for_name(std::string_view name) const;
   std::string advice_for_names(PyObject* names) const;
 

@@ -104,7 +104,8 @@ std::string CallPlan::reason(const ArgumentMismatch& mismatch, PyObject* names,
   fail(ErrorKind::Internal, "a mismatch of no kind");
 }
 
-std::string CallPlan::advice(const ArgumentMismatch& mismatch, PyObject* names) const {
+std::string CallPlan::advice(const ArgumentMismatch& mismatch, PyObject* names,
+                             bool of_one_type) const {
   switch (mismatch.kind) {
     case ArgumentMismatch::Kind::TooMany:
       return positional_ == kCannotBeCalled ? ""
@@ -114,7 +115,8 @@ std::string CallPlan::advice(const ArgumentMismatch& mismatch, PyObject* names) 
       return advice_for_names(names);
     case ArgumentMismatch::Kind::Type:
     case ArgumentMismatch::Kind::Range:
-      return advice_for_symbol(mismatch.given);
+      return advice_for_symbol(mismatch.given) +
+             (of_one_type ? advice_for_type(mismatch) : std::string());
   }
   fail(ErrorKind::Internal, "a mismatch of no kind");
 }
@@ -158,6 +160,31 @@ std::string CallPlan::advice_for_symbol(PyObject* given) const {
   return fmt::format(
       "\nOnly arguments of the types SymInt and SymInt[] take a SymInt{}.",
       op_.name().name == "aten::arange" ? "; opyard.arange() takes one on meta" : "");
+}
+
+// What a type takes beside what its name says; nothing where more is known of the value.
+std::string CallPlan::advice_for_type(const ArgumentMismatch& mismatch) const {
+  if (mismatch.kind != ArgumentMismatch::Kind::Type || mismatch.has_details()) return {};
+  const Type* type = parameters_[mismatch.position].argument->type.get();
+  bool is_list = false;
+  while (type->kind() == TypeKind::Optional || type->kind() == TypeKind::List) {
+    is_list |= type->kind() == TypeKind::List;
+    type = &type->element();
+  }
+  switch (type->kind()) {
+    case TypeKind::Tensor:
+      return fmt::format(
+          "\n{} wanted, from opyard.tensor() say, or {} of NumPy, PyTorch or what "
+          "else has __dlpack__.",
+          is_list ? "A list of Tensors is" : "A Tensor is", is_list ? "of arrays" : "an array");
+    case TypeKind::ScalarType:
+      return fmt::format(
+          "\n{} wanted such as opyard.float32, of NumPy or of PyTorch, or of the classes float, "
+          "int, bool and complex.",
+          is_list ? "A list of dtypes is" : "A dtype is");
+    default:
+      return {};
+  }
 }
 
 // What to do with more arguments than are taken by position.

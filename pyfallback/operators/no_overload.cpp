@@ -102,18 +102,19 @@ void refuse_all(std::span<PyObject* const> overloads, std::span<const ArgumentMi
     candidates.push_back({plan_of(overloads[i]), mismatches[i]});
   }
   const Candidate best = likeliest(candidates, given);
-  std::string reason =
-      best.plan.reason(best.mismatch, given.names,
-                       is_of_value(best.mismatch) ? wanted_types(candidates, best) : std::string());
-  if (is_of_value(best.mismatch) && !best.mismatch.has_details()) {
+  const bool is_value = is_of_value(best.mismatch);
+  const std::string types = is_value ? wanted_types(candidates, best) : "";
+  const bool of_one_type = is_value && types == best.plan.wanted_type(best.mismatch);
+  std::string reason = best.plan.reason(best.mismatch, given.names, types);
+  if (is_value && !best.mismatch.has_details()) {
     reason += "\nValue: " + shown(best.mismatch.given);
   }
-  fail(
-      ErrorKind::BadArgument,
-      fmt::format("{}\nDeclaration: {}{}\nOverloaded operator invoked from Python failed to match "
-                  "any schema; {}.",
-                  reason, best.plan.op().declaration(),
-                  best.plan.advice(best.mismatch, given.names), names_of_others(candidates, best)));
+  fail(ErrorKind::BadArgument,
+       fmt::format("{}\nDeclaration: {}{}\nOverloaded operator invoked from Python failed to match "
+                   "any schema; {}.",
+                   reason, best.plan.op().declaration(),
+                   best.plan.advice(best.mismatch, given.names, of_one_type),
+                   names_of_others(candidates, best)));
 }
 
 }  // namespace opyard::python

@@ -88,9 +88,7 @@ namespace {
 [[noreturn]] void refuse_name(std::string_view name) {
   std::vector<std::string_view> known;
   for (const KeyName& entry : detail::key_names()) known.push_back(entry.name);
-  // A slip away from "GPU" is "CPU".
-  constexpr std::size_t kFreeBegin = 5;
-  const std::string_view meant = detail::near_name(name, known, kFreeBegin);
+  const std::string_view meant = detail::near_name(name, known, detail::kFewShortNames);
   if (!meant.empty()) {
     fail(ErrorKind::NotFound,
          fmt::format("could not parse dispatch key: {}. Did you mean {}?", name, meant));

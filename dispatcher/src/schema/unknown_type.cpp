@@ -102,8 +102,7 @@ std::optional<Hint> find_neighbour(std::string_view name) {
   std::array<std::string_view, std::size(kBaseEntries)> known;
   std::transform(std::begin(kBaseEntries), std::end(kBaseEntries), known.begin(),
                  [](const BaseEntry& entry) { return entry.text; });
-  constexpr std::size_t kFreeBegin = 5;
-  const std::string_view meant = near_name(name, known, kFreeBegin);
+  const std::string_view meant = near_name(name, known, kFewShortNames);
   if (meant.empty()) return std::nullopt;
   return Hint{name, meant};
 }

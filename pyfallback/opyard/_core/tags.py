@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from enum import Enum
 
+from .near_names import hint
+
 
 class Tag(str, Enum):
     """What an operator is known to be. Given with its definition, read as `op.tags`.
@@ -58,7 +60,8 @@ def names_of(tags: "str | Iterable[str]") -> tuple[str, ...]:
         name = tag.value if isinstance(tag, Tag) else tag
         if name not in Tag.__members__:
             known = ", ".join(Tag.__members__)
-            raise ValueError(f"{name!r} is no tag; the known tags are {known}")
+            near = hint(name, Tag.__members__)
+            raise ValueError(f"{name!r} is no tag{near}; the known tags are {known}")
         names.append(name)
     return tuple(names)
 

@@ -70,3 +70,12 @@ def test_an_overload_that_is_meant_to_overlap_gives_no_warning(library, ns):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         library.define("pick.meant(Tensor x, *, int k=1) -> Tensor", tags=opyard.Tag.overlaps)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("pointwize", "pointwise"), ("Core", "core"), ("inplace_veiw", "inplace_view")],
+)
+def test_B18_a_tag_that_is_nearly_one_is_named(library, name, meant):
+    with pytest.raises(ValueError, match=f"'{name}' is no tag; '{meant}' may be meant; the known"):
+        library.define("f(Tensor x) -> Tensor", tags=[name])

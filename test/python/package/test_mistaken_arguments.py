@@ -151,6 +151,47 @@ VALUES = [
 MISSPELT = "graph(%x : Tensor):\n  %1 : int = prim::Constnt[value=1]()\n  return (%1)\n"
 
 
+OPERANDS = [
+    (
+        lambda: ops.aten.cat(x, 0),
+        "aten::cat() Expected a value of type 'Tensor[]' for argument 'tensors' but instead "
+        "found type 'opyard.Tensor'.\n"
+        "Position: 0\n"
+        "Value: tensor([[1., 2.],\n"
+        "        [3., 4.]])\n"
+        "Declaration: aten::cat(Tensor[] tensors, int dim=0) -> Tensor\n"
+        "A list of Tensors is wanted, from opyard.tensor() say, or of arrays of NumPy, PyTorch or "
+        "what else has __dlpack__.",
+    ),
+    (
+        lambda: ops.aten.cat([x, 1], 0),
+        "aten::cat() Expected a value of type 'Tensor[]' for argument 'tensors' but instead "
+        "found type 'list'.\n"
+        "Position: 0\n"
+        "Value: [tensor([[1., 2.],\n"
+        "        [3., 4.]]), 1]\n"
+        "Declaration: aten::cat(Tensor[] tensors, int dim=0) -> Tensor\n"
+        "Cast error details: tensors[1] is of type 'int', where 'Tensor' is expected",
+    ),
+    (
+        lambda: ops.aten.zeros([2], dtype="flot32"),
+        "aten::zeros() Expected a value of type 'ScalarType?' for argument 'dtype' but instead "
+        "found type 'str'.\n"
+        "Position: 1\n"
+        "Value: 'flot32'\n"
+        "Declaration: aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+        "Device? device=None, bool? pin_memory=None) -> Tensor\n"
+        "A dtype is wanted such as opyard.float32, of NumPy or of PyTorch, or of the classes "
+        "float, int, bool and complex.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), OPERANDS)
+def test_operands_that_are_none_are_refused_with_what_is_taken(line, message):
+    check(line, TypeError, message)
+
+
 @pytest.mark.parametrize(("line", "kind", "message"), VALUES)
 def test_values_that_fit_nothing_are_refused_with_what_to_write(line, kind, message):
     check(line, kind, message)

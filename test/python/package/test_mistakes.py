@@ -200,6 +200,8 @@ CALLS = [
         "Value: [1]\n"
         "Declaration: aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> "
         "Tensor\n"
+        "A Tensor is wanted, from opyard.tensor() say, or an array of NumPy, PyTorch or what else "
+        "has __dlpack__.\n"
         "Overloaded operator invoked from Python failed to match any schema; the others are "
         "Scalar and out.",
     ),
@@ -248,27 +250,6 @@ CALLS = [
         TypeError,
         "aten::softmax() is missing value for argument 'dim'. Declaration: "
         "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-    ),
-    (
-        lambda: ops.aten.cat(x, 0),
-        TypeError,
-        "aten::cat() Expected a value of type 'Tensor[]' for argument 'tensors' but instead "
-        "found type 'opyard.Tensor'.\n"
-        "Position: 0\n"
-        "Value: tensor([[1., 2.],\n"
-        "        [3., 4.]])\n"
-        "Declaration: aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
-    ),
-    (
-        lambda: ops.aten.cat([x, 1], 0),
-        TypeError,
-        "aten::cat() Expected a value of type 'Tensor[]' for argument 'tensors' but instead "
-        "found type 'list'.\n"
-        "Position: 0\n"
-        "Value: [tensor([[1., 2.],\n"
-        "        [3., 4.]]), 1]\n"
-        "Declaration: aten::cat(Tensor[] tensors, int dim=0) -> Tensor\n"
-        "Cast error details: tensors[1] is of type 'int', where 'Tensor' is expected",
     ),
 ]
 

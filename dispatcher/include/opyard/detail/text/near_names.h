@@ -17,6 +17,9 @@ OPYARD_API bool same_letters(std::string_view a, std::string_view b);
 // for equal names.
 OPYARD_API bool one_slip(std::string_view a, std::string_view b);
 
+// For names that are short and few, of which others may be a slip away: "GPU" is no "CPU".
+inline constexpr std::size_t kFewShortNames = 5;
+
 // The first that is equal but for upper and lower case; else one that is one slip away from a name
 // of three characters at least, if possible with the same first character, which a name of fewer
 // than `free_begin` must have; empty if there is none.
