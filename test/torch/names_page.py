@@ -27,14 +27,19 @@ DIFFERS = {
         "LSTM": "no packed sequences; so are RNN and GRU",
         "MultiheadAttention": "`repr()` has its sizes",
         "TransformerEncoder": "no nested tensors: what is padded is computed, too",
-        "Upsample": "no bicubic, no `recompute_scale_factor`",
+        "Upsample": "no `recompute_scale_factor`",
         "Module": "see [training](training.md); no hooks of all modules, no `type`, "
         "`register_backward_hook`, `share_memory`, `compile`; `_load_from_state_dict` and "
         "`_save_to_state_dict` are not called",
     },
     "torch.nn.functional": {
-        "all": "they are operators, `opyard.ops.aten.relu`, with the arguments of their schemas: "
-        "no `inplace` (`relu_`), reductions by number, `train` without default",
+        "losses": "`reduction` by name; no `size_average`, `reduce`, `weight` of `mse_loss`, "
+        "`l1_loss` and `huber_loss`; x and target have one shape",
+        "all softmax": "`dim` is given, `dtype` by name",
+        "gumbel_softmax": "other random numbers, no `eps`",
+        "embedding": "no `sparse`",
+        "interpolate": "no area, no `recompute_scale_factor`, no `antialias`",
+        "normalize": "no `out`",
     },
     "torch.nn.init": {"all": "other random numbers"},
     "torch.nn.utils": {"clip_grad_norm_": "no `foreach`, nor have the other clips"},
@@ -87,8 +92,6 @@ def names_of(module):
 
 
 def ours(name):
-    if name == "torch.nn.functional":
-        return opyard.ops.aten
     found = opyard
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 _HERE = {
     "opyard.backends": "there are no settings of backends",
     "opyard.cuda": "no kernels for GPUs are here",
-    "opyard.nn.functional": "its functions are operators, as in opyard.ops.aten.relu(x) or "
-    "x.relu()",
     "opyard.jit.script": "opyard.jit.compile takes a function as it is, opyard.jit.trace makes a "
     "graph of one",
     "opyard.models": "opyard.jit.load reads a model",

@@ -119,10 +119,7 @@ def lists():
 
 @pytest.mark.parametrize(("name", "here", "of", "body"), lists(), ids=[row[0] for row in lists()])
 def test_the_lists_of_names_are_those_of_the_modules(name, here, of, body):
-    of_operators = name == "torch.nn.functional"
-    module = (
-        opyard.ops.aten if of_operators else find(opyard, "opyard" + name.removeprefix("torch"))
-    )
+    module = find(opyard, "opyard" + name.removeprefix("torch"))
     parts = dict(re.findall(r"^- (same|differs in|not here): (.*)$", body, re.M))
     same, absent = codes(parts["same"]), codes(parts["not here"])
     differs = [each for each in codes(parts.get("differs in", "")) if hasattr(module, each)]
@@ -130,11 +127,9 @@ def test_the_lists_of_names_are_those_of_the_modules(name, here, of, body):
     assert not any(hasattr(module, each) for each in absent)
     layers = re.findall(r"`(\w+)`: `nn\.(\w+)`", body)
     assert all(hasattr(opyard.nn, layer) for _, layer in layers)
-    differs = differs if not of_operators else [function for function, _ in layers]
-    assert len({*same, *differs}) == here and here + len(absent) == of
-    if of_operators:
-        assert len(layers) > 20
-    elif name not in ("torch.autograd", "torch.autograd.forward_ad"):  # which have more here
+    functions = [function for function, _ in layers]
+    assert len({*same, *differs, *functions}) == here and here + len(absent) == of
+    if name not in ("torch.autograd", "torch.autograd.forward_ad"):  # which have more here
         public = {each for each in module.__all__ if not inspect.ismodule(getattr(module, each))}
         assert public <= {*same, *differs}
 

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.once
 
 MODULES = [
     "", "array_api", "autograd", "autograd.forward_ad", "autograd.functional", "dispatch",
-    "futures", "gpu_trace", "jit", "jit.passes", "library", "memory", "nn", "nn.init", "nn.utils",
-    "optim", "optim.lr_scheduler", "optim.swa_utils", "schema", "testing",
+    "futures", "gpu_trace", "jit", "jit.passes", "library", "memory", "nn", "nn.functional",
+    "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "optim.swa_utils", "schema", "testing",
 ]  # fmt: skip
 # What other functions make, or the calls of which cost more if they look at keywords.
 LEFT_OUT = {

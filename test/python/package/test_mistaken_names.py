@@ -142,6 +142,7 @@ def test_an_attribute_that_a_tensor_has_not_names_the_near_one(given, name, mean
 
 MODULES = {
     "nn": ("Lineer", "Linear"),
+    "nn.functional": ("cros_entropy", "cross_entropy"),
     "nn.init": ("ones", "ones_"),
     "nn.utils": ("clip_grad_norm", "clip_grad_norm_"),
     "optim": ("Adm", "Adam"),
@@ -200,7 +201,6 @@ ELSEWHERE = {
     "tensor x",
     "models": "opyard.jit.load reads a model",
     "nn.Adam": "it is opyard.optim.Adam",
-    "nn.functional": "its functions are operators, as in opyard.ops.aten.relu(x) or x.relu()",
     "nn.softmin": "'Softmin' may be meant",
     "nn.init.xavier": "names that begin so are xavier_normal_, xavier_uniform_",
     "optim.logsumexp": "it is an operator: opyard.ops.aten.logsumexp, or x.logsumexp() of a tensor "

@@ -140,7 +140,29 @@ PUBLIC = {
         Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
         TransformerEncoder TransformerEncoderLayer TripletMarginLoss
         TripletMarginWithDistanceLoss Unflatten Unfold Upsample UpsamplingBilinear2d
-        UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d init utils
+        UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d functional init
+        utils
+    """,
+    "opyard.nn.functional": """
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+        adaptive_max_pool2d adaptive_max_pool3d alpha_dropout avg_pool1d avg_pool2d
+        avg_pool3d batch_norm bilinear binary_cross_entropy
+        binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d
+        conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss
+        cosine_similarity cross_entropy dropout dropout1d dropout2d dropout3d elu elu_
+        embedding feature_alpha_dropout fold gaussian_nll_loss gelu glu grid_sample
+        group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_
+        hinge_embedding_loss huber_loss instance_norm interpolate kl_div l1_loss
+        layer_norm leaky_relu leaky_relu_ linear local_response_norm log_softmax
+        logsigmoid lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss max_pool1d
+        max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d mish mse_loss
+        multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
+        normalize one_hot pad pairwise_distance pdist pixel_shuffle pixel_unshuffle
+        poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_
+        scaled_dot_product_attention selu selu_ sigmoid silu smooth_l1_loss
+        soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink
+        threshold threshold_ triplet_margin_loss triplet_margin_with_distance_loss
+        unfold upsample upsample_bilinear upsample_nearest
     """,
     "opyard.nn.init": """
         calculate_gain constant_ dirac_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_

@@ -16,6 +16,16 @@ from .sizes import number, positive, truth
 _T = TypeVar("_T", bound="_Table")
 
 
+def shorten_rows(weight: _C.Tensor, flat: _C.Tensor, max_norm: float, norm_type: float) -> None:
+    """Scales the rows that are looked up to max_norm, where they are longer, in weight."""
+    with no_grad():
+        rows = ops.aten.index_select(weight.detach(), 0, flat)
+        norms = ops.aten.linalg_vector_norm(rows, norm_type, [1], True)
+        ones = ops.aten.ones_like(norms)
+        scale = ops.aten.where(norms > max_norm, max_norm / (norms + 1e-7), ones)
+        weight.index_put_([flat], rows * scale)
+
+
 class _Table(Module):
     """weight [num_embeddings, embedding_dim], which begins normal, around 0."""
 
@@ -69,16 +79,8 @@ class _Table(Module):
         return ops.aten.to(indices, _C.int64)
 
     def _shorten(self, flat: _C.Tensor) -> None:
-        """Scales the rows that are looked up to max_norm, where they are longer."""
-        if self.max_norm is None:
-            return
-        with no_grad():
-            rows = ops.aten.index_select(self.weight.detach(), 0, flat)
-            norms = ops.aten.linalg_vector_norm(rows, self.norm_type, [1], True)
-            scale = ops.aten.where(
-                norms > self.max_norm, self.max_norm / (norms + 1e-7), ops.aten.ones_like(norms)
-            )
-            self.weight.index_put_([flat], rows * scale)
+        if self.max_norm is not None:
+            shorten_rows(self.weight, flat, self.max_norm, self.norm_type)
 
     def _out_of_range(self, error: IndexError) -> IndexError:
         return IndexError(

@@ -11,6 +11,7 @@ _BY_DIMS = {
     "nearest": {1: "upsample_nearest1d", 2: "upsample_nearest2d", 3: "upsample_nearest3d"},
     "linear": {1: "upsample_linear1d"},
     "bilinear": {2: "upsample_bilinear2d"},
+    "bicubic": {2: "upsample_bicubic2d"},
     "trilinear": {3: "upsample_trilinear3d"},
 }
 
@@ -63,8 +64,9 @@ class ChannelShuffle(Module):
 class Upsample(Module):
     """x [n, channels, ...] with other sizes, which are given, or scale_factor times those of x.
 
-    mode is nearest, or linear, bilinear or trilinear, for one to three dimensions. align_corners
-    puts the outermost elements of both on each other, rather than their outer edges.
+    mode is nearest, or linear, bilinear or trilinear, for one to three dimensions, or bicubic for
+    two. align_corners puts the outermost elements of both on each other, rather than their outer
+    edges.
     """
 
     def __init__(

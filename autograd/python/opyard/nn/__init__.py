@@ -161,7 +161,7 @@ from .._nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from . import init, utils
+from . import functional, init, utils
 
 __all__ = [
     "CELU",
@@ -303,6 +303,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "functional",
     "init",
     "utils",
 ]
