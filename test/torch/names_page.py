@@ -27,7 +27,7 @@ DIFFERS = {
         "LSTM": "no packed sequences; so are RNN and GRU",
         "MultiheadAttention": "`repr()` has its sizes",
         "TransformerEncoder": "no nested tensors: what is padded is computed, too",
-        "Upsample": "no `recompute_scale_factor`",
+        "Upsample": "no nearest-exact, no `recompute_scale_factor`",
         "Module": "see [training](training.md); no hooks of all modules, no `type`, "
         "`register_backward_hook`, `share_memory`, `compile`; `_load_from_state_dict` and "
         "`_save_to_state_dict` are not called",
@@ -38,7 +38,7 @@ DIFFERS = {
         "all softmax": "`dim` is given, `dtype` by name",
         "gumbel_softmax": "other random numbers, no `eps`",
         "embedding": "no `sparse`",
-        "interpolate": "no area, no `recompute_scale_factor`, no `antialias`",
+        "interpolate": "no area, no nearest-exact, no `recompute_scale_factor`, no `antialias`",
         "normalize": "no `out`",
     },
     "torch.nn.init": {"all": "other random numbers"},
@@ -52,8 +52,9 @@ DIFFERS = {
     "torch.autograd": {
         "Function": "no `vmap`; `ctx.saved_variables` is not there",
         "grad": "`only_inputs=False` is refused",
-        "gradgradcheck": "as `gradcheck`; no `gen_non_contig_grad_outputs`",
-        "gradcheck": "float64 and complex128 alone; no `fast_mode`, no `check_batched_grad`",
+        "gradgradcheck": "as `gradcheck`; no `gen_non_contig_grad_outputs`, `check_fwd_over_rev`, "
+        "`check_rev_over_rev`",
+        "gradcheck": "float64 and complex128 alone; no `fast_mode`, `check_batched_grad`, `masked`",
         "detect_anomaly": "the error itself says where the call was made",
     },
     "torch.autograd.functional": {

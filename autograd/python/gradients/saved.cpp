@@ -145,6 +145,16 @@ py::object pack_one(SavedTensor& self, const py::object& pack, const py::object&
     return Py_NewRef(Py_None);
   });
 }
+void take_tangents(const SavedTensor& self, const py::list& results) {
+  guarded_call([&] {
+    std::vector<Tensor> tensors;
+    for (const py::handle each : results) {
+      tensors.push_back(optional_tensor(table(), each.ptr()));
+    }
+    self.take_tangent_among(tensors);
+    return Py_NewRef(Py_None);
+  });
+}
 // Without a function as seen from outside of its run: results come out without history.
 py::object take_out(const SavedTensor& self, const py::object& function) {
   return guarded_call([&] {
@@ -164,7 +174,8 @@ void add_saved(py::module_& module) {
   py::class_<SavedTensor>(module, "SavedTensor", py::custom_type_setup(&set_saved_slots))
       .def("take_out", &take_out)
       .def("is_none", &SavedTensor::empty)
-      .def("pack", &pack_one);
+      .def("pack", &pack_one)
+      .def("take_tangents", &take_tangents);
   py::class_<SharedHooks>(module, "SavedHooks");
   python::refuse_new(module.attr("SavedHooks"), "saved_hooks() makes them");
   python::refuse_pickling(module.attr("SavedHooks"));

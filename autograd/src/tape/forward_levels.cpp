@@ -220,6 +220,13 @@ void copy_tangent(const Tensor& from, const Tensor& to) {
   if (level) set_tangent(to, tangent_of(from), level);
 }
 
+void copy_tangent_apart(const Tensor& from, const Tensor& to) {
+  const CountedPtr<Level> level = level_of(from);
+  if (!level) return;
+  const ExcludeDispatchKeyGuard as_primals(forward_keys());
+  set_tangent(to, calls::clone(tangent_of(from)), level);
+}
+
 Tensor lying_as(const Tensor& tangent, const Tensor& of) {
   if ((tangent.impl()->policies() | of.impl()->policies()) != 0) return tangent;
   if (std::ranges::equal(tangent.impl()->own_strides(), of.impl()->own_strides())) return tangent;

@@ -86,7 +86,13 @@ Tensor saved_apart(const Tensor& tensor) {
 }
 
 void SavedTensor::take_tangent_of(const Tensor& result) const {
-  if (tensor_.defined() && !tensor_.same(result)) copy_tangent(result, tensor_);
+  if (!tensor_.defined() || tensor_.same(result) || !may_have_tangent(result)) return;
+  Packed* const packed = find_packed();
+  if (packed != nullptr) packed->dual = Tensor::empty({});
+  copy_tangent(result, packed == nullptr ? tensor_ : packed->dual);
+}
+void SavedTensor::take_tangent_among(std::span<const Tensor> results) const {
+  if (is_result_) take_tangent_of(results[result_]);
 }
 
 void SavedTensor::save(const Tensor& tensor) {
@@ -172,6 +178,9 @@ void SavedTensor::pack(SavedHooks& hooks) {
   CountedPtr<Packed> packed;
   {
     const GradientModeGuard off(GradientMode::NoGradients);
+    // The call that saves it is one of tensors without tangents; what a hook computes has them.
+    const LocalKeys keys = local_keys();
+    const ForceDispatchKeyGuard with_tangents(keys.include, keys.exclude - forward_keys());
     packed = hooks.pack(given);
   }
   OPYARD_CHECK_GRADIENT(
@@ -192,8 +201,10 @@ Tensor SavedTensor::unpack(Function& of) const {
   Tensor data = packed->unpack();
   Edge history = is_result_ ? Edge{FunctionPtr::share(&of), result_} : packed->edge(0);
   const bool wants_history = gradients_enabled() && bool(history);
-  if (!data.defined() || (!wants_history && !requires_gradient(data))) return data;
+  const bool is_dual = packed->dual.defined() && may_have_tangent(packed->dual);
+  if (!data.defined() || (!wants_history && !is_dual && !requires_gradient(data))) return data;
   Tensor out = detached(data);
+  if (is_dual || may_have_tangent(data)) copy_tangent(is_dual ? packed->dual : data, out);
   if (wants_history) set_history(out, std::move(history));
   return out;
 }

@@ -39,6 +39,8 @@ CountedPtr<Level> current_level();
 // thread meanwhile. Nothing if the level is closed.
 void set_tangent(const Tensor& tensor, Tensor value, const CountedPtr<Level>& level);
 void drop_tangent(const Tensor& tensor);
+// A copy on other memory has a copy of the tangent, if there is one: the tensor may be written.
+void copy_tangent_apart(const Tensor& from, const Tensor& to);
 // The tangent with the strides of its tensor, as a copy if it has others.
 Tensor lying_as(const Tensor& tangent, const Tensor& of);
 

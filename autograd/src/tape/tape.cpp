@@ -36,6 +36,7 @@
 #include "tape/formula_function.h"
 #include "tape/packing_tape.h"
 #include "tape/plain_tape.h"
+#include "tape/tangent.h"
 #include "tape/tell.h"
 
 namespace opyard::autograd {
@@ -371,6 +372,7 @@ class TapedCall {
       const GradientModeGuard off(GradientMode::NoGradients);
       copy = calls::clone(tensor);
     }
+    if (__builtin_expect(may_have_tangent(tensor), 0)) copy_tangent_apart(tensor, copy);
     if (history) set_history(copy, std::move(history));
     return copy;
   }

@@ -205,6 +205,22 @@ def gradients_of_hooks(library):
     return seen, x.grad.tolist(), x2.grad.tolist()
 
 
+def norms_of_old_files(library):
+    """States without a number of batches, and batches without an element."""
+    rows = []
+    for kind, shape in (("BatchNorm1d", (0, 3)), ("BatchNorm2d", (0, 3, 2, 2))):
+        layer = getattr(library.nn, kind)(3)
+        layer(library.zeros(*shape)).sum().backward()
+        rows.append(shown(layer.state_dict()))
+        rows.append([layer.weight.grad.tolist(), layer.bias.grad.tolist()])
+        state = {key: each + 1 for key, each in layer.state_dict().items()}
+        del state["num_batches_tracked"]
+        rows.append(list(getattr(library.nn, kind)(3).load_state_dict(state)))
+        del state["running_mean"]
+        rows.append(told(lambda k=kind, s=state: getattr(library.nn, k)(3).load_state_dict(s)))
+    return rows
+
+
 PROGRAMS = [
     state_with_hooks,
     loads_with_post_hooks,
@@ -212,6 +228,7 @@ PROGRAMS = [
     emptied,
     parts,
     gradients_of_hooks,
+    norms_of_old_files,
 ]
 
 

@@ -234,3 +234,50 @@ def test_parameters_of_earlier_groups_are_known_also_after_a_copy():
         optimizer.add_param_group({"params": [q]})
     with pytest.raises(ValueError, match="is there twice"):
         optim.SGD([{"params": [p, q]}, {"params": [q]}])
+
+
+def groups_with_names(library):
+    layers = library.nn.Sequential(library.nn.Linear(1, 1), library.nn.Linear(1, 1))
+    optimizer = library.optim.SGD(layers[0].named_parameters(), lr=0.5)
+    optimizer.add_param_group({"params": layers[1].named_parameters(), "lr_scale": 0.1})
+    for group in optimizer.param_groups:
+        group["lr"] *= group.get("lr_scale", 1)
+    state = optimizer.state_dict()
+    optimizer.load_state_dict(state)
+    return [
+        (group["param_names"], group["lr"], group.get("lr_scale"), len(group["params"]))
+        for group in optimizer.param_groups
+    ]
+
+
+def searches_of_few_steps(library):
+    rows = []
+    for most in (1, 2, 3, 20):
+        x = library.zeros(6, dtype=library.float64, requires_grad=True)
+        calls = []
+
+        def closure(x=x, calls=calls):
+            calls.append(0)
+            x.grad = None
+            loss = (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+            loss.backward()
+            return loss
+
+        optimizer = library.optim.LBFGS([x], max_iter=most, line_search_fn="strong_wolfe")
+        for _ in range(3):
+            optimizer.step(closure)
+        rows.append((len(calls), [round(each, 9) for each in x.tolist()]))
+    return rows
+
+
+@pytest.mark.parametrize("program", [groups_with_names, searches_of_few_steps])
+def test_programs_with_optimizers_give_what_those_with_pytorch_give(program):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert program(opyard) == program(torch)
+
+
+def test_a_key_that_is_nearly_a_setting_is_refused():
+    w = opyard.ones(1).requires_grad_()
+    with pytest.raises(ValueError, match="SGD has no setting 'momentun'; 'momentum' may be meant"):
+        optim.SGD([{"params": [w], "momentun": 0.9}], lr=0.1)
+    assert groups_with_names(opyard)[1][2] == 0.1

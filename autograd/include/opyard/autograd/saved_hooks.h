@@ -38,6 +38,9 @@ class OPYARD_API Packed : public Function {
   virtual Tensor unpack() = 0;
   Gradients apply(Gradients gradients) final;
   std::string name() const override { return "Packed"; }
+
+  // What has the tangent that a result got after it was packed; the level of the tangent frees it.
+  Tensor dual;
 };
 
 class OPYARD_API SavedHooks : public Counted {

@@ -77,6 +77,8 @@ class OPYARD_API SavedTensor {
  public:
   // Of a result that got a tangent after it was saved: see autograd/forward.h.
   void take_tangent_of(const Tensor& result) const;
+  // The same, of whatever it is of: nothing of an argument.
+  void take_tangent_among(std::span<const Tensor> results) const;
   // The result's number, once it is known.
   void set_result(std::uint32_t input) noexcept { result_ = input; }
 };

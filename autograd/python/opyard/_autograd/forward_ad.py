@@ -71,6 +71,9 @@ class _CallTangents:
         for number, tangent in enumerate(tangents):
             if tangent is not None:
                 outputs[number] = self._with_tangent(cls, ctx, outputs[number], tangent)
+        among = [one if isinstance(one, _C.Tensor) else None for one in outputs]
+        for saved in ctx._saved or ():  # the backward's gradients depend on these, too
+            saved.take_tangents(among)
         return tuple(outputs) if isinstance(results, tuple) else outputs[0]
 
     def _with_tangent(self, cls: type, ctx: FunctionCtx, output: Any, tangent: Any) -> Any:

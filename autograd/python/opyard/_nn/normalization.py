@@ -129,6 +129,7 @@ class _OfChannels(_Affine):
 
     _dims = 0  # that channels have
     _affine = True
+    _may_lack = frozenset({"num_batches_tracked"})
 
     def __init__(
         self,
@@ -173,7 +174,12 @@ class _OfChannels(_Affine):
         """x less its mean over these dimensions, divided by its deviation."""
         ones = [1] * (x.ndim - 2)
         shape = [1, -1, *ones]
-        if self.training or self.running_mean is None:
+        if x.numel() == 0 and (self.training or self.running_mean is None):
+            # No element is normalized, and none tells of a mean.
+            wide, centered, variance = shape, x, ops.aten.ones([x.shape[1]], dtype=x.dtype)
+            if self.training and self.running_mean is not None:
+                self._share()
+        elif self.training or self.running_mean is None:
             mean = x.mean(dims)  # [channels], or [n, channels] of each one by itself
             wide = shape if mean.ndim == 1 else [*mean.shape, *ones]
             centered = x - mean.reshape(wide)

@@ -50,6 +50,8 @@ class HasState:
     _buffers: "dict[str, Any]"
     _modules: "dict[str, Any]"
     _not_saved: set[str]
+    # What a state may lack, since those of older files do: it stays as it is.
+    _may_lack: frozenset[str] = frozenset()
     _state_hooks: "dict[int, _StateHook]"
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -203,7 +205,10 @@ class HasState:
             if holder._defines("set_extra_state")
         }
         wanted = {place.full: None for place in places} | dict.fromkeys(extras)
-        keys.missing_keys.extend(name for name in wanted if name not in given)
+        spared = {prefix + name for prefix, holder in holders for name in holder._may_lack}
+        keys.missing_keys.extend(
+            name for name in wanted if name not in given and name not in spared
+        )
         keys.unexpected_keys.extend(name for name in given if name not in wanted)
         pairs = [(at, _as_tensor(given[at.full])) for at in places if at.full in given]
         faults += [fault for pair in pairs if (fault := _misfit(*pair))]

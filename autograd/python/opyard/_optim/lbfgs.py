@@ -22,7 +22,6 @@ from .optimizer import Optimizer, check_at_least_zero, check_numbers
 
 _ENOUGH = 1e-4  # of the slope at the start, by which the loss has to fall
 _FLAT = 0.9  # of the slope at the start, to which it has to flatten
-_MOST_POINTS = 25
 _LEAST_CURVATURE = 1e-10
 _LISTS = ("old_dirs", "old_stps", "ro")
 
@@ -137,7 +136,7 @@ class _Step:
             if group["line_search_fn"] is not None:
                 start = _Point(0.0, loss, gradient, slope)
                 begin = [parameter.clone() for parameter in self._params]
-                found = _Search(self._look_from(begin, direction), direction, start).run(length)
+                found = self._search(begin, direction, start).run(length)
                 loss, gradient, length = found.loss, found.gradient, found.at
                 self._move(direction, length)
             else:
@@ -197,6 +196,11 @@ class _Step:
             own.add_(direction[at : at + count].reshape(list(own.shape)), alpha=length)
             at += count
 
+    def _search(self, begin: "list[_C.Tensor]", direction: _C.Tensor, start: _Point) -> "_Search":
+        """It looks at as many points as are left of max_eval."""
+        left = self._group["max_eval"] - self._evaluations
+        return _Search(self._look_from(begin, direction), direction, start, left)
+
     def _look_from(self, begin: "list[_C.Tensor]", direction: _C.Tensor) -> Callable:
         def look(at: float) -> _Point:
             self._move(direction, at)
@@ -242,8 +246,8 @@ def _dot(a: _C.Tensor, b: _C.Tensor) -> float:
 class _Search:
     """See [Search]."""
 
-    def __init__(self, look: Callable, direction: _C.Tensor, start: _Point) -> None:
-        self._look, self._start = look, start
+    def __init__(self, look: Callable, direction: _C.Tensor, start: _Point, most: int) -> None:
+        self._look, self._start, self._most = look, start, most
         self._size = direction.abs().max().item()
         self._count = 0
 
@@ -256,7 +260,7 @@ class _Search:
 
     def run(self, length: float) -> _Point:
         point, former = self._look(length), self._start
-        while self._count < _MOST_POINTS:
+        while self._count < self._most:
             rises = self._count > 1 and point.loss >= former.loss
             if self._is_too_high(point) or rises:
                 return self._between(former, point)
@@ -274,7 +278,7 @@ class _Search:
         ends = [first, second]
         low = 0 if first.loss <= second.loss else 1
         was_near_an_end = False
-        while self._count < _MOST_POINTS:
+        while self._count < self._most:
             if abs(second.at - first.at) * self._size < 1e-9:
                 break
             left, right = sorted((first.at, second.at))

@@ -1,17 +1,39 @@
 """Optimizer: the base class, which changes parameters by their gradients. See opyard.optim."""
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import _C
 from .._autograd.modes import enable_grad, no_grad
 from .._core.keywords import names_keywords
+from .._core.near_names import near_name
 from .._core.ops import ops
 from .._nn.keywords import name_arguments_of
 from .._nn.module import Module, drop_gradients
 
 # Settings that schedules of learning rates keep in groups.
 _OF_SCHEDULES = {"initial_lr", "swa_lr", "max_lr", "min_lr", "max_momentum", "base_momentum"}
+
+
+def _settings_of_all() -> set[str]:
+    """The settings of all optimizers that are loaded."""
+    found: set[str] = set()
+    kinds = [Optimizer]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        found.update(inspect.signature(kind).parameters)
+    return found
+
+
+def _is_named(given: object) -> bool:
+    return (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and isinstance(given[0], str)
+        and isinstance(given[1], _C.Tensor)
+    )
 
 
 class Optimizer:
@@ -48,21 +70,27 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds {"params": ..., setting: value}; settings that are not there are the defaults.
 
-        Raises ValueError for an unknown setting, a parameter that is no leaf or is in a group
-        already, TypeError for what is no Tensor.
+        Parameters may come with their names, as pairs: the group keeps these as "param_names". Keys
+        that are no settings are kept for their owner, as a factor of layers. Raises ValueError for
+        one that is nearly a setting or is another optimizer's, for a parameter that is no leaf or
+        is in a group already, TypeError for what is no Tensor.
         """
         name = type(self).__name__
         if not isinstance(param_group, dict) or "params" not in param_group:
             raise TypeError(f"{name}: a group must be a dict with 'params', not {param_group!r}")
-        unknown = set(param_group) - {"params", *_OF_SCHEDULES, *self.defaults}
-        if unknown:
-            raise ValueError(
-                f"{name} has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
-                + ", ".join(self.defaults)
-            )
+        for key in set(param_group) - {"params", "param_names", *_OF_SCHEDULES, *self.defaults}:
+            meant = near_name(str(key), self.defaults)
+            if meant or key in _settings_of_all():
+                hint = f"; {meant!r} may be meant" if meant else ", which another optimizer has"
+                raise ValueError(
+                    f"{name} has no setting {key!r}{hint}. It has {', '.join(self.defaults)}"
+                )
         params = param_group["params"]
         is_one = isinstance(params, _C.Tensor)
         params = [params] if is_one else _listed(self, params, "a Tensor or a list of tensors")
+        if params and all(_is_named(each) for each in params):
+            param_group = {**param_group, "param_names": [each for each, _ in params]}
+            params = [each for _, each in params]
         if self._counted != len(self.param_groups):  # groups may be put into the list by hand
             self._known = set(self._parameters())
         fresh: set[_C.Tensor] = set()

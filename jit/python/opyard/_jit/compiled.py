@@ -215,6 +215,12 @@ class CompiledFunction:
             return before.difference(now) or _fault_of_results(tensors, found) or found
 
         is_taped = _gradients.gradient_mode() == 0 and any(one.requires_grad for one in tensors)
+        if is_taped and any(_gradients.tangent_of(one) is not None for one in tensors):
+            kind.reason = (
+                "it is called with a tensor that has a tangent and one that requires a gradient: "
+                "the graph of gradients has no tangents"
+            )
+            return self._function(*args, **kwargs)
         names = [f"x{number}" for number in range(len(tensors))]
         result, graph, why = _graphs.observe(
             lambda: self._function(*args, **kwargs), list(tensors), names, is_taped, outputs_of
