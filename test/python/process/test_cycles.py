@@ -44,7 +44,7 @@ import ctypes
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(opyard._C.OpOverload))
 """
 
-# Program: what a cycle may lose in KiB, and what where CPython keeps names.
+# Limits of a cycle's loss in KiB by program: plain, and where CPython keeps names.
 ROWS = {
     "import": (IMPORT, 12, 54),
     "library": (IMPORT + LIBRARY, 12, 84),

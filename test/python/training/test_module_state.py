@@ -252,6 +252,10 @@ def test_a_state_that_does_not_fit_changes_nothing():
             with pytest.raises(RuntimeError, match="does not fit this Sequential"):
                 model.load_state_dict({**state, **changed}, assign=assign)
     assert shown(model.state_dict()) == before
+    model.register_load_state_dict_post_hook(lambda module, keys: None)
+    with pytest.raises(RuntimeError, match=r"1\.bias has the shape \[2\], not \[1\]"):
+        model.load_state_dict({**state, "1.bias": opyard.ones(2)})
+    assert shown(model.state_dict()) == before
 
 
 def test_a_tensor_of_two_names_stays_one_when_it_is_assigned():

@@ -1,4 +1,4 @@
-"""Activations and dropout of torch.nn.functional by their names: operators, called at once.
+"""Functional forms of activations and dropout, as in torch.nn.functional: operators.
 
 What draws numbers is the layer, made with the settings and called.
 """
@@ -11,78 +11,69 @@ from . import dropout as _dropout
 from .sizes import truth
 
 
+def _written(name: str, inplace: bool, input: _C.Tensor, *settings: float) -> _C.Tensor:
+    write = truth(name, "inplace", inplace)
+    return activations.call_or_write(name, write, input, *settings)
+
+
 @names_keywords
 def relu(input: _C.Tensor, inplace: bool = False) -> _C.Tensor:
     """What nn.ReLU computes; with `inplace` in input."""
-    write = truth("relu", "inplace", inplace)
-    return ops.aten.relu_(input) if write else ops.aten.relu(input)
+    return _written("relu", inplace, input)
 
 
 @names_keywords
 def relu6(input: _C.Tensor, inplace: bool = False) -> _C.Tensor:
     """What nn.ReLU6 computes; with `inplace` in input."""
-    write = truth("relu6", "inplace", inplace)
-    return ops.aten.relu6_(input) if write else ops.aten.relu6(input)
+    return _written("relu6", inplace, input)
 
 
 @names_keywords
 def selu(input: _C.Tensor, inplace: bool = False) -> _C.Tensor:
     """What nn.SELU computes; with `inplace` in input."""
-    write = truth("selu", "inplace", inplace)
-    return ops.aten.selu_(input) if write else ops.aten.selu(input)
+    return _written("selu", inplace, input)
 
 
 @names_keywords
 def silu(input: _C.Tensor, inplace: bool = False) -> _C.Tensor:
     """What nn.SiLU computes; with `inplace` in input."""
-    write = truth("silu", "inplace", inplace)
-    return ops.aten.silu_(input) if write else ops.aten.silu(input)
+    return _written("silu", inplace, input)
 
 
 @names_keywords
 def mish(input: _C.Tensor, inplace: bool = False) -> _C.Tensor:
     """What nn.Mish computes; with `inplace` in input."""
-    write = truth("mish", "inplace", inplace)
-    return ops.aten.mish_(input) if write else ops.aten.mish(input)
+    return _written("mish", inplace, input)
 
 
 @names_keywords
 def hardsigmoid(input: _C.Tensor, inplace: bool = False) -> _C.Tensor:
     """What nn.Hardsigmoid computes; with `inplace` in input."""
-    write = truth("hardsigmoid", "inplace", inplace)
-    return ops.aten.hardsigmoid_(input) if write else ops.aten.hardsigmoid(input)
+    return _written("hardsigmoid", inplace, input)
 
 
 @names_keywords
 def hardswish(input: _C.Tensor, inplace: bool = False) -> _C.Tensor:
     """What nn.Hardswish computes; with `inplace` in input."""
-    write = truth("hardswish", "inplace", inplace)
-    return ops.aten.hardswish_(input) if write else ops.aten.hardswish(input)
+    return _written("hardswish", inplace, input)
 
 
 @names_keywords
 def elu(input: _C.Tensor, alpha: float = 1.0, inplace: bool = False) -> _C.Tensor:
     """What nn.ELU computes; with `inplace` in input."""
-    write = truth("elu", "inplace", inplace)
-    return ops.aten.elu_(input, alpha) if write else ops.aten.elu(input, alpha)
+    return _written("elu", inplace, input, alpha)
 
 
 @names_keywords
 def celu(input: _C.Tensor, alpha: float = 1.0, inplace: bool = False) -> _C.Tensor:
     """What nn.CELU computes; with `inplace` in input."""
-    write = truth("celu", "inplace", inplace)
-    return ops.aten.celu_(input, alpha) if write else ops.aten.celu(input, alpha)
+    return _written("celu", inplace, input, alpha)
 
 
 @names_keywords
 def leaky_relu(input: _C.Tensor, negative_slope: float = 0.01, inplace: bool = False) -> _C.Tensor:
     """What nn.LeakyReLU computes; with `inplace` in input."""
-    write = truth("leaky_relu", "inplace", inplace)
-    return (
-        ops.aten.leaky_relu_(input, negative_slope)
-        if write
-        else ops.aten.leaky_relu(input, negative_slope)
-    )
+    return _written("leaky_relu", inplace, input, negative_slope)
 
 
 @names_keywords
@@ -90,23 +81,13 @@ def hardtanh(
     input: _C.Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> _C.Tensor:
     """What nn.Hardtanh computes; with `inplace` in input."""
-    write = truth("hardtanh", "inplace", inplace)
-    return (
-        ops.aten.hardtanh_(input, min_val, max_val)
-        if write
-        else ops.aten.hardtanh(input, min_val, max_val)
-    )
+    return _written("hardtanh", inplace, input, min_val, max_val)
 
 
 @names_keywords
 def threshold(input: _C.Tensor, threshold: float, value: float, inplace: bool = False) -> _C.Tensor:
     """What nn.Threshold computes; with `inplace` in input."""
-    write = truth("threshold", "inplace", inplace)
-    return (
-        ops.aten.threshold_(input, threshold, value)
-        if write
-        else ops.aten.threshold(input, threshold, value)
-    )
+    return _written("threshold", inplace, input, threshold, value)
 
 
 @names_keywords
@@ -186,13 +167,13 @@ def tanh(input: _C.Tensor) -> _C.Tensor:
 @names_keywords
 def tanhshrink(input: _C.Tensor) -> _C.Tensor:
     """What nn.Tanhshrink computes."""
-    return input - ops.aten.tanh(input)
+    return activations.Tanhshrink()(input)
 
 
 @names_keywords
 def softsign(input: _C.Tensor) -> _C.Tensor:
     """What nn.Softsign computes."""
-    return input / (ops.aten.abs(input) + 1)
+    return activations.Softsign()(input)
 
 
 @names_keywords

@@ -32,6 +32,12 @@ class _Elementwise(Module):
         return ", ".join(f"{name}={getattr(self, name)}" for name in self._settings)
 
 
+def call_or_write(operator: str, inplace: bool, x: _C.Tensor, *settings: float) -> _C.Tensor:
+    """The operator, or with `inplace` the one that writes into x."""
+    made: _C.Tensor = getattr(ops.aten, operator + "_" if inplace else operator)(x, *settings)
+    return made
+
+
 class _MayWrite(_Elementwise):
     """An operator that writes into x if `inplace` is True."""
 
@@ -43,8 +49,8 @@ class _MayWrite(_Elementwise):
         self.inplace = truth(type(self).__name__, "inplace", inplace)
 
     def forward(self, x: _C.Tensor) -> _C.Tensor:
-        name = self._operator + "_" if self.inplace else self._operator
-        return getattr(ops.aten, name)(x, *[getattr(self, each) for each in self._settings])
+        settings = [getattr(self, each) for each in self._settings]
+        return call_or_write(self._operator, self.inplace, x, *settings)
 
     def extra_repr(self) -> str:
         own = super().extra_repr()

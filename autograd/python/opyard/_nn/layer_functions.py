@@ -1,4 +1,4 @@
-"""Functions of torch.nn.functional by their names: what layers compute, with weights as arguments.
+"""Functional forms of layers, as in torch.nn.functional: their weights are arguments.
 
 A layer with weights is the operator that it calls. Any other is made with the settings and called,
 so that checks and messages are the layer's.

@@ -1,4 +1,4 @@
-"""Losses of torch.nn.functional by their names: a loss is made with the settings and called."""
+"""Functional forms of losses, as in torch.nn.functional: the loss is made and called."""
 
 from collections.abc import Callable
 

@@ -17,13 +17,14 @@ _OF_SCHEDULES = {"initial_lr", "swa_lr", "max_lr", "min_lr", "max_momentum", "ba
 
 
 def _settings_of_all() -> set[str]:
-    """The settings of all optimizers that are loaded."""
+    """The settings of all optimizers of this package that are loaded."""
     found: set[str] = set()
     kinds = [Optimizer]
     while kinds:
         kind = kinds.pop()
         kinds += kind.__subclasses__()
-        found.update(inspect.signature(kind).parameters)
+        if kind.__module__.partition(".")[0] == "opyard":
+            found.update(inspect.signature(kind).parameters)
     return found
 
 
